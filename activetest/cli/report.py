@@ -54,7 +54,8 @@ def report(
         ),
     ] = None,
     interval: options.one_value(
-        "fixed holds at one look, anytime at any number, posterior if the surrogate is right.",
+        "fixed holds at one look, anytime at any number, sequential (gates) at planned ones, "
+        "posterior if the surrogate is right.",
         "--interval",
         tuple(Interval),
     ) = None,

@@ -56,7 +56,7 @@ def simulate(
     interval: options.one_value(
         "fixed holds at one look, anytime at any number, posterior if the surrogate is right.",
         "--interval",
-        tuple(Interval),
+        tuple(each for each in Interval if each != Interval.SEQUENTIAL),
         section=Section.AIM,
         show_default=Interval.FIXED.value,
     ) = None,

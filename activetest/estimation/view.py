@@ -27,10 +27,12 @@ from activetest.nouns.estimate import Interval, Sample
 from activetest.nouns.log import Log, truncate_log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.surrogate import Surrogate
-from activetest.rounds.fit import get_surrogate, restore_surrogate
+from activetest.rounds.fit import OF_FITS, get_surrogate, list_labelled, restore_surrogate
 from activetest.rounds.objectives import expand_beliefs
 
 FIXED, ANYTIME, POSTERIOR = INTERVALS = ("fixed", "anytime", "posterior")
+# A kind of gates: the intervals beside them are fixed ones.
+SEQUENTIAL = "sequential"
 # Draws that an estimate needs at least.
 _FEWEST_DRAWN = 2
 # The model-based estimators that reports show unless the user names others: see find_own_view.
@@ -272,6 +274,42 @@ class View:
                 return restore_surrogate(following, self.cache)
         then = truncate_log(self.log, number, supplied=supplied)
         return get_surrogate(then, self.cache, self.choices, seed=self.seed)
+
+    def at_end_of(self, number: int, metrics: Sequence[Metric]) -> "View":
+        """The view of these metrics at the end of round `number`, the same ever after.
+
+        It rests on what was known then and on the choices of that round, and on no later one: on
+        the labels that the round knew of items that were not drawn, and on a surrogate that knew
+        these labels alone.
+        """
+        then = truncate_log(self.log, number, supplied=number)
+        surrogate = self._restore_following(then)
+        if surrogate is None:
+            of_round = Choices.from_record(then.history[-1].choices)
+            kept = {name: getattr(of_round, name) for name in OF_FITS}
+            choices = replace(self.choices, **kept)
+            surrogate = get_surrogate(then, self.cache, choices, seed=self.seed)
+        return self.as_of(number, metrics, supplied=number, surrogate=surrogate)
+
+    def _restore_following(self, then: Log) -> Surrogate | None:
+        """The surrogate of the next round, if it knew what was known then and no more, else None.
+
+        It costs no fit, and is what it was, also where another version would fit another one.
+        """
+        last = then.history[-1]
+        following = next(
+            (each for each in self.log.history if each.number == last.number + 1), None
+        )
+        if following is None or not following.objectives:
+            return None
+        knew = following.fit_round == following.number, following.fit_labels
+        same = all(following.choices.get(name) == last.choices.get(name) for name in OF_FITS)
+        supplied = (self.log.supplied_round == following.number).any()
+        if knew != (True, len(list_labelled(then)[0])) or not same or supplied:
+            return None
+        with suppress(PoolChanged, StudyError):
+            return restore_surrogate(following, self.cache)
+        return None
 
 
 def _explain_missing_draws(log: Log, drawn: int, own_view: str) -> NotEstimable:

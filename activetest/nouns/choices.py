@@ -51,11 +51,22 @@ class Selection(StrEnum):
 
 
 class Interval(StrEnum):
-    """What an interval promises. Draws serve the first two; reports show all three."""
+    """What an interval, or a gate, promises.
+
+    Draws serve all but the last. Between sequential looks the intervals of reports are fixed ones.
+    """
 
     FIXED = "fixed"
     ANYTIME = "anytime"
+    SEQUENTIAL = "sequential"
     POSTERIOR = "posterior"
+
+
+class Spending(StrEnum):
+    """How the error of a sequential gate is spent over its looks."""
+
+    CUBIC = "cubic"
+    POCOCK = "pocock"
 
 
 class AnnotatorMethod(StrEnum):
@@ -358,9 +369,28 @@ class Choices:
     )  # fmt: skip
     interval: str = declare(
         "Intervals that draws are made for and reports show: fixed holds at one look, anytime at "
-        "any number of looks. Choose anytime for gates.",
+        "any number of looks. With sequential, gates are decided at looks that are planned before "
+        "the first draw, and other intervals are fixed.",
         Section.AIM, value=Interval.FIXED.value, rule="one of the values",
-        values=(Interval.FIXED, Interval.ANYTIME), simulated=Simulated.NO,
+        values=(Interval.FIXED, Interval.ANYTIME, Interval.SEQUENTIAL),
+        default="sequential if there is a budget of labels before the first draw, else fixed",
+        simulated=Simulated.NO,
+    )  # fmt: skip
+    looks: int = declare(
+        "Number of looks at which sequential gates are decided, after equal numbers of draws.",
+        Section.AIM, value=5, rule="looks", kind=Kind.WHOLE, metavar="K", simulated=Simulated.NO,
+    )  # fmt: skip
+    last_look: int | None = declare(
+        "Draws after which sequential gates have their last look; needed where the budget is "
+        "money.",
+        Section.AIM, rule="count or none", kind=Kind.WHOLE, metavar="N", default="the budget",
+        simulated=Simulated.NO,
+    )  # fmt: skip
+    spending: str = declare(
+        "How sequential gates spend their error: cubic leaves most of it to the last look, pocock "
+        "gives more of it to early ones.",
+        Section.AIM, value=Spending.CUBIC.value, rule="one of the values", values=tuple(Spending),
+        simulated=Simulated.NO,
     )  # fmt: skip
     costs: tuple[tuple[float, ...], ...] | None = declare(
         "CSV with the costs of mistakes, for the metric cost: a row for each predicted class, a "

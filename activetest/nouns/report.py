@@ -132,8 +132,15 @@ class Gate(Measured):
                            and being good enough; None for fixed intervals
     more                   labels still expected to be needed; None unless undecided
     reason                 what else to know, in a plain sentence
-    decided_round          the round that decided it, at every look; None while undecided, for fixed
-                           intervals, and where no draw was needed
+    decided_round          the round that decided it, at every look or a planned one; None while
+                           undecided, for fixed intervals, and where no draw was needed
+    look, looks            of a sequential gate: the number of the look that it rests on, which is
+                           the one that decided it or else the last complete one, 0 before the
+                           first; and how many are planned. None for other gates
+    next_look              labels until the next look of an undecided sequential gate; None after
+                           the last
+    p_pass                 probability that an undecided sequential gate passes by the last look, if
+                           draws go on as they did until its look; None before time 0.35
     """
 
     requirement: str
@@ -149,6 +156,10 @@ class Gate(Measured):
     more: int | None = None
     reason: str | None = None
     decided_round: int | None = None
+    look: int | None = None
+    looks: int | None = None
+    next_look: int | None = None
+    p_pass: float | None = None
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,31 @@ def grounds(gate: Gate) -> list[tuple[str, str]]:
         ("interval", f"{words.interval(gate)} ({words.percent(gate.level)}, {gate.method})"),
         ("labels used", words.count(gate.n_bought)),
     ]
+    if gate.looks is not None:
+        rows.append(("look", f"{gate.look} of {gate.looks}"))
     if gate.decided_round is not None:
         rows.append(("decided in round", words.count(gate.decided_round)))
     if gate.more is not None:
         rows.append(("labels still expected to be needed", f"about {words.roughly(gate.more)}"))
+    if gate.next_look is not None:
+        rows.append(("labels until the next look", words.count(gate.next_look)))
+    if gate.p_pass is not None:
+        rows.append(("passes by the last look", _write_chance(gate.p_pass)))
     return rows + ([("note", words.plain(gate.reason))] if gate.reason else [])
+
+
+def _describe_validity(gate: Gate) -> str:
+    """When the interval of a gate holds."""
+    if gate.looks is not None:
+        return f"for {gate.looks} planned looks" if gate.looks > 1 else "for one planned look"
+    return _VALIDITY.get(gate.method, _ONCE)
+
+
+def _write_chance(share: float) -> str:
+    """A probability in percent, without false precision at its ends."""
+    if not 0.01 <= share <= 0.99:
+        return "below 1 %" if share < 0.5 else "above 99 %"
+    return f"with a probability of {100 * share:.0f} %"
 
 
 def remarks(gates: Sequence[Gate]) -> list[str]:
@@ -71,7 +91,7 @@ def evidence(gates: Iterable[Gate]) -> str:
     Empty where they show none, or where every answer is known.
     """
     shown = (
-        f"{words.percent(gate.level)} intervals, {_VALIDITY.get(gate.method, _ONCE)}"
+        f"{words.percent(gate.level)} intervals, {_describe_validity(gate)}"
         for gate in gates
         if gate.lower is not None and gate.method != "exact"
     )

@@ -34,7 +34,7 @@ ESTIMATE_KEYS = (
 _GATE = (
     *("requirement", "metric", "class", "group", "op", "threshold", "verdict", "level", "method"),
     *("n_labeled", "n_bought", "estimate", "lower", "upper", "e_pass", "e_fail", "more"),
-    *("reason", "decided_round"),
+    *("reason", "decided_round", "look", "looks", "next_look", "p_pass"),
 )
 _GROUP = (
     *("group", "n_pool", "n_labeled", "estimate", "lower", "upper", "rank", "p_worst", "p_best"),

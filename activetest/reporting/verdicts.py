@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from activetest.errors import ChoiceError, NotEstimable
+from activetest.estimation.looks import plan_looks
 from activetest.estimation.planning import plan_gate
 from activetest.estimation.samples import Group
-from activetest.estimation.view import ANYTIME, FIXED, View
+from activetest.estimation.view import ANYTIME, FIXED, SEQUENTIAL, View
 from activetest.intervals import betting
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
@@ -17,6 +18,7 @@ from activetest.nouns.surface_report import SurfaceCell
 from activetest.pool.groups import LABEL, columns_of
 from activetest.reporting import requirements
 from activetest.reporting.group_notes import describe_group
+from activetest.reporting.look_verdicts import LookVerdicts
 from activetest.reporting.notes import describe_group_option
 from activetest.reporting.requirements import Requirement
 from activetest.reporting.rows import (
@@ -51,16 +53,18 @@ def judge_requirements(
 ) -> tuple[Gate, ...]:
     """One gate per requirement and its metric.
 
-    Gates are anytime-valid unless `interval` is "fixed", which holds at a single look. A gate is
+    Gates are sequential in a study that planned looks, and anytime-valid in others, unless another
+    `interval` was asked for: "anytime", or "fixed", which holds at a single look. A gate is
     wrong with probability 1 - level at most. All gates have to pass, so a pass needs no
     correction; a fail needs that probability divided by the number of gates.
 
     surface   fits that of the study, where it has attributes: combinations of them that are no
               group of the study are decided by its interval, which holds if the model is right
 
-    Raises ChoiceError for a group that does not exist, and for a threshold that the metric cannot
-    reach.
+    Raises ChoiceError for a group that does not exist, for a threshold that the metric cannot
+    reach, and for sequential gates of a study that planned no looks.
     """
+    looks = _find_looks(view, required, interval)
     if required and view.choices.level <= 0.5:
         raise ChoiceError(
             f"gates need a level above 0.5, and this study has {view.choices.level:g}",
@@ -78,22 +82,51 @@ def judge_requirements(
         cells.append(cell)
         if cell is not None:
             _check_cell(view, requirement, metric, interval)
-        elif interval != FIXED and (reason := why_not_bettable(metric)):
+        elif interval != FIXED and looks is None and (reason := why_not_bettable(metric)):
             why = f", because {reason}" if metric.ratio else ""
             hint = suggest_bound(metric)
             raise ChoiceError(
                 f"requirement {requirement.text!r}: {metric.title} cannot be decided at every look"
                 + why,
-                '`interval="fixed"` decides it once, at a number of labels fixed beforehand'
+                '`interval="fixed"` decides it once, at a number of labels fixed beforehand, and '
+                "studies that begin with a budget decide it at planned looks"
                 + (f"; {hint}" if hint else ""),
             )
-    judge = _judge_once if interval == FIXED else _judge_anytime
+
+    def judge(requirement: Requirement, metric: Metric) -> Gate:
+        group = _find_group(view, requirement)
+        if looks is not None:
+            undecided = _undecided_gate(view, requirement, metric, group)
+            return looks.judge(undecided, requirement, metric, group)
+        decide = _judge_once if interval == FIXED else _judge_anytime
+        return decide(view, requirement, metric, group, len(required))
+
     return tuple(
-        judge(view, requirement, metric, _find_group(view, requirement), len(required))
+        judge(requirement, metric)
         if cell is None or surface is None
         else _judge_by_surface(view, requirement, metric, cell, len(required), surface)
         for (requirement, metric), cell in zip(required, cells, strict=True)
     )
+
+
+def _find_looks(
+    view: View, required: list[tuple[Requirement, Metric]], interval: str | None
+) -> LookVerdicts | None:
+    """The looks of sequential gates; None where gates are of another kind.
+
+    Raises ChoiceError where they are asked for and none were planned.
+    """
+    if interval in (FIXED, ANYTIME) or (not required and interval != SEQUENTIAL):
+        return None
+    plan = plan_looks(view.choices, view.log.history, view.cache.size)
+    if plan is None and interval == SEQUENTIAL:
+        raise ChoiceError(
+            "this study planned no looks before its first draw",
+            'begin another one with a budget, or decide at every look: `interval="anytime"`',
+        )
+    if plan is None or not required:
+        return None
+    return LookVerdicts(view, plan, [metric for _, metric in required], len(required))
 
 
 def _judge_anytime(

@@ -19,7 +19,7 @@ from activetest.parallel import map_reduce, one_blas_thread
 from activetest.rounds.weighted import find_counted, weigh_surrogate
 
 # Choices with another value of which a surrogate is fitted again.
-_OF_FITS = ("surrogate", "refit", "augment")
+OF_FITS = ("surrogate", "refit", "augment")
 # Rows of the pool that stand in for training rows, and those of surrogates that learn the model's
 # own predictions.
 _BACKGROUND_ROWS, _MORE_ROWS = 1000, 3000
@@ -69,7 +69,7 @@ def find_reusable_round(
         return None
     last = log.history[-1]
     then = Choices.from_record(last.choices)
-    if any(getattr(then, name) != getattr(choices, name) for name in _OF_FITS):
+    if any(getattr(then, name) != getattr(choices, name) for name in OF_FITS):
         return None
     return (
         None if is_refit_due(choices.refit, last.fit_labels, len(list_labelled(log)[0])) else last

@@ -29,6 +29,10 @@ from activetest.sampling.question import check_question
 _MOST_POWER = 16
 # A prior that counts as more labels leaves nothing to learn.
 _MOST_LABELS = 1_000_000
+# More looks spend their error on times that hardly differ.
+_MOST_LOOKS = 100
+# Choices that only sequential gates follow.
+_OF_LOOKS = ("looks", "last_look", "spending")
 
 
 def check_choices(
@@ -70,8 +74,42 @@ def _check_entries(entries: Mapping[str, Any], pool: Mapping[str, Any], simulate
     _check_names(choices, pool)
     _check_augmentation(choices, pool)
     _check_acquisition(choices, pool, simulated)
+    _check_looks(choices, pool)
     check_question(choices, pool)
     return choices
+
+
+def usual_looks() -> dict[str, Any]:
+    """{name: default} of the choices that only sequential gates follow."""
+    return {name: getattr(Choices, name) for name in _OF_LOOKS}
+
+
+def _check_looks(choices: Choices, pool: Mapping[str, Any]) -> None:
+    """Raises ChoiceError for looks that cannot be planned, and for those of no sequential gate."""
+    if choices.interval != Interval.SEQUENTIAL:
+        unused = [name for name, usual in usual_looks().items() if getattr(choices, name) != usual]
+        if unused:
+            raise ChoiceError(
+                f"`{unused[0]}` is about sequential gates, and the interval is {choices.interval}",
+                'leave it out, or choose `interval="sequential"`',
+            )
+        return
+    if choices.selection == Selection.TOP:
+        raise ChoiceError(
+            "sequential gates need items that are drawn at random",
+            'leave `selection="draw"`, or `interval="fixed"`',
+        )
+    if choices.level <= 0.5:
+        raise ChoiceError(
+            f"gates need a level above 0.5, and this study has {choices.level:g}", "`level=0.95`"
+        )
+    if choices.last_look is None and (choices.budget is None or pool.get("price")):
+        money = choices.budget is not None
+        raise ChoiceError(
+            "sequential gates are decided by a last look, after a number of draws that is planned "
+            "before the first one" + (", and the budget is money" if money else ""),
+            "`last_look=400`" if money or pool.get("price") else "`budget=400`",
+        )
 
 
 def check_inputs(choices: Choices, pool: Mapping[str, Any]) -> None:
@@ -245,6 +283,14 @@ RULES: dict[str, Rule] = {
     "share": ("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1),
     "level": ("a number between 0 and 1", lambda value: _is_number(value) and 0 < value < 1),
     "count": ("a whole number above 0", _is_count),
+    "count or none": (
+        "a whole number above 0",
+        lambda value: value is None or _is_count(value),
+    ),
+    "looks": (
+        f"a whole number from 1 to {_MOST_LOOKS}",
+        lambda value: _is_count(value) and value <= _MOST_LOOKS,
+    ),
     "amount or none": (
         "a number above 0",
         lambda value: value is None or (_is_number(value) and 0 < value < math.inf),

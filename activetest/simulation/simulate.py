@@ -142,7 +142,12 @@ def simulate(
         # What is in the file is looked at when it is opened.
         overwrite.check_target(save, lambda path: None, inputs=inputs)
     _check_numbers(budgets, runs, batch, workers)
-    if read_name("interval", interval) not in tuple(Interval):
+    if read_name("interval", interval) == Interval.SEQUENTIAL:
+        raise ChoiceError(
+            "sequential gates are decided in studies, and a simulation has no gates",
+            '`interval="fixed"` gives the intervals beside them',
+        )
+    if interval not in tuple(Interval):
         raise ChoiceError(
             f"there is no interval {interval!r}", catalog.nearest(interval, tuple(Interval))
         )

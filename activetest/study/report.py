@@ -5,11 +5,14 @@ from collections.abc import Mapping, Sequence
 from activetest import catalog
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, NotEstimable
+from activetest.estimation.looks import plan_looks
 from activetest.estimation.population import Population
 from activetest.estimation.view import (
     ANYTIME,
+    FIXED,
     INTERVALS,
     POSTERIOR,
+    SEQUENTIAL,
     View,
     build_view,
     find_own_view,
@@ -80,7 +83,9 @@ def report(
     groups        group columns to show; default all of the study
     simultaneous  all intervals of a column of groups hold together, at the study's level
     differences   group columns whose groups are compared with each other
-    interval      "fixed", "anytime" or "posterior"; default the study's, and anytime for gates
+    interval      "fixed", "anytime", "sequential" or "posterior"; default the study's, and for
+                  gates sequential where the study planned looks, else anytime. Beside sequential
+                  gates, intervals are fixed ones
     requirements  gates, written as reporting.requirements says
     bound         what one item can cost at most: larger losses count as this, and losses without a
                   bound of their own get anytime-valid intervals
@@ -100,9 +105,9 @@ def report(
     estimators = named or _find_usual(study.choices, interval, population=population)
     _check_arguments(estimators, interval, half_width, bound)
     if population:
-        # Its gates are decided by fixed intervals, too.
+        # Its gates are decided by fixed intervals, too, at planned looks where there are some.
         interval = interval or study.choices.interval
-        _check_population(interval, half_width)
+        _check_population(_find_kind(study.choices, interval), half_width)
     parsed = [parse_requirement(text) for text in requirements]
     cache, choices = study.known_cache(), study.choices
     columns = _check_columns(cache, groups)
@@ -127,7 +132,7 @@ def report(
     view = build_view(
         log, cache, choices, about_all, seed=study.seed, own_view=own_view, population=sampled
     )
-    kind = interval or choices.interval
+    kind = _find_kind(choices, interval)
     estimates = rows.estimate_overall(view, shown, estimators, kind)
     answers = study.ledger.record().answers
     notes = about.write_notes(view, estimates, shown[0], answers)
@@ -148,7 +153,7 @@ def report(
         study.ledger.count_replaced(), [*estimates, *judged], several_annotators=several
     )
     # Last of their weight: what is wrong with a number itself comes first.
-    notes += _note_pool(study, cache)
+    notes += [*_note_looks(log, choices, cache.size), *_note_pool(study, cache)]
     if bound is not None:
         capped = f"Losses that have no bound of their own are capped at {bound:g}, as requested."
         notes.append(Note(capped))
@@ -190,6 +195,21 @@ def report(
         if details
         else None,
     )
+
+
+def _note_looks(log: Log, choices: Choices, size: int) -> list[Note]:
+    """That the looks of gates are those of the first draw, where study.toml was edited since."""
+    planned = plan_looks(choices, log.history, size)
+    if not log.history or planned == plan_looks(choices, (), size):
+        return []
+    if planned is None:
+        text = "This study planned no looks before its first draw: its gates are not sequential."
+    else:
+        text = (
+            f"Sequential gates keep what was planned before the first draw, {planned.looks} looks, "
+            f"the last after {planned.last:,} draws: what study.toml says now came later."
+        )
+    return [Note(text, Weight.LIMITED)]
 
 
 def _note_pool(study: StoredStudy, cache: Cache) -> list[Note]:
@@ -261,13 +281,19 @@ class _Surface:
         return found, surface_notes.write_notes(fitted)
 
 
+def _find_kind(choices: Choices, interval: str | None) -> str:
+    """The kind of the intervals that a report shows: fixed ones beside sequential gates."""
+    kind = interval or choices.interval
+    return FIXED if kind == SEQUENTIAL else kind
+
+
 def _list_shown(choices: Choices, interval: str | None) -> tuple[str, ...]:
     """The metrics of a report that names none: what draws aim at, or the usual ones of two classes.
 
     Bets are about one number at a time, and slow: with anytime-valid intervals what draws aim at.
     """
     named = (choices.metric, *choices.also)
-    if (interval or choices.interval) == ANYTIME:
+    if _find_kind(choices, interval) == ANYTIME:
         return named
     return default_shown(named, choices.metrics)
 
@@ -330,9 +356,10 @@ def _check_arguments(
                 f"the estimator {name!r} is for simulations only",
                 f"choose from {', '.join(_list_estimators())}",
             )
-    if interval not in (None, *INTERVALS):
+    if interval not in (None, *INTERVALS, SEQUENTIAL):
         raise ChoiceError(
-            f"there is no interval {interval!r}", catalog.nearest(interval, INTERVALS)
+            f"there is no interval {interval!r}",
+            catalog.nearest(interval, (*INTERVALS, SEQUENTIAL)),
         )
     if half_width is not None and not half_width > 0:
         raise ChoiceError(f"`half_width` is {half_width}", "it is above zero, for example 0.02")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from activetest.errors import ChoiceError
 from activetest.nouns import report as nouns
 from activetest.nouns.answer_fields import ID, ORDER
-from activetest.nouns.choices import Augmentation, Choices, Question, Refit, Selection
+from activetest.nouns.choices import Augmentation, Choices, Interval, Question, Refit, Selection
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
 from activetest.safe_text import escape_controls, mask_secrets, neutralise_cell
 
@@ -548,13 +548,26 @@ def _describe_draws(choices: Choices) -> str:
 
 def _describe_aim(choices: Choices, *, priced: bool) -> Iterator[str]:
     """Intervals, their level and the budget, where they are not the defaults; a line each."""
-    parts = [choices.interval] * (choices.interval != Choices.interval)
+    sequential = choices.interval == Interval.SEQUENTIAL
+    parts = [choices.interval] * (choices.interval != Choices.interval and not sequential)
     parts += [f"level {choices.level:g}"] * (choices.level != Choices.level)
     if parts:
         yield f"intervals: {', '.join(parts)}"
+    if sequential:
+        yield _describe_looks(choices)
     if choices.budget is not None:
         unit = "for labels" if priced else f"label{'s' * (choices.budget != 1)}"
         yield f"budget: {choices.budget:,} {unit}"
+
+
+def _describe_looks(choices: Choices) -> str:
+    """When sequential gates are decided."""
+    last, spending = choices.last_look or int(choices.budget or 0), ""
+    if choices.spending != Choices.spending:
+        spending = f", spending {choices.spending}"
+    if choices.looks == 1:
+        return f"gates: sequential, one look after {last:,} draws"
+    return f"gates: sequential, {choices.looks} looks, the last after {last:,} draws{spending}"
 
 
 def _describe_unusual(choices: Choices) -> Iterator[str]:

@@ -8,12 +8,20 @@ from activetest.bandits.arms import ACCURACY, CONFUSION
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics, judge_metrics
-from activetest.nouns.choices import NO_QUESTION, Choices, Prior, Question, Task
+from activetest.nouns.choices import (
+    NO_QUESTION,
+    Choices,
+    Interval,
+    Prior,
+    Question,
+    Selection,
+    Task,
+)
 from activetest.pool.classes import keep_spelling
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
-from activetest.sampling.choices import check_choices, check_inputs
+from activetest.sampling.choices import check_choices, check_inputs, usual_looks
 from activetest.sampling.question import chooses_between, usual_acquisition, usual_floor
 from activetest.study.config import parse_schema
 from activetest.study.stored import StoredStudy
@@ -149,8 +157,12 @@ def check_features(pool: Pool, study: StoredStudy | None) -> None:
         )
 
 
-def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, Any]) -> Choices:
+def choose_choices(
+    pool: Pool, study: StoredStudy | None, given: Mapping[str, Any], *, imported: bool = False
+) -> Choices:
     """The choices given, on top of the study's or the defaults.
+
+    imported  whether a new study begins with draws that were made elsewhere
 
     Raises ChoiceError for one that makes no sense.
     """
@@ -163,6 +175,8 @@ def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, An
     stored = _fit_choices(study, default, pool.schema) if study else default
     stored = replace(stored, groups=pool.schema.groups, attributes=pool.schema.attributes)
     settings = _complete_question(given, stored, fresh=study is None and not regression)
+    began = imported or (study is not None and has_rounds(study))
+    settings = _complete_looks(settings, stored, pool.schema, began=began)
     if pool.schema.judge:
         usual = _list_judge_metrics(pool.schema)
         question = settings.get("question", stored.question)
@@ -175,6 +189,8 @@ def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, An
         settings |= {"metrics": (*metrics, *named)}
     choices = check_choices(asdict(stored) | settings, entries)
     check_inputs(choices, entries)
+    if began:
+        _check_lasting_looks(study.choices if study else default, choices)
     if "metric" in settings:
         named = (choices.metric, *choices.also)
         recorded = _list_recorded(metrics, named, entries, choices.costs)
@@ -214,7 +230,7 @@ def _fit_choices(study: StoredStudy, default: Choices, schema: Schema) -> Choice
     stored = study.choices
     before = parse_schema(study.pool)
     if schema.task != before.task:
-        kept = ("acquisition", "floor", "level", "budget", "interval", "refit")
+        kept = ("acquisition", "floor", "level", "budget", "interval", "refit", *usual_looks())
         return replace(default, **{name: getattr(stored, name) for name in kept})
     if schema.kind != before.kind:
         named = (stored.metric, *stored.also)
@@ -293,6 +309,47 @@ def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool
     if before != after:
         settings.setdefault("floor", usual_floor(acquisition))
     return settings
+
+
+def _complete_looks(
+    settings: dict[str, Any], stored: Choices, schema: Schema, *, began: bool
+) -> dict[str, Any]:
+    """The settings, with the kind of gates that follows from a budget, or from another kind.
+
+    Gates are sequential where the number of draws is planned before the first one: by a budget of
+    labels, or by the draws at the last look.
+    """
+    interval = settings.get("interval", stored.interval)
+    if interval != Interval.SEQUENTIAL and stored.interval == Interval.SEQUENTIAL:
+        return usual_looks() | settings
+    drawn = settings.get("selection", stored.selection) == Selection.DRAW
+    if began or "interval" in settings or interval != Interval.FIXED or not drawn:
+        return settings
+    budget = settings.get("budget") is not None and schema.price is None
+    if budget or settings.get("last_look") is not None:
+        settings = {"interval": Interval.SEQUENTIAL.value} | settings
+    return settings
+
+
+def _check_lasting_looks(before: Choices, now: Choices) -> None:
+    """Raises ChoiceError where a study that has begun would change what its gates rest on.
+
+    The budget may change where the last look was planned for itself.
+    """
+    if Interval.SEQUENTIAL not in (before.interval, now.interval):
+        return
+    names = ["interval", "looks", "last_look", "spending", "level", "floor"]
+    names += ["budget"] if before.last_look is None else []
+    for name in names:
+        value = getattr(before, name)
+        if getattr(now, name) != value:
+            shown = "none" if value is None else value
+            raise ChoiceError(
+                f"`{name}` stays after the first draw: the looks of sequential gates are planned "
+                f"before it, and this study has {shown}",
+                "draws may go on beyond the last look, but they decide nothing; for other gates "
+                "start another study: `Study.create(pool, folder)`",
+            )
 
 
 def _split_target(metrics: tuple[str, ...], question: str | None) -> dict[str, Any]:

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from activetest.cache.cache import Cache
+from activetest.estimation.looks import plan_looks
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Draw
 from activetest.nouns.log import DECLINED, LABELLED
@@ -52,7 +55,20 @@ def status(study: StoredStudy, cache: Cache | None = None) -> Status:
         counts = replace(counts, spent=spent)
     labels = [label for status, label in known.values() if status == LABELLED]
     sentence = _describe_next(counts, len(record.supplied), study, pending, labels)
+    if look := _describe_look(study, record.draws, statuses):
+        sentence += f"; {look}"
     return Status(counts, sentence)
+
+
+def _describe_look(
+    study: StoredStudy, draws: Sequence[Draw], statuses: Sequence[int | None]
+) -> str:
+    """The next look of sequential gates and when it comes; empty without one."""
+    plan = plan_looks(study.choices, (), study.ledger.rows)
+    if plan is None:
+        return ""
+    rounds = np.array([draw.round for draw in draws], int)
+    return plan.describe_next(rounds, np.array([each is not None for each in statuses], bool))
 
 
 def _list_missing(draws: Sequence[Draw], statuses: Sequence[int | None]) -> list[str]:

@@ -69,6 +69,10 @@ def test_gates_are_objects_in_the_order_asked(judged):
         "more",
         "reason",
         "decided_round",
+        "look",
+        "looks",
+        "next_look",
+        "p_pass",
     ]
     assert [gate["verdict"] for gate in gates] == ["pass", "fail", "undecided"]
     assert gates[1]["class"] == "cat"

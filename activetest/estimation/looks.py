@@ -1,0 +1,121 @@
+"""Looks of sequential gates: after which draws, at which time, and at which levels.
+
+What is planned stays: the number of draws at the last look, how many looks there are and how their
+error is spent are those that the first round was drawn with.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.nouns.choices import Choices, Interval
+from activetest.nouns.log import PENDING, Log, Round, count_usable_draws
+from activetest.nouns.rows import Array
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look that draws have reached.
+
+    number   of those planned, from 1; a round that passes several has the last of them
+    round    number of the round at whose end it is: a fixed interval must not end inside one
+    draws    made until then
+    """
+
+    number: int
+    round: int
+    draws: int
+
+
+@dataclass(frozen=True)
+class LookPlan:
+    """The looks of a study.
+
+    looks      how many were asked for
+    last       draws at the last one, at most the items of the pool
+    spending   name of the function by which error is spent
+    level      confidence of the study: gates err with 1 - level on either side
+    size       items of the pool
+    """
+
+    looks: int
+    last: int
+    spending: str
+    level: float
+    size: int
+
+    @property
+    def due(self) -> tuple[int, ...]:
+        """Draws after which the looks are due: equal steps, rounded up, each at least one draw."""
+        steps = np.arange(1, self.looks + 1) * self.last
+        return tuple(dict.fromkeys((-(-steps // self.looks)).tolist()))
+
+    def find_time(self, draws: int, *, population: bool = False) -> float:
+        """The share of the information at the last look that so many draws give, at most 1.
+
+        It is the ratio of the sums of LURE's weights, n / (N - n) over that of the last look: the
+        variance itself would let early draws that happen to agree spend too much. A population's is
+        the ratio of draws. Where the last look is at every item, its value is exact and needs no
+        error: the look before it is at time 1.
+        """
+        size = np.inf if population else float(self.size)
+        last = self.last
+        if last >= size:
+            last = self.due[-2] if len(self.due) > 1 else self.size - 1
+        if draws >= last:
+            return 1.0
+        return float(draws / (1 - draws / size) / (last / (1 - last / size)))
+
+    def list_looks(self, rounds: Array) -> tuple[Look, ...]:
+        """The looks that draws have reached, from the number of the round (D,) of each draw."""
+        found: dict[int, Look] = {}
+        for number, due in enumerate(self.due, 1):
+            if due <= len(rounds):
+                last = int(rounds[due - 1])
+                draws = int(np.searchsorted(rounds, last, side="right"))
+                found[last] = Look(number, last, draws)
+        return tuple(found.values())
+
+    def list_complete_looks(self, log: Log) -> tuple[Look, ...]:
+        """The looks up to which every draw has an answer."""
+        used, _ = count_usable_draws(log)
+        return tuple(look for look in self.list_looks(log.round) if look.draws <= used)
+
+    def list_coming(self, reached: int, answered: int) -> list[tuple[int, int]]:
+        """(draws, labels until then) of every look after number `reached`.
+
+        answered   draws that have an answer
+        """
+        return [(due, max(due - answered, 1)) for due in self.due[reached:]]
+
+    def describe_next(self, rounds: Array, answered: Array) -> str:
+        """The next look and when it comes, in words; empty after the last.
+
+        rounds, answered   (D,) number of the round of each draw, and whether it has an answer
+        """
+        whole = int(np.argmin(answered)) if not answered.all() else len(answered)
+        complete = [look.number for look in self.list_looks(rounds) if look.draws <= whole]
+        coming = self.list_coming(max(complete, default=0), int(answered.sum()))
+        if not coming:
+            return ""
+        wait, number = coming[0][1], len(self.due) - len(coming) + 1
+        return f"look {number} of {len(self.due)} after {wait:,} more label{'s' * (wait != 1)}"
+
+
+def plan_looks(choices: Choices, history: Sequence[Round], size: int) -> LookPlan | None:
+    """The plan that the first round was drawn with, or the next one will be; None without looks.
+
+    size   items of the pool
+    """
+    if history:
+        choices = Choices.from_record(history[0].choices)
+    last = choices.last_look or choices.budget
+    if choices.interval != Interval.SEQUENTIAL or last is None:
+        return None
+    return LookPlan(choices.looks, min(int(last), size), choices.spending, choices.level, size)
+
+
+def count_answered(log: Log) -> int:
+    """Draws that have an answer."""
+    return int((log.status != PENDING).sum())

@@ -1,0 +1,271 @@
+"""Sequential gates: verdicts at planned looks, each from the log as it was at that look.
+
+A verdict is a function of the log at the last complete look. The first look that decides a gate
+decides it for good; what lies between two looks decides nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from activetest.errors import NotEstimable
+from activetest.estimation.estimate import Value
+from activetest.estimation.looks import Look, LookPlan, count_answered
+from activetest.estimation.samples import Group
+from activetest.estimation.spending import find_conditional_power, find_look_levels
+from activetest.estimation.view import FIXED, View
+from activetest.intervals.group_t import NEEDS_INSIDE
+from activetest.item_statistics.metric import Metric
+from activetest.nouns.estimate import Interval
+from activetest.nouns.quantity import Saving
+from activetest.nouns.report import UNDECIDED, Gate
+from activetest.reporting.requirements import Requirement, decide_by_interval
+from activetest.reporting.rows import HEADLINE, count_bought, count_labelled, is_reliable
+
+# From which time on a gate that will hardly pass is said to be one, and how hardly that is.
+_ADVISED_FROM, _FUTILE = 0.35, 0.05
+# An end that is no farther from its estimate is at it.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The interval of a gate at a look, and that of one of `count` gates that may fail.
+
+    value          with the estimate behind them
+    interval       its ends err with the look's level each
+    strict         the same for the level of a gate that shares the error of failing
+    """
+
+    value: Value
+    interval: Interval
+    strict: Interval
+
+
+class LookVerdicts:
+    """The complete looks of a study: what was known at each is collected once, for all gates.
+
+    view      of all metrics of gates, now
+    plan      of the looks
+    metrics   of the gates
+    count     number of gates
+    """
+
+    def __init__(self, view: View, plan: LookPlan, metrics: Sequence[Metric], count: int) -> None:
+        self.view, self.plan, self.count = view, plan, count
+        self._metrics = list({metric.title: metric for metric in metrics}.values())
+        self.looks = plan.list_complete_looks(view.log)
+        draws, whole = [look.draws for look in self.looks], view.population is not None
+        self.levels = find_look_levels(plan, draws, population=whole)
+        self.strict_levels = find_look_levels(plan, draws, gates=count, population=whole)
+        self._views: dict[int, View] = {}
+
+    def judge(self, gate: Gate, requirement: Requirement, metric: Metric, group: Group) -> Gate:
+        """The verdict of the first look that decides; gate is what is known without one."""
+        gate = replace(gate, looks=len(self.plan.due), look=0)
+        for place, look in enumerate(self.looks):
+            gate, decided = self._judge_look(gate, place, requirement, metric, group)
+            if decided:
+                reason = (
+                    f"decided at look {look.number} of {gate.looks}, in round {look.round}; the "
+                    "estimate, the interval and the labels are those of that look"
+                )
+                return replace(gate, decided_round=look.round, reason=self._add_subject(reason))
+        if (known := self._judge_known(gate, requirement, metric, group)) is not None:
+            return known
+        return self._describe_wait(gate, requirement, metric, group)
+
+    def _judge_look(
+        self, gate: Gate, place: int, requirement: Requirement, metric: Metric, group: Group
+    ) -> tuple[Gate, bool]:
+        """The gate after this look, and whether the look decides it."""
+        look = self.looks[place]
+        then = self._view_at(look)
+        quantity = replace(
+            gate.quantity,
+            estimate=None,
+            lower=None,
+            upper=None,
+            method="none",
+            reliable=True,
+            saving=Saving(count_bought(then, group)),
+        )
+        gate = replace(
+            gate,
+            quantity=quantity,
+            look=look.number,
+            n_labeled=count_labelled(then, group),
+            reason=None,
+        )
+        try:
+            ends = self._find_ends(then, place, metric, group)
+        except NotEstimable as error:
+            return replace(gate, reason=error.problem), False
+        gate = replace(gate, n_labeled=count_labelled(then, group, metric))
+        few = group.column is not None and gate.n_labeled < NEEDS_INSIDE
+        if few and not ends.value.of_pool.estimate.exact:
+            return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate"), False
+        interval, strict = ends.interval, ends.strict
+        enough = is_reliable(ends.value, interval.method)
+        quantity = replace(
+            quantity,
+            estimate=ends.value.value,
+            lower=interval.lower,
+            upper=interval.upper,
+            method=interval.method,
+            reliable=enough,
+        )
+        gate = replace(gate, quantity=quantity)
+        if not enough:
+            reason = "there are too few labels for its interval to be reliable"
+            return replace(gate, reason=reason), False
+        word = decide_by_interval(
+            requirement, interval.lower, interval.upper, strict=(strict.lower, strict.upper)
+        )
+        return replace(gate, verdict=word), word != UNDECIDED
+
+    def _judge_known(
+        self, gate: Gate, requirement: Requirement, metric: Metric, group: Group
+    ) -> Gate | None:
+        """The verdict of the value itself, once every answer is known; None before.
+
+        It cannot be wrong, and takes no error from any look.
+        """
+        try:
+            value = self.view.value(metric, HEADLINE, group)
+            interval = self.view.interval(value, gate.level, FIXED, group, decides=True)
+        except NotEstimable:
+            return None
+        if interval.method != "exact":
+            return None
+        quantity = replace(
+            gate.quantity,
+            estimate=value.value,
+            lower=interval.lower,
+            upper=interval.upper,
+            method=interval.method,
+            reliable=True,
+            saving=Saving(count_bought(self.view, group)),
+        )
+        return replace(
+            gate,
+            quantity=quantity,
+            verdict=decide_by_interval(requirement, interval.lower, interval.upper),
+            n_labeled=count_labelled(self.view, group, metric),
+            reason="every answer is known",
+        )
+
+    def _find_ends(self, then: View, place: int, metric: Metric, group: Group) -> Ends:
+        """The intervals at a look. Raises NotEstimable."""
+        value = then.value(metric, HEADLINE, group)
+        interval, strict = (
+            then.interval(value, 1 - 2 * float(levels[place]), FIXED, group, decides=True)
+            for levels in (self.levels, self.strict_levels)
+        )
+        return Ends(value, interval, strict)
+
+    def _view_at(self, look: Look) -> View:
+        if look.round not in self._views:
+            self._views[look.round] = self.view.at_end_of(look.round, self._metrics)
+        return self._views[look.round]
+
+    def _describe_wait(
+        self, gate: Gate, requirement: Requirement, metric: Metric, group: Group
+    ) -> Gate:
+        """The undecided gate, with what is to come."""
+        coming = self._list_coming()
+        if not coming:
+            reason = (
+                f"no verdict at the last of {gate.looks} looks; further labels narrow the "
+                "estimates, and decide nothing"
+            )
+            return replace(gate, reason=self._join(gate.reason, reason))
+        wait = coming[0][1]
+        labels = f"{wait:,} more label{'s' * (wait != 1)}"
+        if not gate.look:
+            reason = f"the first of {gate.looks} looks comes after {labels}"
+        else:
+            reason = f"undecided at look {gate.look} of {gate.looks}; the next comes after {labels}"
+        gate = replace(gate, next_look=wait, reason=self._join(gate.reason, reason))
+        if not self.looks or gate.estimate is None or not gate.quantity.reliable:
+            return gate
+        return self._predict_gate(gate, requirement, metric, group, coming)
+
+    def _predict_gate(
+        self,
+        gate: Gate,
+        requirement: Requirement,
+        metric: Metric,
+        group: Group,
+        coming: Sequence[tuple[int, int]],
+    ) -> Gate:
+        """The gate with what becomes of it if draws go on as they did until its last look."""
+        ends = self._find_ends(self._view_at(self.looks[-1]), -1, metric, group)
+        whole = self.view.population is not None
+        time = self.plan.find_time(self.looks[-1].draws, population=whole)
+        draws = [look.draws for look in self.looks] + [due for due, _ in coming]
+        times = [self.plan.find_time(due, population=whole) for due, _ in coming]
+        sides = []
+        for toward, gates in ((True, 1), (False, self.count)):
+            levels = find_look_levels(self.plan, draws, gates=gates, population=whole)
+            present = float(levels[len(self.looks) - 1])
+            chosen = ends.interval if toward else ends.strict
+            statistic = _standardise(requirement, chosen, ends.value.value, present, toward=toward)
+            sides.append((statistic, levels[len(self.looks) :]))
+        more = [
+            wait
+            for (_, wait), when, *limits in zip(
+                coming, times, *(levels for _, levels in sides), strict=True
+            )
+            if any(
+                statistic * (when / time) ** 0.5 >= -ndtri(limit)
+                for (statistic, _), limit in zip(sides, limits, strict=True)
+            )
+        ]
+        gate = replace(gate, more=more[0] if more else None)
+        if not _ADVISED_FROM <= time < 1:
+            return gate
+        p_pass, p_fail = (
+            find_conditional_power(statistic, time, float(levels[-1]))
+            for statistic, levels in sides
+        )
+        gate = replace(gate, p_pass=p_pass)
+        if p_pass >= _FUTILE:
+            return gate
+        either = " and fails" if p_fail < _FUTILE else ""
+        advice = (
+            f"if draws go on like this, it passes{either} by the last look with a probability "
+            f"below {_FUTILE:.0%}"
+        ).replace("%", " %")
+        return replace(gate, reason=self._join(gate.reason, advice))
+
+    def _list_coming(self) -> list[tuple[int, int]]:
+        """(draws, labels until then) of every look that is not complete."""
+        reached = self.looks[-1].number if self.looks else 0
+        return self.plan.list_coming(reached, count_answered(self.view.log))
+
+    def _join(self, first: str | None, second: str) -> str:
+        return second if first is None else f"{first}; {second}"
+
+    def _add_subject(self, reason: str) -> str:
+        if not self.view.population:
+            return reason
+        return f"it is about the population that this pool is a sample of; {reason}"
+
+
+def _standardise(
+    requirement: Requirement, interval: Interval, value: float, level: float, *, toward: bool
+) -> float:
+    """How many standard errors the estimate is beyond the threshold, on the side of this verdict.
+
+    The standard error is that of the limit that decides: its distance over that many.
+    """
+    rises = (requirement.op == ">=") == toward
+    room = value - interval.lower if rises else interval.upper - value
+    beyond = value - requirement.threshold if rises else requirement.threshold - value
+    reach = -float(ndtri(level))
+    if room <= _ROUNDING or not np.isfinite(reach):
+        return float(np.sign(beyond)) * np.inf if beyond else 0.0
+    return beyond / room * reach

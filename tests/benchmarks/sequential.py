@@ -1,0 +1,214 @@
+"""Sequential gates: how often they pass wrongly, how wide they end, and which budget they need.
+
+    python tests/benchmarks/sequential.py FOLDER --save STUDIES --pools digits,adult [--runs 2000]
+
+FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. What a gate sees follows from the
+draws alone, so each study is played once to the largest budget: the ends of the intervals at every
+look of every budget are kept in STUDIES, and a later call plays only what is missing. --runs 0
+plays nothing. --looks, --spending, --floor and --metric are those of the studies.
+
+The first table has gates whose threshold is the truth: the shares of studies in which they pass and
+fail, each wrongly in 5 % at most; the share decided by an anytime-valid interval on the same draws
+is not among them, as draws differ. Width is that of the interval at the last look over that of one
+look at the same labels, both 90 %.
+
+The second table has gates that the truth meets with --margin to spare: the smallest budget with
+which 90 % pass, between the budgets on a straight line, and the labels that are bought by then, on
+average over studies that stop at their verdict. The same for uniform draws with the plain mean, the
+intervals and the looks of which follow the same rule, and with --acquisition uniform for ours.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+
+# Studies in one file.
+_CHUNK = 25
+ALPHA = 0.05
+
+
+def main() -> None:
+    """Play the missing studies and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--save", type=Path, required=True)
+    parser.add_argument("--pools", required=True)
+    parser.add_argument("--metric", default="error")
+    parser.add_argument("--acquisition", default="optimal")
+    parser.add_argument("--floor", type=float, default=0.35)
+    parser.add_argument("--looks", type=int, default=5)
+    parser.add_argument("--spending", default="cubic")
+    parser.add_argument("--budgets", default="50,100,150,200,250,300,350,400")
+    parser.add_argument("--margin", type=float, default=0.05)
+    parser.add_argument("--batch", type=int, default=10, help="draws of a round; looks end rounds")
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0, help="of the first study")
+    options = parser.parse_args()
+    studies = [Studies(options, name) for name in options.pools.split(",")]
+    for first in range(0, options.runs, _CHUNK):
+        # Every pool in turn, so that whoever stops early has as many studies of each.
+        for each in studies:
+            each.play(first)
+    for each in studies:
+        each.read()
+    print_rows(
+        "| pool | budget | runs | passes at the truth | fails at the truth | width, one look: 1 |",
+        (row for each in studies for row in each.list_errors()),
+    )
+    print_rows(
+        "| pool | margin | budget for 90 % | labels | plain: budget | labels | ratio of labels |",
+        (row for each in studies for row in each.list_power(options.margin)),
+    )
+
+
+def print_rows(heading: str, rows) -> None:
+    """A table."""
+    print(heading)
+    print("|---" * (heading.count("|") - 1) + "|")
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+    print()
+
+
+class Studies:
+    """The studies of one pool: played, kept, and read again."""
+
+    def __init__(self, options: argparse.Namespace, name: str) -> None:
+        from activetest.cache import cache
+        from activetest.item_statistics import specification
+        from activetest.nouns.choices import Choices
+        from activetest.pool.pool import Pool
+        from activetest.simulation.answer_key import read_answer_key
+
+        self.name, self.first_seed, self.batch = name, options.seed, options.batch
+        pool = Pool.open(str(options.folder / f"{name}.parquet"))
+        where = options.save / f"{name}.cache"
+        if not where.exists():
+            cache.build_cache(pool, where)
+        self.cache = cache.open_cache(where)
+        key = options.folder / f"{name}.labels.csv"
+        self.labels = read_answer_key(self.cache, key, unmatched=pool.schema.open_classes)
+        facts = specification.describe_pool(self.cache.roles, None, self.cache)
+        self.metric = specification.find_metric(options.metric, facts)
+        outputs = self.cache.rows(0, self.cache.size).outputs
+        self.values = np.stack(
+            [each.value(outputs, self.labels[:, None])[:, 0] for each in self.metric.statistics]
+        )
+        self.truth = float(self.metric.smooth(self.values.mean(axis=1)))
+        budgets = [int(each) for each in options.budgets.split(",")]
+        self.plans = {
+            budget: plan_levels(budget, self.cache.size, options.looks, options.spending)
+            for budget in budgets
+        }
+        self.choices = Choices(
+            metric=self.metric.title,
+            metrics=(self.metric.title,),
+            surrogate="agreement",
+            acquisition=options.acquisition,
+            floor=options.floor,
+        )
+        kept = f"{name}-{self.metric.title}-{options.acquisition}-{options.floor:g}"
+        kept += f"-{options.batch}-{options.looks}-{options.spending}"
+        kept += f"-{'_'.join(map(str, budgets))}"
+        self.kept = options.save / kept
+        self.ends: np.ndarray = np.empty(0)
+
+    def play(self, first: int) -> None:
+        """Play a chunk of studies and keep them, unless they are there."""
+        self.kept.mkdir(parents=True, exist_ok=True)
+        path = self.kept / f"{self.first_seed + first:07}.npy"
+        if not path.exists():
+            seeds = range(self.first_seed + first, self.first_seed + first + _CHUNK)
+            partial = path.with_suffix(".partial")
+            with open(partial, "wb") as file:
+                np.save(file, np.stack([self.run(seed) for seed in seeds]).astype(np.float32))
+            partial.rename(path)
+
+    def run(self, seed: int) -> np.ndarray:
+        """(B, K + 1, 2) ends of the interval at each look of each budget, and of a single look."""
+        from activetest.estimation.view import build_view
+        from activetest.nouns.log import Log
+        from activetest.reporting.rows import HEADLINE, is_reliable
+        from activetest.sampling import plan
+        from activetest.simulation.simulate import answered
+
+        log, looks = Log.empty(), len(next(iter(self.plans.values())))
+        found = np.full((len(self.plans), looks + 1, 2), [-np.inf, np.inf])
+        wanted = self.list_looks()
+        for draws in range(self.batch, max(self.plans) + 1, self.batch):
+            drawn = plan.plan_round(log, self.cache, self.choices, seed=seed, count=self.batch)
+            log = answered(log, drawn, self.labels)
+            if draws not in wanted:
+                continue
+            view = build_view(
+                log, self.cache, self.choices, [self.metric], seed=seed, own_view=False
+            )
+            value = view.value(self.metric, HEADLINE)
+            for *place, level in wanted[draws]:
+                interval = view.interval(value, level, decides=True)
+                if is_reliable(value, interval.method):
+                    found[tuple(place)] = interval.lower, interval.upper
+        return found
+
+    def list_looks(self) -> dict[int, list[tuple[int, int, float]]]:
+        """{draws: (budget, look, level) of every interval that is needed then}."""
+        wanted: dict[int, list[tuple[int, int, float]]] = {}
+        for place, (budget, levels) in enumerate(self.plans.items()):
+            for look, level in enumerate(levels):
+                draws = budget * (look + 1) // len(levels)
+                wanted.setdefault(draws, []).append((place, look, 1 - 2 * level))
+            wanted[budget].append((place, len(levels), 1 - 2 * ALPHA))
+        return wanted
+
+    def read(self) -> None:
+        """Read what was kept."""
+        paths = sorted(self.kept.glob("*.npy"))
+        self.ends = np.concatenate([np.load(path) for path in paths])
+
+    def list_errors(self):
+        """A row for every budget: gates at the truth."""
+        for place, budget in enumerate(self.plans):
+            passed, failed = find_verdicts(self.ends[:, place, :-1], self.truth, self.metric)
+            wide = self.ends[:, place, -2:]
+            known = np.isfinite(wide).all(axis=(1, 2))
+            widths = np.diff(wide[known], axis=2)[..., 0].mean(axis=0)
+            yield [
+                self.name,
+                str(budget),
+                f"{len(self.ends)}",
+                f"{(passed < failed).mean():.4f}",
+                f"{(failed < passed).mean():.4f}",
+                f"{widths[0] / widths[1]:.3f}",
+            ]
+
+
+def plan_levels(budget: int, size: int, looks: int, spending: str) -> np.ndarray:
+    """(K,) one-sided levels of the looks of a budget."""
+    from activetest.estimation.spending import find_nominal_levels
+
+    draws = budget * np.arange(1, looks + 1) / looks
+    times = draws / (size - draws) / (budget / (size - budget))
+    return find_nominal_levels(times.tolist(), ALPHA, spending)
+
+
+def find_verdicts(ends: np.ndarray, threshold: float, metric) -> tuple[np.ndarray, np.ndarray]:
+    """(R,) look at which each study passes, and at which it fails, from 0; K where it does not.
+
+    ends (R, K, 2) of the intervals. Small values are good of a metric of losses, large ones else.
+    """
+    slack = 1e-7
+    low, high = ends[..., 0] >= threshold - slack, ends[..., 1] <= threshold + slack
+    good, bad = (low, high) if metric.title.startswith(("recall", "accuracy")) else (high, low)
+    found = (np.where(each.any(axis=1), each.argmax(axis=1), each.shape[1]) for each in (good, bad))
+    passed, failed = found
+    return passed, failed
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Which draws are at which look, and at which time."""
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest.estimation.looks import Look, LookPlan, plan_looks
+from activetest.nouns.choices import Choices, Interval
+from activetest.nouns.log import LABELLED, PENDING
+
+PLAN = LookPlan(looks=5, last=100, spending="cubic", level=0.95, size=1000)
+SEQUENTIAL = Choices("error", ("error",), "agreement", interval=Interval.SEQUENTIAL, budget=200)
+
+
+def rounds_of(*counts: int) -> np.ndarray:
+    """The number of the round of each draw, of rounds with so many."""
+    return np.repeat(np.arange(1, len(counts) + 1), counts)
+
+
+@pytest.mark.parametrize(
+    ("looks", "last", "due"),
+    [
+        (5, 100, (20, 40, 60, 80, 100)),
+        (3, 100, (34, 67, 100)),
+        (1, 7, (7,)),
+        (5, 3, (1, 2, 3)),
+    ],
+)
+def test_looks_are_due_after_equal_numbers_of_draws(looks, last, due):
+    assert replace(PLAN, looks=looks, last=last).due == due
+
+
+def test_time_is_the_ratio_of_lures_weights():
+    """w_m is 1 / (n (n - 1)) with n = N - m + 1 items left: a telescoping sum."""
+
+    def add_weights(draws: int) -> float:
+        left = 1000 - np.arange(draws)
+        return float((1 / (left * (left - 1))).sum())
+
+    for draws in (1, 40, 99):
+        assert PLAN.find_time(draws) == approx(add_weights(draws) / add_weights(100))
+    assert PLAN.find_time(100) == PLAN.find_time(140) == 1.0
+    assert PLAN.find_time(50, population=True) == 0.5
+
+
+def test_a_look_is_at_the_end_of_the_round_that_reaches_it():
+    assert PLAN.list_looks(rounds_of(10)) == ()
+    assert PLAN.list_looks(rounds_of(10, 10, 10)) == (Look(1, 2, 20),)
+    # The third round goes beyond 40, and the fourth passes both 60 and 80.
+    assert PLAN.list_looks(rounds_of(15, 15, 15, 40)) == (
+        Look(1, 2, 30),
+        Look(2, 3, 45),
+        Look(4, 4, 85),
+    )
+    assert PLAN.list_looks(rounds_of(150, 20)) == (Look(5, 1, 150),)
+
+
+def test_a_look_is_complete_once_every_draw_until_then_is_answered(play_rounds, pool):
+    plan = replace(PLAN, last=20, looks=2, size=pool.size)
+    log = play_rounds(*[(SEQUENTIAL, 5)] * 4)
+    assert [look.number for look in plan.list_complete_looks(log)] == [1, 2]
+    for place, complete in ((3, []), (12, [1]), (19, [1])):
+        status = np.full(20, LABELLED)
+        status[place] = PENDING
+        waiting = replace(log, status=status)
+        assert [look.number for look in plan.list_complete_looks(waiting)] == complete
+
+
+@pytest.mark.parametrize(
+    ("counts", "missing", "words"),
+    [
+        ((), (), "look 1 of 5 after 20 more labels"),
+        ((15,), (), "look 1 of 5 after 5 more labels"),
+        ((15, 15), (), "look 2 of 5 after 10 more labels"),
+        # 29 draws have an answer, but one that the look needs has none.
+        ((15, 15), (3,), "look 1 of 5 after 1 more label"),
+        ((85,), (), "look 5 of 5 after 15 more labels"),
+        ((110,), (), ""),
+    ],
+)
+def test_the_next_look_in_words(counts, missing, words):
+    rounds = rounds_of(*counts)
+    answered = ~np.isin(np.arange(len(rounds)), missing)
+    assert PLAN.describe_next(rounds, answered) == words
+
+
+def test_the_plan_is_that_of_the_first_round_whatever_the_choices_are_now(play_rounds):
+    (planned,) = play_rounds((SEQUENTIAL, 5)).history
+    first = replace(planned, choices=asdict(replace(SEQUENTIAL, interval=Interval.FIXED)))
+    later = replace(SEQUENTIAL, budget=999, looks=2)
+    assert plan_looks(later, (planned,), 1000) == LookPlan(5, 200, "cubic", 0.95, 1000)
+    assert plan_looks(later, (), 1000) == LookPlan(2, 999, "cubic", 0.95, 1000)
+    # A study that began otherwise planned nothing.
+    assert plan_looks(SEQUENTIAL, (first,), 1000) is None
+    assert plan_looks(SEQUENTIAL, (), 150) == LookPlan(5, 150, "cubic", 0.95, 150)
+    money = replace(SEQUENTIAL, budget=12.5, last_look=80)
+    assert plan_looks(money, (), 1000).last == 80
