@@ -23,7 +23,9 @@ import os
 import sys
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
@@ -135,25 +137,32 @@ class Studies:
         from activetest.estimation.view import build_view
         from activetest.nouns.log import Log
         from activetest.reporting.rows import HEADLINE, is_reliable
+        from activetest.rounds.fit import restore_surrogate
         from activetest.sampling import plan
         from activetest.simulation.simulate import answered
 
         log, looks = Log.empty(), len(next(iter(self.plans.values())))
         found = np.full((len(self.plans), looks + 1, 2), [-np.inf, np.inf])
         wanted = self.list_looks()
-        for draws in range(self.batch, max(self.plans) + 1, self.batch):
+        for start in range(0, max(self.plans) + 1, self.batch):
+            # The round after a look has the surrogate that its interval needs.
             drawn = plan.plan_round(log, self.cache, self.choices, seed=seed, count=self.batch)
+            if start in wanted:
+                view = build_view(
+                    log,
+                    self.cache,
+                    self.choices,
+                    [self.metric],
+                    seed=seed,
+                    own_view=False,
+                    surrogate=restore_surrogate(drawn, self.cache),
+                )
+                value = view.value(self.metric, HEADLINE)
+                for *place, level in wanted[start]:
+                    interval = view.interval(value, level, decides=True)
+                    if is_reliable(value, interval.method):
+                        found[tuple(place)] = interval.lower, interval.upper
             log = answered(log, drawn, self.labels)
-            if draws not in wanted:
-                continue
-            view = build_view(
-                log, self.cache, self.choices, [self.metric], seed=seed, own_view=False
-            )
-            value = view.value(self.metric, HEADLINE)
-            for *place, level in wanted[draws]:
-                interval = view.interval(value, level, decides=True)
-                if is_reliable(value, interval.method):
-                    found[tuple(place)] = interval.lower, interval.upper
         return found
 
     def list_looks(self) -> dict[int, list[tuple[int, int, float]]]:

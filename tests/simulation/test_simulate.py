@@ -230,6 +230,7 @@ def test_a_surrogate_that_learns_seldom_is_another_strategy():
         ({"workers": 1.0}, "`workers` is 1.0"),
         ({"workers": 0}, "0 workers"),
         ({"interval": 3}, "`interval` is 3"),
+        ({"interval": "sequential"}, "a simulation has no gates"),
     ],
 )
 def test_numbers_that_are_none_are_errors(options, problem):

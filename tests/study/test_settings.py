@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.errors import LabelConflict, LabelError
+from activetest.errors import ChoiceError, LabelConflict, LabelError
 from activetest.ledger.ledger import Answer
 from activetest.pool import classes as resolving
 from activetest.pool import pool as pools
@@ -135,3 +135,85 @@ def test_predictions_are_stripped_in_new_studies(folder):
 def test_fingerprints_are_those_of_earlier_versions(folder, columns, fingerprint):
     pq.write_table(pa.table(columns), "pool.parquet")
     assert init("pool.parquet", seed=1).fingerprint == fingerprint
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"budget": 50}, "budget"),
+        ({"looks": 4}, "looks"),
+        ({"spending": "pocock"}, "spending"),
+        ({"last_look": 30}, "last_look"),
+        ({"level": 0.9}, "level"),
+        ({"floor": 0.5}, "floor"),
+        ({"interval": "anytime"}, "interval"),
+    ],
+)
+def test_what_looks_were_planned_with_stays_after_the_first_draw(begin_study, changes, name):
+    begin_study(budget=40)
+    next_batch(StoredStudy.open(), 5)
+    stored = CONFIG.read_text()
+    with pytest.raises(ChoiceError, match=f"`{name}` stays after the first draw") as raised:
+        init(None, **changes)
+    assert "start another study" in raised.value.hint
+    assert CONFIG.read_text() == stored
+    # What they do not rest on may change.
+    init(None, metric=("accuracy",), surrogate="model")
+
+
+def test_a_budget_that_comes_after_the_first_draw_plans_no_looks(begin_study):
+    study = begin_study()
+    next_batch(study, 5)
+    init(None, budget=40)
+    assert StoredStudy.open().choices.interval == "fixed"
+    with pytest.raises(ChoiceError, match="`interval` stays after the first draw"):
+        init(None, interval="sequential")
+
+
+def test_other_gates_forget_the_looks_of_sequential_ones(begin_study):
+    begin_study(budget=40, looks=3, spending="pocock")
+    init(None, interval="anytime")
+    choices = StoredStudy.open().choices
+    assert (choices.interval, choices.looks, choices.spending) == ("anytime", 5, "cubic")
+    with pytest.raises(ChoiceError, match="`looks` is about sequential gates"):
+        init(None, looks=3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"interval": "sequential"}, "decided by a last look, after a number of draws"),
+        ({"budget": 40, "looks": 0}, "looks is 0"),
+        ({"budget": 40, "looks": 101}, "looks is 101"),
+        ({"budget": 40, "spending": "obrien"}, "spending is 'obrien'"),
+        ({"last_look": 1.5}, "last_look is 1.5"),
+        ({"budget": 40, "interval": "sequential", "level": 0.4}, "gates need a level above 0.5"),
+        (
+            {"budget": 40, "interval": "sequential", "selection": "top"},
+            "sequential gates need items that are drawn at random",
+        ),
+    ],
+)
+def test_looks_that_cannot_be_planned_are_refused(begin_study, changes, problem):
+    with pytest.raises(ChoiceError, match=re.escape(problem)):
+        begin_study(**changes)
+
+
+def test_money_says_nothing_about_draws_so_the_last_look_is_planned_for_itself(folder):
+    pq.write_table(
+        pa.table({"id": range(30), "score": np.linspace(0, 1, 30), "cost": np.ones(30)}),
+        "pool.parquet",
+    )
+    init("pool.parquet", seed=1, price="cost", budget=20)
+    assert StoredStudy.open().choices.interval == "fixed"
+    with pytest.raises(ChoiceError, match="and the budget is money") as raised:
+        init(None, interval="sequential")
+    assert raised.value.hint == "`last_look=400`"
+    init(None, last_look=12)
+    study = StoredStudy.open()
+    assert (study.choices.interval, study.choices.last_look) == ("sequential", 12)
+    next_batch(study, 4)
+    # The budget may change, for it plans nothing here.
+    init(None, budget=30)
+    with pytest.raises(ChoiceError, match="`last_look` stays after the first draw"):
+        init(None, last_look=20)

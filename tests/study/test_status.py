@@ -161,3 +161,15 @@ def test_prices_are_looked_up_without_what_surrogates_need(folder, write_pool, l
     (folder / "train.parquet").unlink()
     shutil.rmtree(folder / ".activetest" / "cache")
     assert status(StoredStudy.open()).counts.spent == 14
+
+
+def test_the_next_look_of_sequential_gates_is_named(begin_study, label_draws):
+    study = begin_study(budget=40, looks=4)
+    assert status(study).sentence.endswith("; look 1 of 4 after 10 more labels")
+    label_draws(study, 12)
+    assert status(study).sentence.endswith("; look 2 of 4 after 8 more labels")
+    next_batch(study, 9)
+    assert status(study).sentence.endswith("; look 2 of 4 after 8 more labels")
+    label_draws(study, 9)
+    label_draws(study, 19)
+    assert "look" not in status(study).sentence
