@@ -553,11 +553,11 @@ def _describe_aim(choices: Choices, *, priced: bool) -> Iterator[str]:
     parts += [f"level {choices.level:g}"] * (choices.level != Choices.level)
     if parts:
         yield f"intervals: {', '.join(parts)}"
-    if sequential:
-        yield _describe_looks(choices)
     if choices.budget is not None:
         unit = "for labels" if priced else f"label{'s' * (choices.budget != 1)}"
         yield f"budget: {choices.budget:,} {unit}"
+    if sequential:
+        yield _describe_looks(choices)
 
 
 def _describe_looks(choices: Choices) -> str:

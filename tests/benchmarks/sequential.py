@@ -8,14 +8,13 @@ look of every budget are kept in STUDIES, and a later call plays only what is mi
 plays nothing. --looks, --spending, --floor and --metric are those of the studies.
 
 The first table has gates whose threshold is the truth: the shares of studies in which they pass and
-fail, each wrongly in 5 % at most; the share decided by an anytime-valid interval on the same draws
-is not among them, as draws differ. Width is that of the interval at the last look over that of one
-look at the same labels, both 90 %.
+fail, each of which is meant to be at most 5 %. Width is that of the interval at the last look over
+that of one look at the same labels, of 90 % for either.
 
 The second table has gates that the truth meets with --margin to spare: the smallest budget with
-which 90 % pass, between the budgets on a straight line, and the labels that are bought by then, on
-average over studies that stop at their verdict. The same for uniform draws with the plain mean, the
-intervals and the looks of which follow the same rule, and with --acquisition uniform for ours.
+which 90 % pass, between the budgets on a straight line, and the average labels of studies that stop
+at their verdict. Beside it uniform draws with the plain mean, whose looks follow the same rule;
+--acquisition uniform has uniform draws with our estimate.
 """
 
 import argparse
@@ -29,9 +28,10 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
+from scipy.special import betaincinv, ndtri, stdtrit
 
-# Studies in one file.
-_CHUNK = 25
+# Studies in one file, studies of uniform draws with the plain mean, and the power that is wanted.
+_CHUNK, _PLAIN_RUNS, _POWER = 25, 4000, 0.9
 ALPHA = 0.05
 
 
@@ -64,7 +64,7 @@ def main() -> None:
         (row for each in studies for row in each.list_errors()),
     )
     print_rows(
-        "| pool | margin | budget for 90 % | labels | plain: budget | labels | ratio of labels |",
+        "| pool | margin | runs | budget for 90 % | labels | plain: budget | labels | ratio |",
         (row for each in studies for row in each.list_power(options.margin)),
     )
 
@@ -89,6 +89,7 @@ class Studies:
         from activetest.simulation.answer_key import read_answer_key
 
         self.name, self.first_seed, self.batch = name, options.seed, options.batch
+        self.looks, self.spending = options.looks, options.spending
         pool = Pool.open(str(options.folder / f"{name}.parquet"))
         where = options.save / f"{name}.cache"
         if not where.exists():
@@ -196,6 +197,42 @@ class Studies:
                 f"{widths[0] / widths[1]:.3f}",
             ]
 
+    def list_power(self, margin: float):
+        """A row: gates that the truth meets with a margin to spare, against uniform draws."""
+        good = 1 if is_loss(self.metric) else -1
+        threshold = self.truth + good * margin
+        budgets = np.array(list(self.plans))
+        powers, labels = [], []
+        for place, budget in enumerate(budgets):
+            passed, failed = find_verdicts(self.ends[:, place, :-1], threshold, self.metric)
+            powers.append((passed < failed).mean())
+            labels.append(count_labels(passed, failed, budget, self.ends.shape[2] - 1))
+        found = interpolate(budgets, powers, labels)
+        plain = self.plan_plain(threshold) if len(self.metric.statistics) == 1 else None
+        cells = [
+            f"{value:.0f}" if value else "-" for value in (*(found or (0, 0)), *(plain or (0, 0)))
+        ]
+        ratio = f"{found[1] / plain[1]:.2f}" if found and plain else "-"
+        yield [self.name, f"{margin:g}", str(len(self.ends)), *cells, ratio]
+
+    def plan_plain(self, threshold: float) -> tuple[float, float]:
+        """(budget, labels) of uniform draws with the plain mean for the same power."""
+        rng = np.random.default_rng(1)
+        wrong = round(float(self.values[0].sum()))
+        budgets, powers, labels = [], [], []
+        for budget in range(50, self.cache.size, 10):
+            levels = plan_levels(budget, self.cache.size, self.looks, self.spending)
+            ends = draw_plain(rng, wrong, self.cache.size, budget, levels)
+            passed, failed = find_verdicts(ends, threshold, self.metric)
+            budgets.append(budget)
+            powers.append((passed < failed).mean())
+            labels.append(count_labels(passed, failed, budget, len(levels)))
+            if powers[-1] > _POWER + 0.02:
+                break
+        found = interpolate(np.array(budgets), powers, labels)
+        assert found is not None
+        return found
+
 
 def plan_levels(budget: int, size: int, looks: int, spending: str) -> np.ndarray:
     """(K,) one-sided levels of the looks of a budget."""
@@ -213,10 +250,63 @@ def find_verdicts(ends: np.ndarray, threshold: float, metric) -> tuple[np.ndarra
     """
     slack = 1e-7
     low, high = ends[..., 0] >= threshold - slack, ends[..., 1] <= threshold + slack
-    good, bad = (low, high) if metric.title.startswith(("recall", "accuracy")) else (high, low)
+    good, bad = (high, low) if is_loss(metric) else (low, high)
     found = (np.where(each.any(axis=1), each.argmax(axis=1), each.shape[1]) for each in (good, bad))
     passed, failed = found
     return passed, failed
+
+
+def is_loss(metric) -> bool:
+    """Whether small values of a metric are good."""
+    return not metric.title.startswith(("recall", "accuracy"))
+
+
+def count_labels(passed: np.ndarray, failed: np.ndarray, budget: int, looks: int) -> float:
+    """Labels until the verdict, or all of them, on average; passed and failed as of verdicts."""
+    last = np.minimum(np.minimum(passed, failed), looks - 1)
+    return float((budget * (last + 1) / looks).mean())
+
+
+def interpolate(budgets: np.ndarray, powers: list, labels: list) -> tuple[float, float] | None:
+    """(budget, labels) where the power first reaches 90 %, on a straight line between budgets.
+
+    The first budget where it does so already there; None where it never does.
+    """
+    enough = np.flatnonzero(np.array(powers) >= _POWER)
+    if not len(enough):
+        return None
+    at = enough[0]
+    if not at:
+        return float(budgets[0]), labels[0]
+    share = (_POWER - powers[at - 1]) / (powers[at] - powers[at - 1])
+    return tuple(
+        float(values[at - 1] + share * (values[at] - values[at - 1]))
+        for values in (budgets, labels)
+    )
+
+
+def draw_plain(
+    rng: np.random.Generator, wrong: int, size: int, budget: int, levels: np.ndarray
+) -> np.ndarray:
+    """(R, K, 2) ends at every look of studies with uniform draws and the plain mean.
+
+    Clopper and Pearson's at n / (1 - n/N) draws, as gates have them, and Student's factor.
+    """
+    looks = len(levels)
+    draws = budget * np.arange(1, looks + 1) // looks
+    found = np.zeros(_PLAIN_RUNS, int)
+    ends = np.empty((_PLAIN_RUNS, looks, 2))
+    for look, level in enumerate(levels):
+        before = draws[look - 1] if look else 0
+        bad = wrong - found
+        found = found + rng.hypergeometric(bad, size - before - bad, draws[look] - before)
+        count = draws[look] / (1 - draws[look] / size)
+        count *= (ndtri(level) / stdtrit(draws[look] - 1, level)) ** 2
+        hits = found / draws[look] * count
+        with np.errstate(invalid="ignore"):
+            lower = np.where(hits > 0, betaincinv(hits, count - hits + 1, level), 0.0)
+        ends[:, look] = np.stack([lower, betaincinv(hits + 1, count - hits, 1 - level)], axis=1)
+    return ends
 
 
 if __name__ == "__main__":

@@ -24,9 +24,10 @@ def test_the_loop_from_a_pool_to_the_next_round(folder, write_pool, capsys):
     assert main(["init", "pool.parquet", "--seed", "1", "--group", "place", "--budget", "9"]) == 0
     out, err = capsys.readouterr()
     assert out.splitlines()[0] == "created .activetest"
-    assert out.splitlines()[-3:] == [
+    assert out.splitlines()[-4:] == [
         "draws: optimal for error, surrogate agreement",
         "budget: 9 labels",
+        "gates: sequential, 5 looks, the last after 9 draws",
         "seed: 1",
     ]
     assert err == ""
@@ -110,7 +111,10 @@ def test_wrong_input_is_a_problem_and_a_hint_and_code_2(study, capsys, words, pr
         (["init", "pool.parquet", "--metric", "recal"], "did you mean 'recall'?"),
         (["init", "pool.parquet", "--surrogate", "agrement"], "did you mean 'agreement'?"),
         (["init", "pool.parquet", "--acquisition", "optimall"], "did you mean 'optimal'?"),
-        (["init", "pool.parquet", "--interval", "anytme"], "it must be fixed or anytime"),
+        (
+            ["init", "pool.parquet", "--interval", "anytme"],
+            "it must be one of fixed, anytime, sequential",
+        ),
         (["init", "pool.parquet", "--group", "plce"], "did you mean 'place'?"),
         (["init", "pool.parquet", "--id", "idd"], "did you mean 'id'?"),
         (["init", "pool.parquet", "--features", "x11"], "did you mean 'x1'?"),
