@@ -20,6 +20,8 @@ VALUES = {
     "share": ((0, 1, 0.35, 1e-300), (-1e-300, 1.0000001, *NUMBERS)),
     "level": ((1e-300, 0.95), (0, 1, 0.0, 1.0, -0.5, *NUMBERS)),
     "count": ((1, 12), (0, -1, 1.0, True, "1", None, LARGEST)),
+    "count or none": ((None, 1, 12), (0, -1, 1.0, True, "1", LARGEST)),
+    "looks": ((1, 5, 100), (0, -1, 101, 1.0, True, "1", None)),
     "amount or none": ((None, 1, 0.5, 1e-300), (0, -1, *(each for each in NUMBERS if each))),
     "size": ((0, 0.0, 2.5), (-1e-300, *NUMBERS)),
     "schedule": (
