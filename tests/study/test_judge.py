@@ -1,6 +1,7 @@
 """A study of a judge: what init decides, what the report says, and that both survive reopening."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ from pytest import approx
 
 import activetest as at
 from activetest.errors import ChoiceError
+from activetest.study import judge
 
 ROWS = 240
 
@@ -202,3 +204,43 @@ def test_a_verdict_is_not_read_in_another_way_after_the_first_draw(tmp_path):
     with pytest.raises(ChoiceError, match="in another way after the first draw"):
         study.change(judge="score")
     assert at.Study.open(tmp_path / "study").next().repeated
+
+
+def read_gap_columns(columns: dict[str, list], *, remote=False, rows=None) -> dict[str, list]:
+    """The columns that explain a gap, of drawn items 2 and 0 and the supplied item 1."""
+    table = pa.table(columns)
+    numeric = [name for name in columns if not pa.types.is_string(table[name].type)]
+    pool = SimpleNamespace(
+        files=SimpleNamespace(schema=table.schema, remote=remote),
+        schema=SimpleNamespace(
+            features=numeric, ignored=[name for name in columns if name not in numeric]
+        ),
+        rows=rows or table.num_rows,
+        show=lambda at, names: {name: table[name].take(at).to_pylist() for name in names},
+    )
+    log = SimpleNamespace(rows=np.array([2, 0]), supplied_rows=np.array([1]))
+    found = judge.read_gap_columns(pool, log)
+    return {name: values.tolist() for name, values in found.items()}
+
+
+def test_numbers_and_lengths_of_texts_may_explain_a_gap():
+    columns = {"turns": [1, 2, 3], "response": ["abcd", "a", "ab"], "domain": ["x", "y", "z"]}
+    lengths = {"characters of response": [2.0, 4.0, 1.0]}
+    assert read_gap_columns(columns) == {"turns": [3.0, 1.0, 2.0]} | lengths
+    assert read_gap_columns(columns, rows=100_000).keys() == {"turns", "characters of response"}
+    for options in ({"remote": True}, {"rows": 100_001}):
+        assert read_gap_columns(columns, **options) == {"turns": [3.0, 1.0, 2.0]}
+    # A column that holds the lengths already, or those of another text, is enough.
+    columns |= {"turns": [4, 1, 2], "prompt": ["abcd", "b", "xy"], "other": [4, 1, 3]}
+    assert read_gap_columns(columns) == {"turns": [2.0, 4.0, 1.0], "other": [3.0, 4.0, 1.0]}
+
+
+def test_what_is_missing_is_no_number_and_two_hundred_columns_are_looked_at():
+    found = read_gap_columns({"turns": [1, None, 3], "response": [None, "a", "ab"]})
+    assert found["turns"][:2] == [3.0, 1.0] and np.isnan(found["turns"][2])
+    assert np.isnan(found["characters of response"][1])
+    many = {f"x{number}": [number, 1, 2] for number in range(199)}
+    texts = {"response": ["abcdef", "", ""], "prompt": ["abc", "", ""]}
+    found = read_gap_columns(many | texts)
+    assert len(found) == 200 and "characters of prompt" not in found
+    assert list(read_gap_columns(many | {"x199": [0, 0, 0], "y": [1, 1, 1]}))[-1] == "x199"
