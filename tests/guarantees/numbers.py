@@ -213,7 +213,7 @@ def missing_answers() -> object:
     study = begin(groups=["place"], metric="recall[cat]", seed=6)
     label_rounds(study, key, 14, 10, 12, skipped=1)
     first = read_report(
-        study, metrics=["recall[cat]", "error", "f1[macro]"], details=True, differences=["place"]
+        study, metrics=["recall[cat]", "error"], details=True, differences=["place"]
     )
     decline(study, key, 9, declined=2)
     supply(study, key, 3)
@@ -263,7 +263,6 @@ def few_errors() -> object:
     ]
     return [
         read_report(study, details=True),
-        read_report(study, metrics=["error", "auroc", "average-precision", "f1"], interval="fixed"),
         read_report(study, interval="anytime", require=["precision>=0.2", "error<=0.01"]),
         curves,
         json.loads(study.curve("reliability[yes]", bins=3, simultaneous=True).to_json()),
@@ -322,7 +321,6 @@ def compared_groups() -> object:
     """Two groups compared, and every group estimated."""
     return [
         ask(34, question="compare", compare=["barn", "sea"], rope=0.05),
-        ask(35, question="estimate", metric="error"),
         ask(37, question="estimate", metric="confusion", groups=["predicted"]),
     ]
 
