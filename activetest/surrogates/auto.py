@@ -3,7 +3,8 @@
 Of classes, one Bayesian logistic regression says whether the model is right: agreement, with a
 column for every kind of evidence, and a Gaussian process on the components of the features (on the
 log-probabilities of three classes or more without features). Without any of these it is agreement.
-What errors cost is as in agreement.
+What errors cost is as in agreement. Of values, a linear regression of label minus prediction has
+the same columns.
 """
 
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from activetest.item_statistics.outcomes import other_classes
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates import agreement
+from activetest.surrogates import _values_with_evidence, agreement
 from activetest.surrogates._evidence import Evidence, learn_evidence, restore_evidence
 from activetest.surrogates._logistic import sigmoid
 from activetest.surrogates._right_or_wrong import (
@@ -24,9 +25,9 @@ from activetest.surrogates._right_or_wrong import (
     fit_right_or_wrong,
     restore_kernel,
 )
+from activetest.surrogates._values_with_evidence import ValuesWithEvidence
 from activetest.surrogates.agreement import Agreement
 
-TASK = "classification"
 USES_FEATURES = True
 USES_OTHER_MODELS = True
 CONTINUES = True
@@ -39,14 +40,12 @@ _LEAST_OTHER = 0.01
 _FEWEST_CLASSES, _MOST_CLASSES, _LEAST_PROB = 3, 30, 1e-4
 
 
-def fit(training: TrainingSet, *, rng: np.random.Generator) -> "Auto":
-    """The surrogate after M labels; evidence of the last round is learned again at some numbers.
-
-    Raises ChoiceError for a regression pool.
-    """
-    agreement.check_classes(training, "auto")
+def fit(training: TrainingSet, *, rng: np.random.Generator) -> "Auto | ValuesWithEvidence":
+    """The surrogate after M labels; evidence of the last round is learned again at some numbers."""
     earlier = getattr(training.earlier, "evidence", None)
     evidence = learn_evidence(training, earlier=earlier, rng=rng)
+    if not training.classes:
+        return _values_with_evidence.fit(training, evidence, rng)
     rows, effects = training.rows, agreement.count_effects(training)
     stated = rows.outputs.probs is not None
     layout = Layout(effects, stated, rows.design.shape[1] - stated, evidence.names)
@@ -161,12 +160,15 @@ class Auto(Agreement):
         return np.clip(wrong, _LEAST, 1 - _LEAST)
 
 
-def restore(params: dict[str, Any]) -> Auto:
+def restore(params: dict[str, Any]) -> Auto | ValuesWithEvidence:
     """The surrogate that params() described."""
+    evidence = restore_evidence(params)
+    if not evidence.classes:
+        return _values_with_evidence.restore(params)
     plain = agreement.restore(params)
     return Auto(
         **vars(plain),
-        evidence=restore_evidence(params),
+        evidence=evidence,
         kernel=restore_kernel(params),
         trust=float(params["trust"]),
     )

@@ -28,7 +28,7 @@ TASK = "regression"
 # the log-variance's slopes.
 _MEAN, _LOG_VARIANCE = 0.3, 0.3
 # Labels that the prior variance of the residual counts as.
-_GUESS_WEIGHT = 2.0
+GUESS_WEIGHT = 2.0
 
 
 def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Residual":
@@ -43,9 +43,9 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Re
             hint='`study.change(surrogate="agreement")`',
         )
     residual = training.labels - training.rows.outputs.pred
-    design = _design_columns(training.rows)
+    design = design_columns(training.rows)
     guess = RESIDUAL_VARIANCE_SHARE * training.scale**2
-    scale = (_GUESS_WEIGHT * guess + residual @ residual) / (_GUESS_WEIGHT + len(residual))
+    scale = (GUESS_WEIGHT * guess + residual @ residual) / (GUESS_WEIGHT + len(residual))
     log_variance = np.zeros(design.shape[1])
     log_variance[0] = np.log(scale)
     for _ in range(3):
@@ -87,10 +87,9 @@ class Residual:
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
     ) -> Beliefs:
         """Outcomes are nodes of N(pred + mean residual, variance of residual and mean)."""
-        design = _design_columns(rows)
-        mean_variance = np.einsum("rd,de,re->r", design, self.covariance, design)
+        design, noise = self.read(rows)
         mean = rows.outputs.pred + design @ self.mode
-        variance = _residual_variance(design, self.log_variance) + mean_variance
+        variance = noise + self.find_mean_variance(design, noise)
         draws = None
         if members is not None:
             draws = reweight_nodes(mean, variance, *self.draws(rows, members))
@@ -103,7 +102,7 @@ class Residual:
     def draw_members(self, count: int, rng: np.random.Generator) -> Array:
         """(K, D + 1) draws of the mean's coefficients and of the log-variance's intercept."""
         mean = rng.multivariate_normal(self.mode, self.covariance, size=count, method="cholesky")
-        level = rng.normal(0, np.sqrt(2 / (_GUESS_WEIGHT + self.labels)), size=(count, 1))
+        level = rng.normal(0, np.sqrt(2 / (GUESS_WEIGHT + self.labels)), size=(count, 1))
         return np.hstack([mean, level])
 
     def totals(
@@ -114,9 +113,21 @@ class Residual:
 
     def draws(self, rows: Rows, members: Array) -> tuple[Array, Array]:
         """(K, R) mean and variance of the label under each member."""
-        design = _design_columns(rows)
+        design, noise = self.read(rows)
         means = rows.outputs.pred + members[:, :-1] @ design.T
-        return means, _residual_variance(design, self.log_variance) * np.exp(members[:, -1:])
+        return means, noise * np.exp(members[:, -1:])
+
+    def read(self, rows: Rows) -> tuple[Array, Array]:
+        """(R, D) columns of the mean, and (R,) variance of the residual."""
+        design = design_columns(rows)
+        noise = np.exp(self.log_variance[0] + limit_variance(design, self.log_variance))
+        return design, noise
+
+    def find_mean_variance(self, design: Array, noise: Array) -> Array:
+        """(R,) posterior variance of the mean; noise (R,) is that of the residual."""
+        del noise
+        variance: Array = np.einsum("rd,de,re->r", design, self.covariance, design)
+        return variance
 
 
 def restore(params: dict[str, Any]) -> Residual:
@@ -127,17 +138,18 @@ def restore(params: dict[str, Any]) -> Residual:
     return Residual(labels=params["labels"], **arrays)
 
 
-def _design_columns(rows: Rows) -> Array:
+def design_columns(rows: Rows) -> Array:
     """(R, D) an intercept and the rows' design."""
     return np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
 
 
-def _residual_variance(design: Array, log_variance: Array) -> Array:
-    """(R,) variance of the residual, within a factor e^3 of the level.
+def limit_variance(design: Array, log_variance: Array) -> Array:
+    """(R,) log-variance of the residual less its level, at most 3 from it.
 
     Without that limit the exponential of a linear extrapolation explodes on heavy tails.
     """
-    return np.exp(log_variance[0] + np.clip(design[:, 1:] @ log_variance[1:], -3, 3))
+    limited: Array = np.clip(design[:, 1:] @ log_variance[1:], -3, 3)
+    return limited
 
 
 def _fit_gamma_regression(design: Array, squares: Array, first: Array, level: float) -> Array:
@@ -146,7 +158,7 @@ def _fit_gamma_regression(design: Array, squares: Array, first: Array, level: fl
     design (M, D), squares (M,), first (D,) coefficients; level is the prior mean of the intercept.
     """
     precision = np.full(design.shape[1], _LOG_VARIANCE**-2)
-    precision[0] = _GUESS_WEIGHT / 2
+    precision[0] = GUESS_WEIGHT / 2
     center = np.zeros(design.shape[1])
     center[0] = level
 

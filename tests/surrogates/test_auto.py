@@ -9,7 +9,6 @@ import pytest
 from pytest import approx
 
 from activetest import catalog
-from activetest.errors import ChoiceError
 from activetest.item_statistics.defaults import CLASSIFICATION, STATISTICS
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.item_statistics.statistic import statistic
@@ -101,11 +100,6 @@ def test_hard_labels_without_features_are_agreement_too(pool, count):
         each.expected(made.rows, ASKED[:1]) for each in (fit(training), agreement.fit(training))
     )
     assert (ours == plain).all()
-
-
-def test_it_is_no_surrogate_of_values(value_pool):
-    with pytest.raises(ChoiceError, match="'auto' asks whether a class is right"):
-        fit(value_pool().training(10))
 
 
 def test_without_evidence_it_loads_no_forest(pool, monkeypatch):

@@ -1,0 +1,277 @@
+"""Values with all the evidence there is: `residual`, with a column for each kind and freer priors.
+
+The mean of label minus prediction is linear in the model's outputs, the components of the features
+and the evidence. A column of the evidence is a predicted label minus the model's prediction: its
+coefficient is near 0 where the model alone is believed, near 1 where the column alone is, or an
+even split. How large coefficients are is not fixed either: the posteriors of several priors are
+mixed by their marginal likelihood, that of a normal linear model with an unknown variance (Raftery,
+Madigan and Hoeting 1997).
+
+The log-variance of the residual is linear in the same columns, which are bounded smoothly, so that
+no tail explodes; it may also be largest in the middle of the predictions or at their ends, and may
+grow with how far the evidence is from the prediction. The priors of its slopes are mixed by
+Laplace's approximation. Where the squares of residuals scatter more than those of normal ones, they
+count for less (quasi-likelihood, Wedderburn 1974).
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from activetest.nouns.pool import PoolView
+from activetest.nouns.rows import Array, Rows
+from activetest.nouns.training import TrainingSet
+from activetest.surrogates import residual
+from activetest.surrogates._evidence import Evidence, restore_evidence
+from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE
+from activetest.surrogates.residual import GUESS_WEIGHT, Residual, design_columns, limit_variance
+
+# Prior standard deviations of the mean's coefficients, in units of the residual's, with the
+# probability of each: of outputs and of components.
+_OUTPUTS = ((0.3, 0.5), (1.0, 0.3), (4.0, 0.2))
+_COMPONENTS = ((0.03, 0.3), (0.1, 0.4), (0.3, 0.3))
+# Prior standard deviation of the evidence's coefficients, and the probabilities of the prior means:
+# the model alone, an even split, and each column alone, together.
+_EVIDENCE = 0.3
+_ALONE, _SPLIT, _EACH = 0.4, 0.4, 0.2
+# Labels from which on other priors than the narrowest one of the outputs are tried.
+_FEWEST_LABELS = 3
+# Prior standard deviations of the log-variance's slopes on the prediction and the rest, with the
+# probability of each pair; of its square and of components they are half of that.
+_VARIANCE = ((0.3, 0.1, 0.2), (1.0, 0.1, 0.3), (0.3, 0.5, 0.2), (1.0, 0.5, 0.3))
+_HALF = 0.5
+# Columns of the log-variance are bounded by this, and evidence is at least so far, in spreads.
+_BOUND, _LEAST_DISTANCE = 2.0, 0.1
+# Labels that the scatter of normal residuals' squares counts as.
+_NORMAL_LABELS = 10.0
+_PASSES = 3
+
+
+def fit(
+    training: TrainingSet, evidence: Evidence, rng: np.random.Generator | None = None
+) -> "ValuesWithEvidence":
+    """The posterior after M labels; deterministic."""
+    del rng
+    errors = training.labels - training.rows.outputs.pred
+    columns = evidence.at_labels(training)
+    guess = RESIDUAL_VARIANCE_SHARE * training.scale**2
+    variance = (GUESS_WEIGHT * guess + errors @ errors) / (GUESS_WEIGHT + len(errors))
+    spread = float(np.sqrt(variance))
+    design = np.hstack([design_columns(training.rows), columns])
+    priors = _list_priors(training.rows, columns.shape[1], len(errors), variance)
+    noise_design = _noise_columns(training.rows, columns, spread)
+    noise_widths = _list_noise_widths(training.rows, columns.shape[1])
+    log_variance = np.append(np.log(variance), np.zeros(noise_design.shape[1] - 1))
+    for _ in range(_PASSES):
+        weights = np.exp(-limit_variance(noise_design, log_variance))
+        mode, covariance = _mix_means(design, errors, weights, guess, priors)
+        left = errors - design @ mode
+        # The fitted mean explains part of the spread: add the posterior variance of the mean.
+        squares = left**2 + np.einsum("md,de,me->m", design, covariance, design)
+        level = (GUESS_WEIGHT * guess + left @ left) / (GUESS_WEIGHT + len(left))
+        log_variance = _mix_variances(
+            noise_design, squares, log_variance, float(np.log(level)), noise_widths
+        )
+    return ValuesWithEvidence(
+        mode, covariance, log_variance, len(errors), evidence=evidence, spread=spread
+    )
+
+
+@dataclass(frozen=True)
+class ValuesWithEvidence(Residual):
+    """A residual with a column for each kind of evidence, the last ones of the mean.
+
+    evidence   what says it
+    spread     standard deviation of label minus prediction: the unit of distances of the evidence
+    last       the latest rows of each thread and their columns, since rounds ask for them twice
+    """
+
+    evidence: Evidence = field(kw_only=True)
+    spread: float = field(kw_only=True)
+    last: threading.local = field(
+        default_factory=threading.local, compare=False, repr=False, kw_only=True
+    )
+
+    def params(self) -> dict[str, Any]:
+        """Those of residual and of the evidence."""
+        return super().params() | {"spread": self.spread} | self.evidence.params()
+
+    def attach(self, pool: PoolView) -> "ValuesWithEvidence":
+        """The same for this pool, whose items may have moved since."""
+        return replace(self, evidence=self.evidence.attach(pool), last=threading.local())
+
+    def read(self, rows: Rows) -> tuple[Array, Array]:
+        """(R, D) columns of the mean, and (R,) variance of the residual."""
+        if getattr(self.last, "rows", None) is not rows:
+            columns = self.evidence.values(rows)
+            design = np.hstack([design_columns(rows), columns])
+            noise_design = _noise_columns(rows, columns, self.spread)
+            level = self.log_variance[0]
+            noise = np.exp(level + limit_variance(noise_design, self.log_variance))
+            self.last.columns, self.last.rows = (design, noise), rows
+        found: tuple[Array, Array] = self.last.columns
+        return found
+
+    def find_mean_variance(self, design: Array, noise: Array) -> Array:
+        """(R,) posterior variance of the mean, at most that of the residual.
+
+        Priors are wide: of items far from all labels, they say no more than that.
+        """
+        return np.minimum(super().find_mean_variance(design, noise), noise)
+
+
+def restore(params: Mapping[str, Any]) -> ValuesWithEvidence:
+    """The surrogate that params() described."""
+    plain, evidence = residual.restore(dict(params)), restore_evidence(params)
+    return ValuesWithEvidence(**vars(plain), evidence=evidence, spread=float(params["spread"]))
+
+
+def _noise_columns(rows: Rows, evidence: Array, spread: float) -> Array:
+    """(R, H) columns of the log-variance: 1, prediction, its square, rest, distance of evidence.
+
+    evidence (R, K), spread as in ValuesWithEvidence.
+    """
+    bounded = _BOUND * np.tanh(rows.design.astype(float) / _BOUND)
+    distance = np.log(np.abs(evidence) / spread + _LEAST_DISTANCE)
+    constant = np.ones((len(bounded), 1))
+    return np.hstack([constant, bounded[:, :1], bounded[:, :1] ** 2 - 1, bounded[:, 1:], distance])
+
+
+def _list_noise_widths(rows: Rows, evidence: int) -> list[tuple[Array, float]]:
+    """(H - 1,) prior standard deviations of the log-variance's slopes, and their probabilities."""
+    stated = int(rows.outputs.std is not None)
+    components = rows.design.shape[1] - 1 - stated
+    rest = np.repeat([_HALF, 1.0, _HALF, 1.0], [1, stated, components, evidence])
+    return [(np.append(first, second * rest), share) for first, second, share in _VARIANCE]
+
+
+def _list_priors(
+    rows: Rows, evidence: int, labels: int, variance: float
+) -> list[tuple[Array, Array, float]]:
+    """(D,) prior means and variances of the mean's coefficients, and their probabilities.
+
+    Variances are in units of the residual's variance; evidence is the number of columns.
+    """
+    head = 2 + (rows.outputs.std is not None)
+    components = 1 + rows.design.shape[1] - head
+    outputs = _OUTPUTS if labels >= _FEWEST_LABELS else _OUTPUTS[:1]
+    splits = [(np.zeros(evidence), 1.0)]
+    if evidence:
+        splits = [(np.zeros(evidence), _ALONE), (np.full(evidence, 1 / (evidence + 1)), _SPLIT)]
+        splits += [(each, _EACH / evidence) for each in np.eye(evidence)]
+    found = []
+    for (output, first), (component, second), (split, third) in product(
+        outputs, _COMPONENTS if components else ((1.0, 1.0),), splits
+    ):
+        widths = [output**2, component**2, _EVIDENCE**2 / variance]
+        variances = np.repeat(widths, [head, components, evidence])
+        means = np.append(np.zeros(head + components), split)
+        found.append((means, variances, first * second * third))
+    return found
+
+
+def _mix_means(
+    design: Array,
+    errors: Array,
+    weights: Array,
+    guess: float,
+    priors: list[tuple[Array, Array, float]],
+) -> tuple[Array, Array]:
+    """(D,) mean and (D, D) covariance of the mean's coefficients over all priors.
+
+    design (M, D), errors (M,), weights (M,) in proportion to one over the variance; guess is the
+    residual's variance before any label.
+    """
+    weighted = design.T * weights
+    gram = weighted @ design
+    logs, modes, covariances = [], [], []
+    for means, variances, share in priors:
+        apart = errors - design @ means
+        precision = gram + np.diag(1 / variances)
+        inverse = np.linalg.inv(precision)
+        pull = weighted @ apart
+        step = inverse @ pull
+        squares = max(apart @ (weights * apart) - pull @ step, 0.0)
+        scale = (GUESS_WEIGHT * guess + squares) / (GUESS_WEIGHT + len(errors))
+        determinant = np.linalg.slogdet(precision)[1] + np.log(variances).sum()
+        freedom = GUESS_WEIGHT + len(errors)
+        logs.append(np.log(share) - 0.5 * determinant - 0.5 * freedom * np.log(scale))
+        modes.append(means + step)
+        covariances.append(inverse * scale)
+    shares = _normalise(logs)
+    apart = np.array(modes) - (mode := shares @ np.array(modes))
+    covariance = np.einsum("k,kde->de", shares, np.array(covariances))
+    return mode, covariance + (apart.T * shares) @ apart
+
+
+def _mix_variances(
+    design: Array,
+    squares: Array,
+    first: Array,
+    level: float,
+    priors: list[tuple[Array, float]],
+) -> Array:
+    """(H,) coefficients of log E[square], over all priors of its slopes.
+
+    design (M, H), squares (M,), first (H,) coefficients; level is the prior mean of the intercept.
+    """
+    trust = _find_trust(squares * np.exp(-(design @ first)))
+    logs, found = [], []
+    for widths, share in priors:
+        precision = np.append(GUESS_WEIGHT / 2, widths**-2)
+        center = np.append(level, np.zeros(len(widths)))
+        weights, value = _fit_log_variance(design, squares, first, center, precision, trust)
+        curvature = 0.5 * trust * design.T @ design + np.diag(precision)
+        volume = np.log(precision).sum() - np.linalg.slogdet(curvature)[1]
+        logs.append(np.log(share) - value + 0.5 * volume)
+        found.append(weights)
+    mixed: Array = _normalise(logs) @ np.array(found)
+    return mixed
+
+
+def _find_trust(ratios: Array) -> float:
+    """What a square (M,) over its expectation counts: 1 of normal residuals, less of others."""
+    if not len(ratios):
+        return 1.0
+    apart = ratios / max(ratios.mean(), 1e-300) - 1
+    scatter = (2 * _NORMAL_LABELS + apart @ apart) / (_NORMAL_LABELS + len(ratios))
+    return float(2 / max(scatter, 2.0))
+
+
+def _fit_log_variance(
+    design: Array, squares: Array, first: Array, center: Array, precision: Array, trust: float
+) -> tuple[Array, float]:
+    """(H,) coefficients, and the negative log posterior there: damped Newton, as in `residual`.
+
+    center, precision (H,) of the prior.
+    """
+
+    def objective(weights: Array) -> float:
+        logs = design @ weights
+        with np.errstate(over="ignore"):
+            fit = 0.5 * trust * (logs + squares * np.exp(-logs)).sum()
+        return float(fit + 0.5 * precision @ (weights - center) ** 2)
+
+    weights, value = first, objective(first)
+    # The expected curvature is always positive definite; the observed one need not be.
+    curvature = 0.5 * trust * design.T @ design + np.diag(precision)
+    for _ in range(30):
+        ratio = squares * np.exp(-(design @ weights))
+        gradient = 0.5 * trust * design.T @ (1 - ratio) + precision * (weights - center)
+        step, size = np.linalg.solve(curvature, gradient), 1.0
+        while (trial := objective(weights - size * step)) > value and size > 1e-6:
+            size /= 2
+        if value - trial < 1e-9:
+            break
+        weights, value = weights - size * step, trial
+    return weights, value
+
+
+def _normalise(logs: list[float]) -> Array:
+    shares = np.exp(np.array(logs) - max(logs))
+    normalised: Array = shares / shares.sum()
+    return normalised
