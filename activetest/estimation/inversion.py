@@ -51,12 +51,12 @@ class _Bets:
     def first(self, piece: Array, limit: float) -> float | None:
         """The first value that is not refuted, on the way from one end of a piece to the other."""
         rooms = [self._lines(share)[1] for share in piece]
-        spread = betting.deviations(Increments(*self._at(piece.mean())))[:-1]
+        scale = betting.scale_bets(Increments(*self._at(piece.mean())))[:-1]
         room, stretches = np.maximum(*rooms), [tuple(piece)]
         smallest = 2.0**-_HALVINGS / _PIECES
         while stretches:
             start, stop = stretches.pop()
-            if self._refuted(start, stop, room, spread, limit):
+            if self._refuted(start, stop, room, scale, limit):
                 continue
             if abs(stop - start) <= smallest:
                 return start
@@ -64,12 +64,12 @@ class _Bets:
             stretches += [(middle, stop), (start, middle)]
         return None
 
-    def _refuted(self, start: float, stop: float, room: Array, spread: Array, limit: float) -> bool:
+    def _refuted(self, start: float, stop: float, room: Array, scale: Array, limit: float) -> bool:
         """Whether every value of a stretch is certain to be refuted."""
         ends = [self._lines(share) for share in (start, stop)]
         if (np.maximum(ends[0][2], ends[1][2]) < -self.rounding).any():
             return True
-        paths = [np.cumsum(betting.log_factors(gain, room, spread), axis=0) for gain, *_ in ends]
+        paths = [np.cumsum(betting.log_factors(gain, room, scale), axis=0) for gain, *_ in ends]
         return bool((betting.bound_log_capital_between(*paths) >= limit).any())
 
     def _lines(self, share: float) -> tuple[Array, Array, Array]:

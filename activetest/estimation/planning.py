@@ -86,7 +86,7 @@ def plan_gate(
     mean = (threshold - increments.offset)[late] - moved
     gain = increments.value[late] - mean
     rooms = (mean - increments.low[late], increments.high[late] - mean)
-    spread = betting.deviations(increments)[-1:]
+    scale = betting.scale_bets(increments)[-1:]
     capital = [
         np.tile(betting.log_capital(increments, threshold, up=up)[-1], (_FUTURES, 1))
         for up in (True, False)
@@ -96,7 +96,7 @@ def plan_gate(
         pick = rng.integers(len(gain), size=(_FUTURES, min(_BLOCK, horizon - start)))
         reached = np.zeros(pick.shape, bool)
         for side, sign in enumerate((1, -1)):
-            factors = betting.log_factors(sign * gain[pick], rooms[side][pick], spread)
+            factors = betting.log_factors(sign * gain[pick], rooms[side][pick], scale)
             paths = capital[side][:, None] + np.cumsum(factors, axis=1)
             capital[side] = paths[:, -1]
             reached |= betting.combine_log_capital(paths) >= limits[side]

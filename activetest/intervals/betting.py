@@ -15,14 +15,16 @@ from activetest.nouns.estimate import Increments, Interval
 from activetest.nouns.rows import Array
 
 # Stakes in units of 1 / (standard deviation of a draw), and the share of the capital behind each.
-# sqrt(2 log(40) / n) is best when one looks after n draws: here about 80, 400 and 3000.
-_STAKES, _SHARES = np.array([0.3, 0.14, 0.05]), np.array([0.45, 0.45, 0.1])
+# sqrt(2 log(40) / n) is best when one looks after n draws: here about 30, 120, 440 and 3000.
+_STAKES, _SHARES = np.array([0.5, 0.25, 0.13, 0.05]), np.array([0.2, 0.35, 0.35, 0.1])
 # The largest share of the capital that one draw can lose.
 _MOST_LOST = 0.95
 # What not knowing the best stake costs, in log capital.
 _MIXTURE = 0.7
 # Imaginary draws, made before the first, that were as far apart as the statistic allows.
 _PSEUDO_DRAWS = 2.0
+# Below this, what is left of a pool counts as no less.
+_SMALLEST_SHARE = 1e-6
 _ROUNDING = 1e-12
 _STEPS = 50
 
@@ -71,7 +73,7 @@ def log_capital(increments: Increments, theta: float, *, up: bool) -> Array:
     """(M, stakes) log capital of the bettors on a mean above theta (up), or below it."""
     mean = theta - increments.offset
     gain, room = increments.value - mean, mean - increments.low if up else increments.high - mean
-    factors = log_factors(gain if up else -gain, room, deviations(increments)[:-1])
+    factors = log_factors(gain if up else -gain, room, scale_bets(increments)[:-1])
     return np.cumsum(factors, axis=0)
 
 
@@ -97,33 +99,41 @@ def bound_log_capital_between(left: Array, right: Array) -> Array:
     return result
 
 
-def log_factors(gain: Array, room: Array, spread: Array) -> Array:
+def log_factors(gain: Array, room: Array, scale: Array) -> Array:
     """(..., stakes) log of what capital is multiplied by.
 
     gain     what a unit bet wins, at least -room
     room     the most it can lose: the stake shrinks until _MOST_LOST is at risk
-    spread   standard deviation of gain, from earlier draws only
+    scale    what stakes are divided by, from earlier draws only: see scale_bets
 
     1 + stake * gain falls where theta grows, for gain falls and room grows with it.
     """
     rich = np.where(room > 0, room, np.inf)
     most = np.where(room > 0, _MOST_LOST / rich, np.inf)
-    stake = np.minimum(_STAKES / spread[..., None], most[..., None])
+    stake = np.minimum(_STAKES / scale[..., None], most[..., None])
     # Only rounding can lose more than the room.
     values: Array = np.log1p(stake * np.maximum(gain, -np.maximum(room, 0))[..., None])
     return values
 
 
-def deviations(increments: Increments) -> Array:
-    """(M + 1,) standard deviation of a draw as known before each draw, and before the next."""
-    terms = increments.offset + increments.value
-    count = np.arange(1, len(terms) + 1)
-    residual = (terms - np.cumsum(terms) / count) ** 2
-    start = (increments.most - increments.least).max(initial=0.0) / 2
-    sums = _PSEUDO_DRAWS * start**2 + np.concatenate([[0.0], np.cumsum(residual)])
-    values: Array = np.sqrt(
-        np.maximum(sums / (_PSEUDO_DRAWS + np.append(0, count)), np.finfo(float).tiny)
-    )
+def scale_bets(increments: Increments) -> Array:
+    """(M + 1,) what stakes are divided by at each draw, and at the next: known before that draw.
+
+    The best stake is in proportion to gap / variance. Draws from what is left of a finite pool
+    vary in proportion to how much that is: so a deviation, estimated from earlier draws as that of
+    the first one, is multiplied by the square of the share that is left.
+    """
+    terms, extent = increments.offset + increments.value, increments.most - increments.least
+    first = extent[0] if len(extent) else 0.0
+    left = extent / first if first > 0 else np.ones(len(extent))
+    left = np.clip(left, _SMALLEST_SHARE, 1.0)
+    # The more is known, the better a term says where the mean is.
+    weight = left**-2
+    residual = (terms - np.cumsum(weight * terms) / np.cumsum(weight)) ** 2 * weight
+    sums = _PSEUDO_DRAWS * (first / 2) ** 2 + np.concatenate([[0.0], np.cumsum(residual)])
+    count = _PSEUDO_DRAWS + np.arange(len(terms) + 1)
+    deviation = np.sqrt(np.maximum(sums / count, np.finfo(float).tiny))
+    values: Array = deviation * np.append(left, left[-1:] if len(left) else 1.0) ** 2
     return values
 
 

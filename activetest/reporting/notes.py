@@ -62,6 +62,7 @@ def write_notes(
         _find_widened(view, rows),
         _find_tails(rows),
         _find_values(view, rows),
+        _find_bets(rows),
         verdicts=view.cache.roles["kind"] == "pred",
     )
     notes += note_missing(view, rows, metric)
@@ -265,12 +266,18 @@ def _find_values(view: View, rows: Sequence[EstimateRow]) -> list[str]:
     return list(dict.fromkeys(metrics))
 
 
+def _find_bets(rows: Sequence[EstimateRow]) -> list[str]:
+    """Metrics of these rows with anytime-valid intervals."""
+    return list(dict.fromkeys(row.metric for row in rows if row.method == "betting"))
+
+
 def _describe_older_rounds(
     log: Log,
     ratios: Sequence[str],
     widened: Sequence[str],
     tails: Sequence[str],
     values: Sequence[str],
+    bets: Sequence[str],
     *,
     verdicts: bool,
 ) -> list[Note]:
@@ -278,8 +285,8 @@ def _describe_older_rounds(
 
     ratios are the estimators that make a metric of several means of labels alone, widened the
     metrics whose intervals hid that hardly a mistake was known, tails those whose intervals allowed
-    for no more than was seen, values the doubly robust means of values without bounds; verdicts
-    says whether outputs are classes without probabilities.
+    for no more than was seen, values the doubly robust means of values without bounds, bets those
+    with anytime-valid intervals; verdicts says whether outputs are classes without probabilities.
     """
     notes = []
     if older := [each.number for each in log.history if each.outdated]:
@@ -325,6 +332,15 @@ def _describe_older_rounds(
             "the level and the slope of guesses of values more. Estimates of "
             f"{' and '.join(values)} by doubly-robust may differ from those that the earlier "
             "version reported."
+        )
+        notes.append(Note(text, Weight.LIMITED))
+    older = [each.number for each in log.history if each.staked_alike and not each.outdated]
+    if older and bets:
+        text = (
+            f"{_describe_rounds(older)} drawn by an earlier version of activetest, which bet other "
+            f"stakes on each draw. The anytime-valid intervals of {' and '.join(bets)} differ a "
+            "little from those that the earlier version reported, and a gate may be decided a few "
+            "labels earlier or later."
         )
         notes.append(Note(text, Weight.LIMITED))
     older = [each.number for each in log.history if each.cut_off]

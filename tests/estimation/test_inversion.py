@@ -60,7 +60,7 @@ def refuted(increments: list[Increments], value: float, limit: float, *, up: boo
         return -now.offset - now.low if up else now.high + now.offset
 
     now, ends = between(value), [between((piece + step) / places) for step in (0, 1)]
-    spread = betting.deviations(between((piece + 0.5) / places))[:-1]
+    spread = betting.scale_bets(between((piece + 0.5) / places))[:-1]
     gain = now.value + now.offset
     factors = betting.log_factors(gain if up else -gain, np.maximum(*map(room, ends)), spread)
     impossible = (-now.offset - now.least if up else now.most + now.offset) < -1e-12
@@ -129,7 +129,7 @@ def test_more_draws_never_bring_a_value_back():
 def test_capital_between_two_values_is_at_least_what_chords_of_its_logarithm_say():
     rng = np.random.default_rng(1)
     for _ in range(200):
-        one, two = rng.normal(0, 5, (2, 3))
+        one, two = rng.normal(0, 5, (2, 4))
         bound = betting.bound_log_capital_between(one, two)
         shares = np.linspace(0, 1, 101)[:, None]
         least = betting.combine_log_capital((1 - shares) * one + shares * two).min()

@@ -74,23 +74,27 @@ def ends(increments: Increments, level: float = 0.95, **known) -> tuple[float, f
 def multiply_bets(increments: Increments, theta: float, *, up: bool) -> list[float]:
     """The capital after each draw, by loops: Waudby-Smith and Ramdas 2024, section 4.
 
-    Three bettors, whose stakes are 0.3, 0.14 and 0.05 over the standard deviation of the draws
-    before, and so small that no draw loses more than 95 %.
+    Four bettors, whose stakes are 0.5, 0.25, 0.13 and 0.05 over the standard deviation of the first
+    draw and the square of the share of the pool that is left, and so small that no draw loses more
+    than 95 %. The deviation is estimated from the draws before, each over the share left then.
     """
-    start = (increments.most - increments.least).max() / 2
-    bettors = {0.3: 0.45, 0.14: 0.45, 0.05: 0.1}
-    seen, squares, path = [], 2 * start**2, []
+    extent = increments.most - increments.least
+    bettors = {0.5: 0.2, 0.25: 0.35, 0.13: 0.35, 0.05: 0.1}
+    seen, weights, squares, path = [], [], 2 * (extent[0] / 2) ** 2, []
     for place, value in enumerate(increments.value):
         mean = theta - increments.offset[place]
-        spread = (squares / (2 + place)) ** 0.5
+        left = extent[place] / extent[0]
+        scale = (squares / (2 + place)) ** 0.5 * left**2
         gain = value - mean if up else mean - value
         room = mean - increments.low[place] if up else increments.high[place] - mean
         for stake in bettors:
-            bet = min(stake / spread, 0.95 / room) if room > 0 else stake / spread
+            bet = min(stake / scale, 0.95 / room) if room > 0 else stake / scale
             bettors[stake] *= 1 + bet * gain
         path.append(sum(bettors.values()))
         seen.append(increments.offset[place] + value)
-        squares += (seen[-1] - sum(seen) / len(seen)) ** 2
+        weights.append(1 / left**2)
+        center = sum(w * each for w, each in zip(weights, seen, strict=True)) / sum(weights)
+        squares += ((seen[-1] - center) / left) ** 2
     return path
 
 
@@ -99,7 +103,7 @@ def multiply_bets(increments: Increments, theta: float, *, up: bool) -> list[flo
 
 @pytest.mark.parametrize("up", [True, False])
 @pytest.mark.parametrize("theta", [0.12, 0.3, 0.6])
-def test_capital_is_what_three_bettors_have_together(theta, up):
+def test_capital_is_what_four_bettors_have_together(theta, up):
     increments = first(study(2)[0], 60)
     found = betting.log_e_values(increments, theta)[0 if up else 1]
     assert np.exp(found) == approx(multiply_bets(increments, theta, up=up))
@@ -117,7 +121,7 @@ def test_at_the_truth_the_game_is_fair(up):
             chance, left = chance * strength[row] / left, left - strength[row]
         increments = build_increments(stats, guesses, strength, rows)
         mean += chance * np.exp(betting.log_capital(increments, 0.4, up=up)[-1])
-    assert mean == approx(np.ones(3), rel=1e-9)
+    assert mean == approx(np.ones(4), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -134,9 +138,25 @@ def test_stakes_do_not_know_what_they_are_bet_on():
     increments, _ = study(0)
     other = increments.value.copy()
     other[70:] = 0.9
-    before = betting.deviations(replace(increments, value=other))
-    assert before[:71] == approx(betting.deviations(increments)[:71])
-    assert before[71] != betting.deviations(increments)[71]
+    before = betting.scale_bets(replace(increments, value=other))
+    assert before[:71] == approx(betting.scale_bets(increments)[:71])
+    assert before[71] != betting.scale_bets(increments)[71]
+
+
+def test_bets_grow_as_the_pool_is_used_up():
+    """Draws from what is left vary less and less: who does not know that is left with more."""
+    aware, unaware = [], []
+    for seed in range(10):
+        increments, true = study(seed, size=400, draws=200)
+        aware.append(true - ends(increments)[0])
+        unaware.append(true - ends(replace(increments, most=np.ones(200)))[0])
+    assert 0 < np.mean(aware) < 0.97 * np.mean(unaware)
+
+
+def test_where_nothing_is_left_bets_are_numbers():
+    increments = replace(study(3)[0], most=np.linspace(1, 0, 150))
+    assert np.isfinite(betting.scale_bets(increments)).all()
+    assert (betting.scale_bets(increments) > 0).all()
 
 
 def test_what_is_known_makes_a_mean_impossible_for_ever():
@@ -382,7 +402,7 @@ def test_the_width_to_be_expected_is_hardly_more_than_the_width_that_comes():
 @pytest.mark.parametrize("seed", range(20))
 def test_no_capital_between_two_values_is_below_its_bound(seed):
     rng = np.random.default_rng(seed)
-    left, right = rng.normal(0, 3, (2, 5, 3))
+    left, right = rng.normal(0, 3, (2, 5, 4))
     bound = betting.bound_log_capital_between(left, right)
     for share in np.linspace(0, 1, 21):
         between = betting.combine_log_capital((1 - share) * left + share * right)

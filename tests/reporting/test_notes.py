@@ -450,6 +450,7 @@ def test_rounds_of_earlier_versions_are_named():
         averages=(),
         tails=(),
         values=(),
+        bets=(),
         verdicts: bool = False,
     ) -> str:
         empty = np.empty(0)
@@ -460,7 +461,7 @@ def test_rounds_of_earlier_versions_are_named():
         ]  # fmt: skip
         log = SimpleNamespace(history=history)
         found = notes._describe_older_rounds(
-            log, ratios, averages, tails, values, verdicts=verdicts
+            log, ratios, averages, tails, values, bets, verdicts=verdicts
         )
         return texts_of(found)
 
@@ -492,6 +493,11 @@ def test_rounds_of_earlier_versions_are_named():
     assert trusting.startswith("Round 1 was drawn by an earlier version")
     assert "Estimates of mean by doubly-robust may differ" in trusting
     assert older(7, now) == older(now, values=("mean",)) == ""
+    stakes = older(6, 7, now, bets=("error", "f1"))
+    assert stakes.startswith("Rounds 1 to 2 were drawn by an earlier version")
+    assert "anytime-valid intervals of error and f1 differ" in stakes
+    assert older(7, now) == older(now, bets=("error",)) == ""
+    assert older(2, now, bets=("error",)) == older(2, now)
     # What is said of all studies includes it.
     assert older(2, now, values=("mean",)) == older(2, now)
     assert older(2, now, tails=("rmse",)) == older(2, now)
@@ -532,6 +538,12 @@ def test_metrics_whose_guesses_are_freer_than_before_are_found():
     ]
     assert notes._find_values(view, rows) == ["rmse", "r2"]
     assert notes._find_values(view, [row for row in rows if row.estimator == "lure"]) == []
+
+
+def test_metrics_with_anytime_valid_intervals_are_found():
+    by = {"rmse": "gamma", "error": "betting", "f1": "betting"}
+    rows = [SimpleNamespace(metric=name, method=method) for name, method in by.items()]
+    assert notes._find_bets([*rows, *rows]) == ["error", "f1"]
 
 
 def test_without_an_estimate_there_is_no_rarer_side():

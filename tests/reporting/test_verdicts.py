@@ -82,7 +82,7 @@ def test_an_anytime_valid_gate_of_several_fails_later_and_passes_as_soon(labelle
     """Capital of 20 refutes at 0.05, and of 40 at 0.025."""
 
     def find_threshold(capital: float) -> float:
-        low, high = 0.0, 0.25
+        low, high = 0.0, 0.33
         while high - low > 1e-3:
             middle = (low + high) / 2
             enough = judge(labelled, f"error<={middle}", interval="anytime")[0].e_fail >= capital
