@@ -124,6 +124,7 @@ class Gate(Measured):
     requirement            as the user wrote it
     metric, class_name     what has to be good enough
     group                  {column: value}, or None for the whole pool
+    against                for a difference between groups: the one that is subtracted
     op, threshold          ">=" or "<=", and the value that decides
     verdict                "pass", "fail" or "undecided"
     n_labeled              labels the verdict rests on: of a verdict that stays, those of the round
@@ -160,6 +161,7 @@ class Gate(Measured):
     looks: int | None = None
     next_look: int | None = None
     p_pass: float | None = None
+    against: dict[str, str] | None = None
 
 
 @dataclass(frozen=True)

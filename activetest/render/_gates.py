@@ -39,7 +39,7 @@ def grounds(gate: Gate) -> list[tuple[str, str]]:
     """Everything that a verdict rests on."""
     rows = [
         ("required", f"{words.metric(gate)} {gate.op} {gate.threshold}"),
-        ("group", words.named(gate.group) if gate.group else "all items"),
+        ("group", words.group(gate) if gate.group else "all items"),
         ("verdict", gate.verdict.upper()),
         ("estimate", words.estimate(gate)),
         ("interval", f"{words.interval(gate)} ({words.percent(gate.level)}, {gate.method})"),

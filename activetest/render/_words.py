@@ -165,7 +165,9 @@ def sentence(record: EstimateRow | Gate) -> str:
         return f"No estimate yet{f': {reason}' if reason else ''}."
     value, where = with_unit(record, estimate(record)), named(record.group or {})
     items = f"items with {where}" if where else "items"
-    if record.metric in _SHARES:
+    if isinstance(record, Gate) and record.against is not None:
+        statement = f"{metric_title(record)} is {value} for {group(record)}"
+    elif record.metric in _SHARES:
         statement = f"{_SHARES[record.metric]} {value} of {items}"
     elif record.metric == _RATE:
         statement = f"{value} of {items} are {name_class(record.class_name or '')}"
@@ -220,7 +222,7 @@ def metric(record: EstimateRow | Gate) -> str:
     return plain(name if record.class_name is None else add_to_brackets(name, record.class_name))
 
 
-def group(row: EstimateRow) -> str:
+def group(row: EstimateRow | Gate) -> str:
     """The group as column=value, several joined by a comma; for a difference, both of them."""
     group, against = row.group or {}, row.against
     if against is None:

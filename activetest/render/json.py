@@ -32,7 +32,18 @@ ESTIMATE_KEYS = (
     *("variance_inflated", "headline", "reason", "shrunk", "spread", "raw", "reliable"),
 )
 _GATE = (
-    *("requirement", "metric", "class", "group", "op", "threshold", "verdict", "level", "method"),
+    *(
+        "requirement",
+        "metric",
+        "class",
+        "group",
+        "against",
+        "op",
+        "threshold",
+        "verdict",
+        "level",
+        "method",
+    ),
     *("n_labeled", "n_bought", "estimate", "lower", "upper", "e_pass", "e_fail", "more"),
     *("reason", "decided_round", "look", "looks", "next_look", "p_pass"),
 )

@@ -11,18 +11,16 @@ import numpy as np
 from scipy.special import ndtri
 
 from activetest.errors import NotEstimable
-from activetest.estimation.estimate import Value
 from activetest.estimation.looks import Look, LookPlan, count_answered
-from activetest.estimation.samples import Group
 from activetest.estimation.spending import find_conditional_power, find_look_levels
-from activetest.estimation.view import FIXED, View
+from activetest.estimation.view import View
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import Interval
 from activetest.nouns.quantity import Saving
 from activetest.nouns.report import UNDECIDED, Gate
+from activetest.reporting.gate_values import GateValue, Subject, measure_gate
 from activetest.reporting.requirements import Requirement, decide_by_interval
-from activetest.reporting.rows import HEADLINE, count_bought, count_labelled, is_reliable
 
 # From which time on a gate that will hardly pass is said to be one, and how hardly that is.
 _ADVISED_FROM, _FUTILE = 0.35, 0.05
@@ -34,12 +32,12 @@ _ROUNDING = 1e-12
 class Ends:
     """The interval of a gate at a look, and that of one of `count` gates that may fail.
 
-    value          with the estimate behind them
+    found          the value behind them
     interval       its ends err with the look's level each
     strict         the same for the level of a gate that shares the error of failing
     """
 
-    value: Value
+    found: GateValue
     interval: Interval
     strict: Interval
 
@@ -62,23 +60,23 @@ class LookVerdicts:
         self.strict_levels = find_look_levels(plan, draws, gates=count, population=whole)
         self._views: dict[int, View] = {}
 
-    def judge(self, gate: Gate, requirement: Requirement, metric: Metric, group: Group) -> Gate:
+    def judge(self, gate: Gate, requirement: Requirement, metric: Metric, subject: Subject) -> Gate:
         """The verdict of the first look that decides; gate is what is known without one."""
         gate = replace(gate, looks=len(self.plan.due), look=0)
         for place, look in enumerate(self.looks):
-            gate, decided = self._judge_look(gate, place, requirement, metric, group)
+            gate, decided = self._judge_look(gate, place, requirement, metric, subject)
             if decided:
                 reason = (
                     f"decided at look {look.number} of {gate.looks}, in round {look.round}; the "
                     "estimate, the interval and the labels are those of that look"
                 )
                 return replace(gate, decided_round=look.round, reason=self._add_subject(reason))
-        if (known := self._judge_known(gate, requirement, metric, group)) is not None:
+        if (known := self._judge_known(gate, requirement, metric, subject)) is not None:
             return known
-        return self._describe_wait(gate, requirement, metric, group)
+        return self._describe_wait(gate, requirement, metric, subject)
 
     def _judge_look(
-        self, gate: Gate, place: int, requirement: Requirement, metric: Metric, group: Group
+        self, gate: Gate, place: int, requirement: Requirement, metric: Metric, subject: Subject
     ) -> tuple[Gate, bool]:
         """The gate after this look, and whether the look decides it."""
         look = self.looks[place]
@@ -90,28 +88,27 @@ class LookVerdicts:
             upper=None,
             method="none",
             reliable=True,
-            saving=Saving(count_bought(then, group)),
+            saving=Saving(subject.count_bought(then)),
         )
         gate = replace(
             gate,
             quantity=quantity,
             look=look.number,
-            n_labeled=count_labelled(then, group),
+            n_labeled=subject.count_labelled(then),
             reason=None,
         )
         try:
-            ends = self._find_ends(then, place, metric, group)
+            ends = self._find_ends(then, place, metric, subject)
         except NotEstimable as error:
             return replace(gate, reason=error.problem), False
-        gate = replace(gate, n_labeled=count_labelled(then, group, metric))
-        few = group.column is not None and gate.n_labeled < NEEDS_INSIDE
-        if few and not ends.value.of_pool.estimate.exact:
+        gate = replace(gate, n_labeled=subject.count_labelled(then, metric))
+        if ends.found.few:
             return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate"), False
         interval, strict = ends.interval, ends.strict
-        enough = is_reliable(ends.value, interval.method)
+        enough = ends.found.check_interval(interval)
         quantity = replace(
             quantity,
-            estimate=ends.value.value,
+            estimate=ends.found.value,
             lower=interval.lower,
             upper=interval.upper,
             method=interval.method,
@@ -127,44 +124,44 @@ class LookVerdicts:
         return replace(gate, verdict=word), word != UNDECIDED
 
     def _judge_known(
-        self, gate: Gate, requirement: Requirement, metric: Metric, group: Group
+        self, gate: Gate, requirement: Requirement, metric: Metric, subject: Subject
     ) -> Gate | None:
         """The verdict of the value itself, once every answer is known; None before.
 
         It cannot be wrong, and takes no error from any look.
         """
         try:
-            value = self.view.value(metric, HEADLINE, group)
-            interval = self.view.interval(value, gate.level, FIXED, group, decides=True)
+            found = measure_gate(self.view, metric, subject)
+            interval = found.find_interval(gate.level)
         except NotEstimable:
             return None
         if interval.method != "exact":
             return None
         quantity = replace(
             gate.quantity,
-            estimate=value.value,
+            estimate=found.value,
             lower=interval.lower,
             upper=interval.upper,
             method=interval.method,
             reliable=True,
-            saving=Saving(count_bought(self.view, group)),
+            saving=Saving(subject.count_bought(self.view)),
         )
         return replace(
             gate,
             quantity=quantity,
             verdict=decide_by_interval(requirement, interval.lower, interval.upper),
-            n_labeled=count_labelled(self.view, group, metric),
+            n_labeled=subject.count_labelled(self.view, metric),
             reason="every answer is known",
         )
 
-    def _find_ends(self, then: View, place: int, metric: Metric, group: Group) -> Ends:
+    def _find_ends(self, then: View, place: int, metric: Metric, subject: Subject) -> Ends:
         """The intervals at a look. Raises NotEstimable."""
-        value = then.value(metric, HEADLINE, group)
+        found = measure_gate(then, metric, subject)
         interval, strict = (
-            then.interval(value, 1 - 2 * float(levels[place]), FIXED, group, decides=True)
+            found.find_interval(1 - 2 * float(levels[place]))
             for levels in (self.levels, self.strict_levels)
         )
-        return Ends(value, interval, strict)
+        return Ends(found, interval, strict)
 
     def _view_at(self, look: Look) -> View:
         if look.round not in self._views:
@@ -172,7 +169,7 @@ class LookVerdicts:
         return self._views[look.round]
 
     def _describe_wait(
-        self, gate: Gate, requirement: Requirement, metric: Metric, group: Group
+        self, gate: Gate, requirement: Requirement, metric: Metric, subject: Subject
     ) -> Gate:
         """The undecided gate, with what is to come."""
         coming = self._list_coming()
@@ -191,18 +188,18 @@ class LookVerdicts:
         gate = replace(gate, next_look=wait, reason=self._join(gate.reason, reason))
         if not self.looks or gate.estimate is None or not gate.quantity.reliable:
             return gate
-        return self._predict_gate(gate, requirement, metric, group, coming)
+        return self._predict_gate(gate, requirement, metric, subject, coming)
 
     def _predict_gate(
         self,
         gate: Gate,
         requirement: Requirement,
         metric: Metric,
-        group: Group,
+        subject: Subject,
         coming: Sequence[tuple[int, int]],
     ) -> Gate:
         """The gate with what becomes of it if draws go on as they did until its last look."""
-        ends = self._find_ends(self._view_at(self.looks[-1]), -1, metric, group)
+        ends = self._find_ends(self._view_at(self.looks[-1]), -1, metric, subject)
         whole = self.view.population is not None
         time = self.plan.find_time(self.looks[-1].draws, population=whole)
         draws = [look.draws for look in self.looks] + [due for due, _ in coming]
@@ -212,7 +209,7 @@ class LookVerdicts:
             levels = find_look_levels(self.plan, draws, gates=gates, population=whole)
             present = float(levels[len(self.looks) - 1])
             chosen = ends.interval if toward else ends.strict
-            statistic = _standardise(requirement, chosen, ends.value.value, present, toward=toward)
+            statistic = _standardise(requirement, chosen, ends.found.value, present, toward=toward)
             sides.append((statistic, levels[len(self.looks) :]))
         more = [
             wait

@@ -17,16 +17,14 @@ from activetest.nouns.report import UNDECIDED, Gate
 from activetest.nouns.surface_report import SurfaceCell
 from activetest.pool.groups import LABEL, columns_of
 from activetest.reporting import requirements
+from activetest.reporting.gate_values import Subject, measure_gate
 from activetest.reporting.group_notes import describe_group
 from activetest.reporting.look_verdicts import LookVerdicts
 from activetest.reporting.notes import describe_group_option
 from activetest.reporting.requirements import Requirement
 from activetest.reporting.rows import (
     HEADLINE,
-    count_bought,
     count_known,
-    count_labelled,
-    is_reliable,
 )
 from activetest.reporting.surface_answer import (
     SURFACE,
@@ -42,6 +40,12 @@ from activetest.rounds.surface import find_arms, has_surface
 # What is said of a verdict that rests on a surface.
 _BY_SURFACE = (
     "decided by the surface's interval, which holds for one look and if its model is right"
+)
+
+# How gates are decided that nobody can bet on.
+_OTHER_WAYS = (
+    '`interval="fixed"` decides it once, at a number of labels fixed beforehand, and studies that '
+    "begin with a budget decide it at planned looks"
 )
 
 
@@ -72,15 +76,10 @@ def judge_requirements(
         )
     cells: list[dict[str, str] | None] = []
     for requirement, metric in required:
-        if not metric.lower <= requirement.threshold <= metric.upper:
-            raise ChoiceError(
-                f"requirement {requirement.text!r}: {metric.title} is never below "
-                f"{metric.lower:g} or above {metric.upper:g}",
-                "write shares, not percentages: 0.9 for 90 %",
-            )
         cell = _find_cell(view, requirement)
         cells.append(cell)
         if cell is not None:
+            _check_threshold(requirement, metric)
             _check_cell(view, requirement, metric, interval)
         elif interval != FIXED and looks is None and (reason := why_not_bettable(metric)):
             why = f", because {reason}" if metric.ratio else ""
@@ -88,18 +87,24 @@ def judge_requirements(
             raise ChoiceError(
                 f"requirement {requirement.text!r}: {metric.title} cannot be decided at every look"
                 + why,
-                '`interval="fixed"` decides it once, at a number of labels fixed beforehand, and '
-                "studies that begin with a budget decide it at planned looks"
-                + (f"; {hint}" if hint else ""),
+                _OTHER_WAYS + (f"; {hint}" if hint else ""),
             )
 
     def judge(requirement: Requirement, metric: Metric) -> Gate:
-        group = _find_group(view, requirement)
+        subject = _find_subject(view, requirement)
+        _check_threshold(requirement, metric, apart=subject.against is not None)
         if looks is not None:
-            undecided = _undecided_gate(view, requirement, metric, group)
-            return looks.judge(undecided, requirement, metric, group)
-        decide = _judge_once if interval == FIXED else _judge_anytime
-        return decide(view, requirement, metric, group, len(required))
+            undecided = _undecided_gate(view, requirement, metric, subject)
+            return looks.judge(undecided, requirement, metric, subject)
+        if interval == FIXED:
+            return _judge_once(view, requirement, metric, subject, len(required))
+        if subject.against is not None:
+            raise ChoiceError(
+                f"requirement {requirement.text!r}: a difference between groups cannot be decided "
+                "at every look",
+                _OTHER_WAYS,
+            )
+        return _judge_anytime(view, requirement, metric, subject.group, len(required))
 
     return tuple(
         judge(requirement, metric)
@@ -107,6 +112,19 @@ def judge_requirements(
         else _judge_by_surface(view, requirement, metric, cell, len(required), surface)
         for (requirement, metric), cell in zip(required, cells, strict=True)
     )
+
+
+def _check_threshold(requirement: Requirement, metric: Metric, *, apart: bool = False) -> None:
+    """Raises ChoiceError for a threshold that the metric, or a difference of two, cannot reach."""
+    lower, upper = metric.lower, metric.upper
+    if apart:
+        lower, upper = lower - upper, upper - lower
+    if not lower <= requirement.threshold <= upper:
+        what = f"a difference of {metric.title}" if apart else metric.title
+        raise ChoiceError(
+            f"requirement {requirement.text!r}: {what} is never below {lower:g} or above {upper:g}",
+            "write shares, not percentages: 0.9 for 90 %",
+        )
 
 
 def _find_looks(
@@ -134,7 +152,7 @@ def _judge_anytime(
 ) -> Gate:
     """The verdict of the e-processes of one of `count` gates, with the numbers of its moment."""
     whole, alpha = view.evidence.groups[0], 1 - view.choices.level
-    gate = _undecided_gate(view, requirement, metric, group)
+    gate = _undecided_gate(view, requirement, metric, Subject(group))
     try:
         bets, (low, high) = view.bet_on_metric(metric, group, requirement.threshold)
     except NotEstimable as error:
@@ -170,7 +188,7 @@ def _judge_anytime(
                 "those of that round"
             )
     view = moment.view
-    gate = _undecided_gate(view, requirement, metric, group)
+    gate = _undecided_gate(view, requirement, metric, Subject(group))
     interval = bets.interval(gate.level, (low, high))
     estimate = _estimate_or_none(view, metric, group)
     return replace(
@@ -221,25 +239,23 @@ def _find_moment(
 
 
 def _judge_once(
-    view: View, requirement: Requirement, metric: Metric, group: Group, count: int
+    view: View, requirement: Requirement, metric: Metric, subject: Subject, count: int
 ) -> Gate:
     """The verdict of the fixed interval of one of `count` gates."""
-    gate = _undecided_gate(view, requirement, metric, group)
+    gate = _undecided_gate(view, requirement, metric, subject)
     try:
-        value = view.value(metric, HEADLINE, group)
+        found = measure_gate(view, metric, subject)
     except NotEstimable as error:
         return replace(gate, reason=_add_hint(error))
-    gate = replace(gate, n_labeled=count_labelled(view, group, metric))
-    few = group.column is not None and gate.n_labeled < NEEDS_INSIDE
-    if few and not value.of_pool.estimate.exact:
+    gate = replace(gate, n_labeled=subject.count_labelled(view, metric))
+    if found.few:
         return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate")
-    interval = view.interval(value, gate.level, FIXED, group, decides=True)
-    strict_level = 1 - 2 * (1 - view.choices.level) / count
-    strict = view.interval(value, strict_level, FIXED, group, decides=True)
+    interval = found.find_interval(gate.level)
+    strict = found.find_interval(1 - 2 * (1 - view.choices.level) / count)
     verdict = requirements.decide_by_interval(
         requirement, interval.lower, interval.upper, strict=(strict.lower, strict.upper)
     )
-    enough, reason = is_reliable(value, interval.method), None
+    enough, reason = found.check_interval(interval), None
     if not enough:
         verdict, reason = UNDECIDED, "there are too few labels for its interval to be reliable"
     elif interval.method != "exact":
@@ -251,7 +267,7 @@ def _judge_once(
         gate,
         quantity=replace(
             gate.quantity,
-            estimate=value.value,
+            estimate=found.value,
             lower=interval.lower,
             upper=interval.upper,
             method=interval.method,
@@ -274,7 +290,7 @@ def _judge_by_surface(
 
     Raises ChoiceError for a combination without items: there is nothing that could pass.
     """
-    gate = _undecided_gate(view, requirement, metric, view.evidence.groups[0])
+    gate = _undecided_gate(view, requirement, metric, Subject(view.evidence.groups[0]))
     gate = replace(
         gate,
         group=_name_group(requirement),
@@ -379,22 +395,23 @@ def _name_group(requirement: Requirement) -> dict[str, str] | None:
     return None if requirement.group is None else dict([requirement.group])
 
 
-def _undecided_gate(view: View, requirement: Requirement, metric: Metric, group: Group) -> Gate:
+def _undecided_gate(view: View, requirement: Requirement, metric: Metric, subject: Subject) -> Gate:
     """The gate before anything is known."""
     # Each side errs with probability 1 - level: of an interval of this level, that is one end.
     level = round(2 * view.choices.level - 1, 12)
     return Gate(
         quantity=Quantity(
-            None, None, None, level, "none", saving=Saving(count_bought(view, group))
+            None, None, None, level, "none", saving=Saving(subject.count_bought(view))
         ),
         requirement=requirement.text,
         metric=metric.name,
         class_name=metric.class_name,
-        group=group.meaning,
+        group=subject.group.meaning,
+        against=None if subject.against is None else subject.against.meaning,
         op=requirement.op,
         threshold=requirement.threshold,
         verdict=UNDECIDED,
-        n_labeled=count_labelled(view, group),
+        n_labeled=subject.count_labelled(view),
     )
 
 
@@ -405,27 +422,41 @@ def _estimate_or_none(view: View, metric: Metric, group: Group) -> float | None:
         return None
 
 
-def _find_group(view: View, requirement: Requirement) -> Group:
-    """The group of a requirement. Raises ChoiceError, naming the groups that exist."""
+def _find_subject(view: View, requirement: Requirement) -> Subject:
+    """What a requirement is about: of "A,B", the group A minus the group B, unless that is a value.
+
+    Raises ChoiceError, naming the groups that exist.
+    """
     groups = view.evidence.groups
     if requirement.group is None:
-        return groups[0]
+        return Subject(groups[0])
     column, value = requirement.group
-    for group in groups[1:]:
-        if group.meaning == {column: value}:
-            return group
+    known = {name: group for group in groups[1:] for name in _list_values(group, column)}
+    if value in known:
+        return Subject(known[value])
+    parts = value.split(",")
+    for place in range(1, len(parts)):
+        first, second = (",".join(each).strip() for each in (parts[:place], parts[place:]))
+        if first in known and second in known and first != second:
+            return Subject(known[first], known[second])
     meanings = [group.meaning or {} for group in groups[1:]]
     values = [meaning[column] for meaning in meanings if column in meaning]
     if values:
-        known = ", ".join(values[:12]) + (", ..." if len(values) > 12 else "")
+        shown = ", ".join(values[:12]) + (", ..." if len(values) > 12 else "")
         raise ChoiceError(
             f"requirement {requirement.text!r}: no item has {column}={value}",
-            f"the values of {column} are {known}",
+            f"the values of {column} are {shown}",
         )
     raise ChoiceError(
         f"requirement {requirement.text!r}: {column!r} is not a group of this study",
         describe_group_option(column, view.cache.group_names),
     )
+
+
+def _list_values(group: Group, column: str) -> list[str]:
+    """The value of a group, if it is one of this column."""
+    meaning = group.meaning or {}
+    return [meaning[column]] if list(meaning) == [column] else []
 
 
 def _add_hint(reason: NotEstimable) -> str:

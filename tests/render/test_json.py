@@ -54,6 +54,7 @@ def test_gates_are_objects_in_the_order_asked(judged):
         "metric",
         "class",
         "group",
+        "against",
         "op",
         "threshold",
         "verdict",

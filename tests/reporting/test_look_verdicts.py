@@ -308,3 +308,61 @@ def test_every_format_says_at_which_look_a_gate_stands(begin, label_draws):
     assert "look: 2 of 3" in junit and "labels until the next look: 20" in junit
     document = catalog.load("render", "json").render(found)
     assert '"look": 2' in document and '"next_look": 20' in document
+
+
+@pytest.mark.parametrize("interval", [None, "fixed"])
+def test_a_gate_on_a_difference_is_decided_by_the_interval_of_the_difference(
+    begin, label_draws, interval
+):
+    """At the last look of the whole pool it is exact; before, as tables show it."""
+    study = begin(groups=("place",), looks=1, budget=60)
+    asked = "error@place=barn,tree<=0.9", "error@place=tree,barn>=-0.9"
+    label_draws(study, 12)
+    few = judge(study, *asked, interval="fixed")[0]
+    assert (few.verdict, few.estimate) == ("undecided", None)
+    assert few.reason == "a group needs 10 labels for a gate"
+    label_draws(study, 48)
+    first, mirrored = judge(study, *asked, interval=interval)
+    # A gate of this level has the ends of an interval that errs twice as often.
+    study.update(replace(study.choices, level=0.9))
+    (row,) = (
+        each
+        for each in report(study, differences=("place",), interval="fixed").estimates
+        if each.against and {*each.group.values(), *each.against.values()} == {"barn", "tree"}
+    )
+    study.update(replace(study.choices, level=0.95))
+    sign = 1 if row.group == {"place": "barn"} else -1
+    assert first.estimate == approx(sign * row.estimate)
+    assert sorted((first.lower, first.upper)) == approx(
+        sorted((sign * row.lower, sign * row.upper))
+    )
+    assert (first.group, first.against) == ({"place": "barn"}, {"place": "tree"})
+    assert (mirrored.estimate, mirrored.lower) == approx((-first.estimate, -first.upper))
+    assert (first.verdict, mirrored.verdict) == ("pass", "pass")
+    assert first.n_labeled == row.n_labeled and first.n_bought == row.n_bought
+    failed = judge(study, f"error@place=barn,tree<={first.lower - 0.01}", interval=interval)[0]
+    assert failed.verdict == "fail"
+
+
+def test_a_gate_on_a_difference_needs_two_groups_and_an_interval_that_exists(begin, label_draws):
+    study = begin(groups=("place",))
+    label_draws(study, 20)
+    with pytest.raises(ChoiceError, match="a difference between groups cannot be decided at every"):
+        judge(study, "error@place=barn,tree<=0.1", interval="anytime")
+    with pytest.raises(ChoiceError, match="no item has place=barn,sea"):
+        judge(study, "error@place=barn,sea<=0.1")
+    with pytest.raises(ChoiceError, match="no item has place=barn,barn"):
+        judge(study, "error@place=barn,barn<=0.1")
+    with pytest.raises(ChoiceError, match="a difference of error is never below -1 or above 1"):
+        judge(study, "error@place=barn,tree<=1.1")
+
+
+def test_every_format_says_that_a_gate_is_about_a_difference(begin, label_draws):
+    study = begin(groups=("place",), looks=1, budget=60)
+    label_draws(study, 60)
+    found = report(study, requirements=("error@place=barn,tree<=-0.9",))
+    junit = catalog.load("render", "junit").render(found)
+    assert "group: place: barn minus tree" in junit
+    assert "FAIL: Error is" in junit and "% for place: barn minus tree (90 % confidence" in junit
+    assert '"against": {' in catalog.load("render", "json").render(found)
+    assert "error@place=barn,tree" in catalog.load("render", "html").render(found)

@@ -93,7 +93,8 @@ def list_gates(report: Report, row: EstimateRow) -> list[Gate]:
     return [
         gate
         for gate in report.gates
-        if row.against is None and (gate.metric, gate.class_name, gate.group) == number
+        if row.against is None is gate.against
+        and (gate.metric, gate.class_name, gate.group) == number
     ]
 
 

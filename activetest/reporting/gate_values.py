@@ -1,0 +1,89 @@
+"""What a gate is about: the metric of the pool, of a group, or of one group minus another."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from activetest.estimation.samples import Group
+from activetest.estimation.view import FIXED, View
+from activetest.intervals.group_t import NEEDS_INSIDE
+from activetest.item_statistics.metric import Metric
+from activetest.nouns.estimate import Interval
+from activetest.reporting.rows import HEADLINE, count_bought, count_labelled, is_reliable
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whose metric a gate is about.
+
+    group     the whole pool, or a group of it
+    against   the group that is subtracted; None where a gate is about no difference
+    """
+
+    group: Group
+    against: Group | None = None
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups that it is about."""
+        return (self.group,) if self.against is None else (self.group, self.against)
+
+    def count_bought(self, view: View) -> int:
+        """Answers about items of its groups that were bought."""
+        return sum(count_bought(view, group) for group in self.groups)
+
+    def count_labelled(self, view: View, metric: Metric | None = None) -> int:
+        """Labelled draws in its groups that estimates of the metric use."""
+        alike = self.against is not None
+        return sum(count_labelled(view, group, metric, alike=alike) for group in self.groups)
+
+
+@dataclass(frozen=True)
+class GateValue:
+    """The value of a gate and its fixed intervals.
+
+    value           of the metric, or of its difference
+    few             whether a group has too few labels for a gate
+    find_interval   the interval of a level, each end of which has to hold alone
+    check_interval  whether there are enough labels to believe such an interval
+    """
+
+    value: float
+    few: bool
+    find_interval: Callable[[float], Interval]
+    check_interval: Callable[[Interval], bool]
+
+
+def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
+    """The value of a gate. Raises NotEstimable, with the reason."""
+    apart = subject.against is not None
+    values = [view.value(metric, HEADLINE, group, alike=apart) for group in subject.groups]
+    few = any(
+        group.column is not None
+        and not value.of_pool.estimate.exact
+        and count_labelled(view, group, metric, alike=apart) < NEEDS_INSIDE
+        for group, value in zip(subject.groups, values, strict=True)
+    )
+    first = values[0]
+    if subject.against is None:
+        group = subject.group
+        return GateValue(
+            first.value,
+            few,
+            lambda level: view.interval(first, level, FIXED, group, decides=True),
+            lambda interval: is_reliable(first, interval.method),
+        )
+    pair, second = (subject.group, subject.against), values[1]
+
+    def check_both(interval: Interval) -> bool:
+        """Whether each group has an interval of its own that is reliable."""
+        return all(
+            is_reliable(value, view.interval(value, interval.level, FIXED, group).method)
+            for value, group in zip(values, pair, strict=True)
+        )
+
+    return GateValue(
+        first.value - second.value,
+        few,
+        lambda level: view.difference(first, second, pair, level)[1],
+        check_both,
+    )
