@@ -24,13 +24,24 @@ def find_differences(recorded: object, found: object, path: str = "") -> Iterato
         yield f"{path}: {recorded!r} was recorded, now it is {found!r}"
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_a_study_has_the_numbers_that_were_recorded(name):
+def compare_with_recorded(name: str) -> None:
+    """Fails with the first differences of a scenario."""
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
     differences = list(find_differences(recorded[name], play(name)))
     assert not differences, "\n".join(
         [*differences[:20], f"{len(differences)} differences; see tests/guarantees/numbers.py"]
     )
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_study_has_the_numbers_that_were_recorded(name):
+    compare_with_recorded(name)
+
+
+@pytest.mark.parametrize("name", ["weights_and_prices", "worst_groups", "surfaces", "judges"])
+def test_a_pool_that_is_read_in_pieces_gives_the_same_numbers(name, monkeypatch):
+    monkeypatch.setattr("activetest.cache.cache._CHUNK", 19)
+    compare_with_recorded(name)
 
 
 def test_a_difference_is_found_in_any_place():
