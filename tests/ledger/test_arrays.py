@@ -52,6 +52,7 @@ BAD = {
     "less than nothing": archive(claiming("(-1, -1)")),
     "a header that is none": archive(claiming("(1,")),
     "compressed": archive(member(np.zeros(100_000)), kind=zipfile.ZIP_DEFLATED),
+    "compressed and no larger": archive(member(np.ones(1)), kind=zipfile.ZIP_DEFLATED),
     "objects": archive(pickle.dumps({"any": "thing"})),
     "an array of objects": archive(member(np.array([{}], dtype=object))),
 }

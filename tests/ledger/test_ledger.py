@@ -242,6 +242,20 @@ def test_an_older_ledger_is_migrated_and_loses_nothing_that_counts(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("broken", ["[1, 2", "no JSON"])
+def test_an_older_ledger_that_cannot_be_read_is_damaged_and_stays_as_it_is(tmp_path, broken):
+    path = tmp_path / "ledger.db"
+    with sqlite3.connect(path) as db:
+        MIGRATIONS[0](db)
+        db.execute("PRAGMA user_version = 1")
+        db.execute("INSERT INTO meta VALUES (7, 'abc', 100, 1, '')")
+        db.execute("INSERT INTO rounds VALUES (1, '', 0, ?, ?, ?, ?, ?, ?, ?)", [broken] * 7)
+    content = path.read_bytes()
+    with pytest.raises(StudyError, match="ledger.db is damaged: it cannot be read"):
+        Ledger(path)
+    assert path.read_bytes() == content
+
+
 def test_a_ledger_from_a_newer_version_is_refused_and_left_alone(ledger):
     with sqlite3.connect(ledger.path) as db:
         db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")

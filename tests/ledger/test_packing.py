@@ -26,6 +26,7 @@ VALUE = {
     "whole": [-5, 2**63 - 1, -(2**63)],
     "large": [2**70],
     "mixed": [1, 2.5, "x", None, True],
+    "kinds": [[1, 2.5], [True, 2], [2.5, False], [[1.5], [3]]],
     "uneven": [[1], [2, 3], []],
     "flags": [True, False],
     "names": ["a", "b"],
