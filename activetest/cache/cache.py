@@ -15,7 +15,7 @@ from activetest.cache.checked import CheckedArray, Manifest, announce_rebuild, m
 from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part
 from activetest.cache.results import keep_result, list_results
 from activetest.errors import CacheDamaged, PoolChanged
-from activetest.nouns.rows import Array, Outputs, Rows
+from activetest.nouns.rows import Array, Outputs, Rows, spread_votes
 from activetest.nouns.training import TrainingRows
 from activetest.parallel import map_reduce
 from activetest.pool.ids import find_positions
@@ -276,10 +276,16 @@ class Cache:
             wrong=read("wrong"),
             spread=read("spread"),
             features=read_part(FEATURES),
-            external=read_part(EXTERNAL),
+            external=lambda: self._spread_classes(read_part(EXTERNAL)()),
             weight=read_weight,
             price=read("price"),
         )
+
+    def _spread_classes(self, external: Array | None) -> Array | None:
+        """What other models predict; codes of classes as votes: see Rows.external."""
+        if external is None or not np.issubdtype(external.dtype, np.integer):
+            return external
+        return spread_votes(external, len(self.classes))
 
     def _read_ids(self, positions: Array) -> list[bytes]:
         """The ids at these positions (R,), in UTF-8."""

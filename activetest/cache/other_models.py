@@ -2,10 +2,12 @@
 
 Classes: `surrogate_prob_<member>`, a list per row, or `surrogate_prob_<member>_<class>`, a number
 per class; where the pool has a score, `surrogate_prob_<member>` may be the same kind of score.
-Values: `surrogate_pred_<member>`. Members keep the order of their columns.
+Classes without probabilities, and values: `surrogate_pred_<member>`, or columns of the pool that
+the user named. Members keep the order of their columns. Where all of them say classes alone, their
+codes are kept, -1 for what is no class of the pool.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import add
 
@@ -16,19 +18,23 @@ from activetest.cache import tables
 from activetest.cache.cache import Cache
 from activetest.cache.parts import EXTERNAL, Draft, Part, drafting_part, open_copy, open_part
 from activetest.errors import PoolError
+from activetest.labels.matching import ClassMatcher
 from activetest.nouns.name_lists import shorten_list
-from activetest.nouns.rows import Array, Outputs
+from activetest.nouns.rows import Array, Outputs, spread_votes
 from activetest.parallel import map_reduce
 from activetest.pool import outputs as pool_outputs
-from activetest.pool.classes import list_width
-from activetest.pool.columns import read_text, row_numbers
+from activetest.pool.classes import find_codes, list_width
+from activetest.pool.columns import encode_values, read_text, reject_nulls, row_numbers
 from activetest.pool.files import Files
 from activetest.pool.ids import Text, hash_rows, hash_text
+from activetest.pool.outputs import Checked
 from activetest.pool.pool import Pool
-from activetest.pool.roles import is_number, is_vector
+from activetest.pool.roles import is_number, is_scalar, is_vector
 from activetest.pool.schema import Schema
 
 PROBABILITIES, PREDICTIONS = "surrogate_prob_", "surrogate_pred_"
+# Axes of a table of codes or values.
+_FLAT = 2
 
 # Finds the pool positions (R,) of a batch whose first row has this number; -1 for unknown ids.
 _Lookup = Callable[[pa.RecordBatch, int], Array]
@@ -67,7 +73,7 @@ def ensure_other_models(
     used, OSError when the part cannot be written.
     """
     folder = cache.folder / EXTERNAL
-    if source is None and not find_columns(pool.files.schema):
+    if source is None and not find_columns(pool.files.schema, pool.schema.others):
         return None
     try:
         stamp = None if source is None else tables.read_stamp(source)
@@ -96,15 +102,20 @@ def open_copy_in(cache: Cache, pool: Pool, fingerprint: str | None) -> Part | No
     return open_copy(cache.folder / EXTERNAL, _describe_pool(cache, pool), fingerprint)
 
 
-def find_columns(table: pa.Schema) -> list[str]:
-    """The columns of other models' outputs."""
-    return [name for name in table.names if name.startswith((PROBABILITIES, PREDICTIONS))]
+def find_columns(table: pa.Schema, named: Sequence[str] = ()) -> list[str]:
+    """The columns of other models' outputs: by their names, and those that the user named."""
+    return [
+        name
+        for name in table.names
+        if name.startswith((PROBABILITIES, PREDICTIONS)) or name in named
+    ]
 
 
 def _describe_pool(cache: Cache, pool: Pool) -> list:
     """What the part depends on in the pool, JSON-ready."""
     schema = pool.schema
     meaning = [schema.task, schema.kind, list(schema.classes), schema.positive]
+    meaning += [list(schema.others)] if schema.others else []
     return [cache.manifest["stamp"], meaning]
 
 
@@ -116,7 +127,11 @@ def find_members(table: pa.Schema, schema: Schema, source: str) -> list[Schema]:
     regression = schema.task == "regression"
     prefix = PREDICTIONS if regression else PROBABILITIES
     columns = [name for name in table.names if name.startswith(prefix)]
-    if not columns:
+    # Beside probabilities, classes say nothing more.
+    by_name = () if columns and not regression else (PREDICTIONS,)
+    predicted = [name for name in table.names if name.startswith(by_name) or name in schema.others]
+    columns = predicted if regression else columns
+    if not columns and not predicted:
         form = f"{prefix}<model>, a {'number' if regression else 'list of probabilities'} per row"
         raise PoolError(
             f"{source} has no column {prefix}*; its columns are {shorten_list(table.names)}",
@@ -132,7 +147,20 @@ def find_members(table: pa.Schema, schema: Schema, source: str) -> list[Schema]:
         member = _read_list_member(table, name, schema, source)
         member = member or _find_class_member(table, name, by_class, schema, source)
         found.setdefault(member.outputs[0], member)
-    return list(found.values())
+    for name in predicted:
+        rule = "a class per row"
+        _require(table, name, is_scalar(table.field(name).type), rule, source)
+        found[name] = Schema(
+            "classification",
+            "pred",
+            (name,),
+            pred=name,
+            classes=schema.classes,
+            open_classes=True,
+            numbered=schema.numbered,
+        )
+    order = {name: place for place, name in enumerate(table.names)}
+    return sorted(found.values(), key=lambda member: order[member.outputs[0]])
 
 
 def _read_list_member(table: pa.Schema, name: str, schema: Schema, source: str) -> Schema | None:
@@ -245,8 +273,10 @@ def _write_part(
     """Write the outputs of every member for every item; find_rows finds a batch's positions."""
     schemas = find_members(files.schema, pool.schema, source)
     regression, classes = pool.schema.task == "regression", len(pool.schema.classes)
-    shape = (cache.size, len(schemas)) if regression else (cache.size, len(schemas), classes)
-    draft.arrays.create(EXTERNAL, shape, np.float32)
+    votes = not regression and all(each.kind == "pred" for each in schemas)
+    flat = regression or votes
+    shape = (cache.size, len(schemas)) if flat else (cache.size, len(schemas), classes)
+    draft.arrays.create(EXTERNAL, shape, np.int32 if votes else np.float32)
     table = draft.arrays.zeros(EXTERNAL)
     id = next((name for name in (pool.schema.id, "id") if name in files.schema.names), None)
     outputs = [name for each in schemas for name in each.outputs]
@@ -255,10 +285,10 @@ def _write_part(
         start, batch = strip
         with tables.locating_bad_rows(source, start, batch, id):
             positions = find_rows(batch, start)
-            checked = [pool_outputs.read_outputs(batch, each) for each in schemas]
+            checked = [_read_member(batch, each) for each in schemas]
         inside = positions >= 0
         known = positions[inside]
-        values = [_select_values(member.outputs) for member in checked]
+        values = [_select_values(member.outputs, 0 if flat else classes) for member in checked]
         table[known] = np.stack(values, axis=1)[inside]
         raw = [column[inside] for member in checked for column in member.raw]
         total = int(hash_rows(cache.hashes[known], raw).sum(dtype=np.uint64))
@@ -270,14 +300,49 @@ def _write_part(
         write_strip,
         add,
     )
+    _reject_strangers(table, schemas, pool.schema, source)
     unmatched = _check_coverage(np.concatenate(matched.positions), cache, source)
     draft.fingerprint = f"{matched.total % 2**64:016x}"
     draft.notices += _describe_part(schemas, source, matched.renormalised, unmatched)
 
 
-def _select_values(outputs: Outputs) -> Array:
-    """(R, C) class probabilities, or (R,) values for regression."""
-    return outputs.pred if outputs.probs is None else outputs.probs
+def _read_member(batch: pa.RecordBatch, member: Schema) -> Checked:
+    """What one member says of the rows of a batch. Raises BadRow."""
+    if member.kind != "pred" or member.task == "regression":
+        return pool_outputs.read_outputs(batch, member)
+    array = batch.column(member.prediction)
+    reject_nulls(array, member.prediction, "other models must say something about every item")
+    codes, names = encode_values(array)
+    if member.numbered:
+        find = ClassMatcher(member.classes, numbered=True).find
+        names = [find(name) or name for name in names]
+    table = find_codes(names, member.classes).astype(np.int32)
+    pred = table[codes] if len(table) else np.empty(0, np.int32)
+    return Checked(Outputs(pred), [pred])
+
+
+def _select_values(outputs: Outputs, classes: int) -> Array:
+    """(R, C) class probabilities; (R,) values or, for classes = 0, codes."""
+    if outputs.probs is not None:
+        return outputs.probs
+    return spread_votes(outputs.pred, classes) if classes else outputs.pred
+
+
+def _reject_strangers(table: Array, members: list[Schema], schema: Schema, source: str) -> None:
+    """Raises PoolError for a member that predicts no class of the pool; table as in Rows.external.
+
+    Of a member that is sometimes of another opinion about the classes, the rest counts.
+    """
+    for place, member in enumerate(members):
+        if schema.task == "regression" or member.kind != "pred":
+            continue
+        said = table[:, place] >= 0 if table.ndim == _FLAT else table[:, place] > 0
+        if not said.any():
+            raise PoolError(
+                f"column {member.prediction!r} of {source} holds none of the pool's classes "
+                f"{shorten_list(list(schema.classes))}",
+                hint="write classes as the pool does",
+            )
 
 
 def _check_coverage(positions: Array, cache: Cache, source: str) -> int:

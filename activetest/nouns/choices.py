@@ -280,6 +280,12 @@ class ColumnChoices:
         "drops the judge's section of reports.",
         Section.DATA, metavar="COL", default="none", completes="columns",
     )  # fmt: skip
+    other_columns: tuple[str, ...] = declare(
+        "Columns with other models' predictions, a class or a value for each item: surrogates take "
+        "them as what these models say, and not as features. An empty name removes them all.",
+        Section.DATA, value=(), kind=Kind.NAMES, metavar="COL,...", default="none",
+        completes="columns",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -101,8 +101,8 @@ class Rows:
              items count alike
     price    (R,) price of each item's label; None where all cost alike
     features (R, D) float32 all features, standardised over the pool; missing values are 0
-    external (R, E, C) what E other models predict: class probabilities; (R, E) values for
-             regression
+    external (R, E, C) what E other models predict: class probabilities, where a model says only
+             which class 1 and 0; (R, E) values for regression
 
     right, wrong and spread are None for regression, where outcomes are not right or wrong; features
     and external are None unless a surrogate needs them.
@@ -157,6 +157,11 @@ class Rows:
             lambda: _take(self.weight, index),
             lambda: _take(self.price, index),
         )
+
+
+def spread_votes(codes: Array, classes: int) -> Array:
+    """(..., C) float32, 1 for the class with this code (...); zeros for -1, a class of no pool."""
+    return (codes[..., None] == np.arange(classes)).astype(np.float32)
 
 
 def _take(part: Array | None, index: Index) -> Array | None:

@@ -35,6 +35,9 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
                 else "",
                 _describe_ids(schema),
                 f"features: {_shorten(schema.features)}" if schema.features else NO_FEATURES,
+                f"what other models predict: columns {_shorten(schema.others)}"
+                if schema.others
+                else "",
                 _describe_groups(schema),
                 _describe_attributes(schema),
                 f"weights: column {schema.weight!r}; every number is the weighted one"

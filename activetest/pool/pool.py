@@ -141,6 +141,7 @@ class Pool:
         suggest: bool = True,
         blank_ids: bool = False,
         judge: str | None = None,
+        other_columns: str | Iterable[str] = (),
     ) -> "Pool":
         """Read the schema of the pool and give every column its role.
 
@@ -158,6 +159,7 @@ class Pool:
         suggest                         add to the notices what else columns may be
         blank_ids                       allow ids that are empty or white space
         judge                           column of a judge's verdicts, which are the outputs
+        other_columns                   what other models predict
 
         Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice that
         it does not allow.
@@ -177,6 +179,7 @@ class Pool:
             price,
             _to_names(attributes) or (),
             judge=judge,
+            other_columns=_to_names(other_columns) or (),
         )
         found = read_class_names(files.schema.metadata) if class_names is None else class_names
         files.name_classes(found)
@@ -364,6 +367,7 @@ class Pool:
             weight=schema.weight,
             price=schema.price,
             attributes=schema.attributes,
+            other_columns=schema.others,
         )
         table = self.files.schema
         try:

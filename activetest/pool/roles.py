@@ -98,6 +98,7 @@ def assign_roles(
                 f"column {amount!r} holds ids or the model's outputs", hint="name another one"
             )
         used.add(amount)
+    used |= _check_other_columns(table, choices, task, used)
     _reject_without_effect(choices, task, kind, pred)
     # Predicted classes are no feature, also where the user leaves them out of the outputs.
     predicted = {"pred"} if kind != "pred" else set()
@@ -129,6 +130,7 @@ def assign_roles(
         uncertain_columns=tuple(uncertain.values()),
         gold=tuple(name for name in uncertain if name in table.names),
         judge=choices.judge or None,
+        others=tuple(dict.fromkeys(choices.other_columns)),
     )
 
 
@@ -166,6 +168,24 @@ def split_bins(attribute: str, columns: Sequence[str]) -> tuple[str, int | None]
     if match is None or attribute in columns:
         return attribute, None
     return match.group(1), int(match.group(2))
+
+
+def _check_other_columns(
+    table: pa.Schema, choices: ColumnChoices, task: str, used: set[str | None]
+) -> set[str]:
+    """The columns of what other models predict, which are none of the columns in use.
+
+    Raises PoolError for one that is not there or holds lists, ChoiceError for one in use.
+    """
+    accepts = is_scalar if task == "classification" else is_number
+    for column in choices.other_columns:
+        _require(table, column, accepts, "other models predict one class or number per row")
+        if column in used or column in (choices.features or ()):
+            raise ChoiceError(
+                f"column {column!r} has another role than what other models predict",
+                "name it once",
+            )
+    return {*choices.other_columns}
 
 
 def _reject_without_effect(choices: ColumnChoices, task: str, kind: str, pred: str | None) -> None:

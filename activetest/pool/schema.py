@@ -45,6 +45,7 @@ class Schema:
     names         the names of each of them, from that of 0 on
     numbered      whether the file numbers the classes so: a label may be given as the number
     judge         the column of outputs, where they are a judge's and people's labels the truth
+    others        columns of what other models predict
     """
 
     task: str
@@ -75,6 +76,7 @@ class Schema:
     names: tuple[tuple[str, ...], ...] = ()
     numbered: bool = False
     judge: str | None = None
+    others: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples; what few pools have, only where it is."""
@@ -181,7 +183,7 @@ _OF_ATTRIBUTES = (
 )
 
 
-_OF_FEW = (*_OF_ATTRIBUTES, "named", "names", "numbered")
+_OF_FEW = (*_OF_ATTRIBUTES, "named", "names", "numbered", "others")
 
 
 def _to_lists(value: Any) -> Any:
@@ -223,7 +225,7 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(
         (
             *("classes", "features", "groups", "computed", "ignored", "attributes", "binned"),
-            *("uncertain", "gold", "named"),
+            *("uncertain", "gold", "named", "others"),
         ),
         ("a list of texts", _are_texts),
     ),

@@ -3,12 +3,14 @@
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from activetest.nouns.choices import ColumnChoices
-from activetest.pool.columns import read_numbers
+from activetest.pool.classes import find_codes
+from activetest.pool.columns import encode_values, read_numbers
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import BATCH
 from activetest.pool.groups import JOIN
@@ -32,6 +34,10 @@ _SAMPLE, _FEWEST = 1000, 10
 _MOST = 100
 # Values of a group in the sample, and columns that are named.
 _MOST_GROUPS, _SHOWN = 50, 3
+# Cohen's kappa and number of classes from which on a column may hold another model's predictions.
+_LEAST_KAPPA, _FEWEST_CLASSES = 0.4, 2
+# Of the pool, where predictions alone are of interest.
+_UNREAD = ("ids", "features", "groups", "amounts")
 # Longer values, and those of more words, are free text.
 _LONGEST, _MANY_WORDS = 64, r"\S\s+\S+\s+\S+\s+\S"
 
@@ -43,6 +49,7 @@ def suggest_roles(pool: "Pool", choices: ColumnChoices) -> tuple[str, ...]:
         *_suggest_judge(pool, choices),
         *_suggest_id(pool, choices),
         *_suggest_weight(pool, choices),
+        *_suggest_other_models(pool, choices),
         *_suggest_groups(pool),
     )
 
@@ -122,6 +129,76 @@ def _suggest_weight(pool: "Pool", choices: ColumnChoices) -> list[str]:
         for name in pool.schema.ignored
         if WEIGHT.search(name) and is_amount(table.field(name).type)
     ][:1]
+
+
+def _suggest_other_models(pool: "Pool", choices: ColumnChoices) -> list[str]:
+    """Columns of classes of the pool that mostly are those that the model predicts."""
+    found = {} if choices.other_columns else find_other_models(pool, choices)
+    if not found:
+        return []
+    names, low, high = list(found), min(found.values()), max(found.values())
+    shown = ", ".join(map(repr, names[:_SHOWN]))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    several = len(names) > 1
+    agree = f"{low:.0%}" + (f" to {high:.0%}" if f"{low:.0%}" != f"{high:.0%}" else "")
+    return [
+        f"{'columns' if several else 'column'} {shown}{more} {'hold' if several else 'holds'} "
+        f"classes, and the model's own in {agree} of the items: if other models predicted them, "
+        f"`other_columns={names!r}` takes them as what these say"
+        + (", not as numbers" if set(names) & set(pool.schema.features) else "")
+    ]
+
+
+def find_other_models(pool: "Pool", choices: ColumnChoices) -> dict[str, float]:
+    """{column: share of the first items where it holds the predicted class}.
+
+    Of the columns without another role that hold several of the pool's classes and nothing else,
+    and agree with the model far more often than by chance.
+    """
+    schema, table = pool.schema, pool.files.schema
+    if schema.task != "classification" or pool.files.remote:
+        return {}
+    free = (*schema.ignored, *(schema.features if choices.features is None else ()))
+    candidates = [
+        name
+        for name in free
+        if (kinds.is_integer(table.field(name).type) or is_text(table.field(name).type))
+        and name != "pred"
+        and not NOT_A_FEATURE.search(name)
+        and not OTHER_MODELS.search(name)
+        and not INDEX.fullmatch(name)
+    ][:_MOST]
+    if not candidates:
+        return {}
+    pred = pool.read_block(next(pool.strips(without=_UNREAD))).checked.outputs.pred[:_SAMPLE]
+    sample = _read_first_rows(pool, candidates, _SAMPLE)
+    pred = pred[: sample.num_rows]
+    found = {}
+    for name in candidates:
+        values = sample.column(name)[: len(pred)]
+        if values.null_count == 0 and (share := _measure_agreement(values, pred, schema.classes)):
+            found[name] = share
+    return found
+
+
+def _measure_agreement(
+    values: pa.Array, pred: np.ndarray, classes: tuple[str, ...]
+) -> float | None:
+    """The share of rows in which values are the predicted classes (R,); None where too few are."""
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    found, names = encode_values(values)
+    codes = find_codes(names, classes)
+    if len(names) < _FEWEST_CLASSES or len(pred) < _FEWEST or (codes < 0).any():
+        return None
+    codes = codes[found]
+    share = float((codes == pred).mean())
+    size = len(classes)
+    expected = np.bincount(codes, minlength=size) @ np.bincount(pred, minlength=size)
+    chance = expected / len(pred) ** 2
+    return share if chance < 1 and (share - chance) / (1 - chance) >= _LEAST_KAPPA else None
 
 
 def _suggest_groups(pool: "Pool") -> list[str]:

@@ -146,7 +146,7 @@ def _describe_type(name: str) -> str:
 
 
 _TYPES: dict[Kind, Any] = {Kind.NUMBER: int | float, Kind.WHOLE: int}
-_MAY_BE_EMPTY = ("features", "groups", "attributes")
+_MAY_BE_EMPTY = ("features", "groups", "attributes", "other_columns")
 # Names of classes and values of groups, and a schedule: whole numbers stand for text.
 _NAMES_OF_VALUES = ("positive", "classes", "compare", "refit")
 # What is no field of Choices, whose values check_choices looks at.

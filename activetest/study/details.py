@@ -220,6 +220,7 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
         "groups": groups,
         "attributes": list(attributes),
         "judge": schema.judge,
+        "other_columns": list(schema.others),
         "weight": schema.weight,
         "price": schema.price,
         "threshold": None if schema.threshold == Schema.threshold else schema.threshold,

@@ -95,6 +95,7 @@ def kept_columns(
     # A column has one role: new groups, ids, outputs and weights are no features any more.
     taken = {column for group in named for column in group.split("*")} - set(schema.group_columns)
     taken |= {columns.get("id"), columns.get("judge"), *columns.get("outputs", ())}
+    taken |= {*columns.get("other_columns", ())}
     if not has_rounds(study):
         # Later they cannot change, and that is what has to be said.
         taken |= {columns.get("weight"), columns.get("price")}
@@ -104,6 +105,7 @@ def kept_columns(
         "features": tuple(name for name in schema.features if name not in taken),
         "groups": groups,
         "attributes": schema.attributes,
+        "other_columns": schema.others,
         "task": schema.task,
         "positive": schema.positive,
         "threshold": schema.threshold,

@@ -9,7 +9,7 @@ import pytest
 
 from activetest.cache import cache
 from activetest.cache.auxiliary import attach_auxiliary
-from activetest.errors import PoolError
+from activetest.errors import ActivetestError, PoolError
 from activetest.pool.pool import Pool
 
 NAN = float("nan")
@@ -82,6 +82,46 @@ def test_columns_of_the_pool_itself_are_no_features_and_no_outputs(tmp_path):
     assert source.schema.outputs == ("prob_cat", "prob_dog", "prob_not_dog")
     assert any("outputs of other models" in notice for notice in source.notices)
     np.testing.assert_allclose(seen(tmp_path, source)[0], PROBS, atol=1e-6)
+
+
+def test_classes_without_probabilities_are_votes(tmp_path):
+    """A class that the pool does not have is a vote for none of its classes."""
+    votes = np.random.default_rng(4).choice([*CLASSES, "owl"], (2, ROWS))
+    columns = {f"surrogate_pred_{k}": votes[k] for k in (0, 1)}
+    spread = (votes.T[..., None] == np.array(CLASSES)).astype(np.float32)
+    found, built_cache = seen(tmp_path, pool(tmp_path), {"id": IDS} | columns)
+    np.testing.assert_array_equal(found, spread)
+    np.testing.assert_array_equal(built_cache.take([9, 4]).external, spread[[9, 4]])
+    assert built_cache.rows(0, 9)[[1]].external.shape == (1, 2, 3)
+
+
+def test_columns_that_the_user_names_are_votes_beside_probabilities(tmp_path):
+    votes = np.random.default_rng(4).choice(CLASSES, ROWS)
+    columns = {"id": IDS, "prob": list(PROBS[:, 0]), "net": votes, "x": np.arange(ROWS)}
+    columns |= {"surrogate_prob_0": list(PROBS[:, 1])}
+    file = write(tmp_path / "named.parquet", columns)
+    source = Pool.open(file, classes=CLASSES, other_columns=["net"])
+    assert source.schema.features == ("x",) and source.schema.others == ("net",)
+    found, _ = seen(tmp_path, source)
+    np.testing.assert_allclose(found[:, 1], PROBS[:, 1], atol=1e-6)
+    np.testing.assert_array_equal(found[:, 0], votes[:, None] == np.array(CLASSES))
+
+
+def test_values_in_columns_that_the_user_names_are_what_other_models_predict(tmp_path):
+    values = np.linspace(0, 5, ROWS)
+    file = write(tmp_path / "named.parquet", {"pred": values, "other": values**2, "x": values})
+    found, _ = seen(tmp_path, Pool.open(file, other_columns="other"))
+    np.testing.assert_allclose(found[:, 0], values**2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["id", "prob_cat", "gone", "many"])
+def test_a_column_with_another_role_is_no_other_model(tmp_path, name):
+    columns = {"many": [[1.0, 2.0]] * ROWS}
+    file = pool(tmp_path, **columns).uri
+    with pytest.raises(ActivetestError, match="role|no column|is list"):
+        Pool.open(file, other_columns=[name])
+    with pytest.raises(ActivetestError, match="role|no column|is list"):
+        Pool.open(file, other_columns=[name], features=[name])
 
 
 def test_a_file_wins_over_columns_of_the_pool(tmp_path):
@@ -162,7 +202,10 @@ BAD = {
     ),
     "null id": ({"id": [None, *IDS[1:]]} | FIRST, "row 0 of .*judges.*'id' is null"),
     "no columns": ({"id": IDS, "prob": list(PROBS[:, 0])}, "no column surrogate_prob_[*]; its"),
-    "values for classes": ({"id": IDS, "surrogate_pred_0": np.ones(ROWS)}, "no column surrogate_"),
+    "values for classes": (
+        {"id": IDS, "surrogate_pred_0": np.ones(ROWS)},
+        "none of the pool's classes",
+    ),
     "text": ({"id": IDS, "surrogate_prob_0": IDS}, "'surrogate_prob_0' of .* is string"),
     "one number": ({"id": IDS, "surrogate_prob_0": np.ones(ROWS)}, "'surrogate_prob_0' .* no list"),
     "a class missing": (

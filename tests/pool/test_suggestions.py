@@ -223,3 +223,49 @@ def test_labels_of_text_are_not_offered_as_features(tmp_path):
     notices = "\n".join(Pool.open(tmp_path / "pool.parquet").notices)
     assert "`features=[name]`" in notices
     assert Pool.open(tmp_path / "pool.parquet", features=["label"]).schema.features == ("label",)
+
+
+def predictions(rows: int = 300) -> dict:
+    """A model's classes, those of two that mostly agree with it, and columns of the same values."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(4, size=rows)
+
+    def predict(share: float) -> np.ndarray:
+        return np.where(rng.random(rows) < share, truth, rng.integers(4, size=rows))
+
+    return {
+        "id": [f"i{row}" for row in range(rows)],
+        "pred": predict(0.9),
+        "net_a": predict(0.8),
+        "net_b": predict(0.9),
+        "rooms": rng.integers(4, size=rows),
+        "lists": [[1.0, 2.0]] * rows,
+        "share": predict(0.9) / 4,
+        "more": predict(0.9) * 2,
+        "label": truth,
+    }
+
+
+def test_columns_of_classes_that_agree_with_the_model_may_be_other_models(tmp_path):
+    columns = predictions()
+    sentence = suggested(tmp_path, columns)
+    low, high = ((columns[name] == columns["pred"]).mean() for name in ("net_a", "net_b"))
+    assert sentence == (
+        f"columns 'net_a', 'net_b' hold classes, and the model's own in {low:.0%} to {high:.0%} of "
+        "the items: if other models predicted them, `other_columns=['net_a', 'net_b']` takes them "
+        "as what these say, not as numbers"
+    )
+    assert not suggested(tmp_path, columns, other_columns=["net_a"])
+    assert not suggested(tmp_path, columns, features=["net_a", "net_b", "rooms"])
+
+
+def test_words_may_be_what_another_model_predicts(tmp_path):
+    found = {name: np.array(list("abcd"))[predictions()[name]] for name in ("pred", "net_b")}
+    sentence = suggested(tmp_path, {"id": predictions()["id"]} | found)
+    assert "column 'net_b' holds classes" in sentence and "not as numbers" not in sentence
+
+
+def test_values_of_a_regression_are_no_other_models(tmp_path):
+    values = predictions()
+    pool = {"id": values["id"], "pred": values["pred"] / 4, "net": values["pred"]}
+    assert "other_columns" not in suggested(tmp_path, pool)
