@@ -300,7 +300,7 @@ def _write_part(
         write_strip,
         add,
     )
-    _reject_strangers(table, schemas, pool.schema, source)
+    _check_votes(table, schemas, pool.schema, source)
     unmatched = _check_coverage(np.concatenate(matched.positions), cache, source)
     draft.fingerprint = f"{matched.total % 2**64:016x}"
     draft.notices += _describe_part(schemas, source, matched.renormalised, unmatched)
@@ -328,7 +328,7 @@ def _select_values(outputs: Outputs, classes: int) -> Array:
     return spread_votes(outputs.pred, classes) if classes else outputs.pred
 
 
-def _reject_strangers(table: Array, members: list[Schema], schema: Schema, source: str) -> None:
+def _check_votes(table: Array, members: list[Schema], schema: Schema, source: str) -> None:
     """Raises PoolError for a member that predicts no class of the pool; table as in Rows.external.
 
     Of a member that is sometimes of another opinion about the classes, the rest counts.
@@ -336,8 +336,8 @@ def _reject_strangers(table: Array, members: list[Schema], schema: Schema, sourc
     for place, member in enumerate(members):
         if schema.task == "regression" or member.kind != "pred":
             continue
-        said = table[:, place] >= 0 if table.ndim == _FLAT else table[:, place] > 0
-        if not said.any():
+        voted = table[:, place] >= 0 if table.ndim == _FLAT else table[:, place] > 0
+        if not voted.any():
             raise PoolError(
                 f"column {member.prediction!r} of {source} holds none of the pool's classes "
                 f"{shorten_list(list(schema.classes))}",

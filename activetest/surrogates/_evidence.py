@@ -56,6 +56,8 @@ class Evidence:
     classes  number of classes; 0 for values
     learned  {name: what was learned}
     axes     (D, W) float32, from features to the inputs of forests; None where these are the same
+    rows     number of training rows
+    others   number of other models
     columns  (N, learned) float32, of all items of the pool that it is attached to
     """
 
@@ -64,7 +66,21 @@ class Evidence:
     classes: int
     learned: Mapping[str, Learned] = field(default_factory=dict)
     axes: Array | None = None
+    rows: int = 0
+    others: int = 0
     columns: Array | None = field(default=None, compare=False, repr=False)
+
+    def describe(self, own: str) -> str:
+        """What a surrogate rests on, for the report; own says what of the model's outputs."""
+        found = [own]
+        if SELF in self.names:
+            found.append("its predictions from features")
+        if TRAINING in self.names:
+            found.append(f"{self.rows:,} training row{'s' * (self.rows != 1)}")
+        if OTHERS in self.names:
+            found.append(f"{self.others:,} other model{'s' * (self.others != 1)}")
+        *first, last = found
+        return f"listens to {', '.join(first)} and {last}" if first else f"listens to {last}"
 
     def values(self, rows: Rows) -> Array:
         """(R, names) logits that the prediction is right, or predicted labels minus predictions."""
@@ -127,6 +143,8 @@ class Evidence:
             "names": list(self.names),
             "labels": self.labels,
             "classes": self.classes,
+            "rows": self.rows,
+            "others": self.others,
         }
         if self.axes is not None:
             stored["axes"] = self.axes
@@ -147,22 +165,25 @@ def learn_evidence(
     names = _list_names(training)
     forests = [name for name in names if name != OTHERS]
     count = len(training.labels)
+    rows = 0 if training.train is None else len(training.train.labels)
+    external = training.rows.external
+    others = 0 if external is None else external.shape[1]
     if not forests:
-        return Evidence(names, count, training.classes)
+        return Evidence(names, count, training.classes, others=others)
     if (
         earlier is not None
         and list(earlier.learned) == forests
         and earlier.classes == training.classes
         and _find_stage(earlier.labels) == _find_stage(count)
     ):
-        return replace(earlier, names=names)
+        return replace(earlier, names=names, rows=rows, others=others)
     axes = find_axes(training)
     before = {} if earlier is None else earlier.learned
     learned = {
         name: learn(training, axes, of_self=name == SELF, earlier=before.get(name), rng=rng)
         for name in forests
     }
-    found = Evidence(names, count, training.classes, learned, axes)
+    found = Evidence(names, count, training.classes, learned, axes, rows, others)
     return found if training.pool is None else found.attach(training.pool)
 
 
@@ -185,7 +206,8 @@ def restore_evidence(params: Mapping[str, Any]) -> Evidence:
         axes = np.asarray(axes, np.float32)
         if axes.ndim != 2 or not np.isfinite(axes).all():
             raise ValueError("the components of features are not numbers")
-    return Evidence(names, int(stored["labels"]), classes, learned, axes)
+    labels, rows, others = (int(stored[name]) for name in ("labels", "rows", "others"))
+    return Evidence(names, labels, classes, learned, axes, rows, others)
 
 
 def _take_named(params: Mapping[str, Any], prefix: str) -> dict[str, Any]:

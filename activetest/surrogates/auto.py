@@ -96,6 +96,13 @@ class Auto(Agreement):
     kernel: Kernel | None = field(default=None, kw_only=True)
     trust: float = field(default=0.0, kw_only=True)
 
+    @property
+    def note(self) -> str:
+        """What it listens to, for the report."""
+        return self.evidence.describe(
+            "the model's confidence" if self.shares is None else "the predicted class"
+        )
+
     def params(self) -> dict[str, Any]:
         """Those of agreement, of the evidence and of the kernel."""
         kernel = {} if self.kernel is None else self.kernel.params()
