@@ -251,6 +251,7 @@ class Report:
     power                                    of the scores that draws are made in proportion to
     surrogate_note                           what the surrogate is made of, what its networks
                                              learned on, how many items augment it; None for most
+    listens_to                               what the surrogate learns from, where it says so
     counts                                   where the study stands
     estimates                                one row per estimate, groups last
     notes                                    what to know before believing a number, heaviest first
@@ -289,6 +290,7 @@ class Report:
     selection: str = "draw"
     power: float = 1.0
     surrogate_note: str | None = None
+    listens_to: tuple[str, ...] = ()
     assessment: Assessment | None = None
     estimators: tuple[str, ...] = ()
     population: bool = False

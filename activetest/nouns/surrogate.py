@@ -18,7 +18,8 @@ class Surrogate(Protocol):
 
     A surrogate that learned items of the pool with the model's labels has their positions (n,) as
     `augmented`; others lack it, or have None there. One that learned items of the pool by position
-    has `attach(pool) -> Surrogate`: the same for a pool whose items may have moved since.
+    has `attach(pool) -> Surrogate`: the same for a pool whose items may have moved since. One that
+    learns from what a pool happens to have names that in `listens_to`, as in "4 other models".
 
     statistics are item statistics, see item_statistics.statistic.Statistic; members are whatever
     draw_members gave.

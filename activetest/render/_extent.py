@@ -105,9 +105,9 @@ def last_lines(report: Report, more: str, *, verbose: bool) -> list[str]:
     more says how to see what is left out.
     """
     lines = (
-        [words.describe_estimators(report), words.made_by(report)]
+        [words.describe_estimators(report), words.made_by(report), words.describe_inputs(report)]
         if verbose
-        else [left_out(report, more)]
+        else [words.describe_inputs(report), left_out(report, more)]
     )
     return [line for line in lines if line]
 

@@ -306,6 +306,15 @@ def label(note: Note) -> str:
     return "caution" if note.is_caution else "note"
 
 
+def describe_inputs(report: Report) -> str:
+    """One sentence on what the surrogate learns from; empty where it does not say."""
+    return (
+        plain(f"The surrogate listens to: {', '.join(report.listens_to)}.")
+        if (report.listens_to)
+        else ""
+    )
+
+
 def made_by(report: Report) -> str:
     """One sentence on how items are chosen."""
     drawn, name = report.selection == "draw", report.acquisition

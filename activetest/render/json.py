@@ -97,6 +97,7 @@ def render(report: Report) -> str:
             "selection": report.selection,
             "power": report.power,
             "surrogate_note": report.surrogate_note,
+            "listens_to": list(report.listens_to),
             "population": report.population,
             "cluster": report.cluster,
             "weight": report.weight,

@@ -34,6 +34,11 @@ class WeightedSurrogate:
         return getattr(self.surrogate, "note", None)
 
     @property
+    def listens_to(self) -> tuple[str, ...]:
+        """What the surrogate learns from, for the report, if it says so."""
+        return tuple(getattr(self.surrogate, "listens_to", ()))
+
+    @property
     def augmented(self) -> Array | None:
         """(n,) pool positions of the items whose predicted label it learned; None for nothing."""
         return getattr(self.surrogate, "augmented", None)

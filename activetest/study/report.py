@@ -178,6 +178,7 @@ def report(
         selection=choices.selection,
         power=choices.power,
         surrogate_note=getattr(view.evidence.surrogate, "note", None),
+        listens_to=getattr(view.evidence.surrogate, "listens_to", ()),
         floor=_find_floor(log, choices),
         counts=counts,
         estimates=tuple(estimates),

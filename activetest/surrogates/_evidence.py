@@ -70,17 +70,14 @@ class Evidence:
     others: int = 0
     columns: Array | None = field(default=None, compare=False, repr=False)
 
-    def describe(self, own: str) -> str:
-        """What a surrogate rests on, for the report; own says what of the model's outputs."""
-        found = [own]
-        if SELF in self.names:
-            found.append("its predictions from features")
-        if TRAINING in self.names:
-            found.append(f"{self.rows:,} training row{'s' * (self.rows != 1)}")
-        if OTHERS in self.names:
-            found.append(f"{self.others:,} other model{'s' * (self.others != 1)}")
-        *first, last = found
-        return f"listens to {', '.join(first)} and {last}" if first else f"listens to {last}"
+    def describe(self) -> tuple[str, ...]:
+        """What there is besides the model's outputs, for the report."""
+        words = {
+            SELF: "its predictions from features",
+            TRAINING: f"{self.rows:,} training row{'s' * (self.rows != 1)}",
+            OTHERS: f"{self.others:,} other model{'s' * (self.others != 1)}",
+        }
+        return tuple(words[name] for name in self.names)
 
     def values(self, rows: Rows) -> Array:
         """(R, names) logits that the prediction is right, or predicted labels minus predictions."""
@@ -196,6 +193,8 @@ def restore_evidence(params: Mapping[str, Any]) -> Evidence:
     if stored["version"] != _VERSION:
         raise ValueError(f"evidence is of version {stored['version']!r}, not {_VERSION}")
     names = tuple(map(str, stored["names"]))
+    if not {*names} <= {SELF, TRAINING, OTHERS}:
+        raise ValueError("evidence is of an unknown kind")
     classes, axes = int(stored["classes"]), stored.get("axes")
     learned = {
         name: restore_learned(_take_named(stored, f"{name}."), classes)

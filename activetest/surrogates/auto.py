@@ -97,11 +97,10 @@ class Auto(Agreement):
     trust: float = field(default=0.0, kw_only=True)
 
     @property
-    def note(self) -> str:
-        """What it listens to, for the report."""
-        return self.evidence.describe(
-            "the model's confidence" if self.shares is None else "the predicted class"
-        )
+    def listens_to(self) -> tuple[str, ...]:
+        """What it learns from, for the report."""
+        own = "the model's confidence" if self.shares is None else "the predicted class"
+        return (own, *self.evidence.describe())
 
     def params(self) -> dict[str, Any]:
         """Those of agreement, of the evidence and of the kernel."""

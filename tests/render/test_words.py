@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from activetest import catalog
 from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.specification import find_metric
 from activetest.render import _words as words
+from activetest.render import html, markdown, text
 from activetest.render import json as as_json
 
 
@@ -263,6 +265,18 @@ def test_what_a_surrogate_says_of_itself_stands_beside_its_name(report):
         "Items are drawn where the surrogate (stack: agreement 74 %, external 26 %) expects most"
     )
     assert json.loads(as_json.render(stacked))["surrogate_note"] == "agreement 74 %, external 26 %"
+
+
+def test_what_a_surrogate_listens_to_stands_in_every_format(report):
+    sources = ("the model's confidence", "its predictions from features", "4 other models")
+    with_sources = replace(report(), surrogate="auto", listens_to=sources)
+    sentence = f"The surrogate listens to: {', '.join(sources)}."
+    for render in (text.render, markdown.render, html.render, partial(text.render, verbose=True)):
+        shown = " ".join(render(with_sources).replace("&#x27;", "'").replace("&#39;", "'").split())
+        assert shown.count(sentence) == 1
+        assert "listens to" not in render(report())
+    assert json.loads(as_json.render(with_sources))["listens_to"] == list(sources)
+    assert json.loads(as_json.render(report()))["listens_to"] == []
 
 
 @pytest.mark.parametrize(

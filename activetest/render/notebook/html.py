@@ -84,6 +84,7 @@ def render(report: Report) -> str:
     parts.append(_write_list(f"{words.label(note)}: {words.plain(note.text)}" for note in notes))
     if any(f"{_escape(words.MARK)}</td>" in part for part in parts):
         parts.append(_write_small(words.LEGEND))
+    parts.append(_write_small(words.describe_inputs(report)))
     parts.append(_write_small(_extent.left_out(report, _extent.MORE)))
     return _wrap(parts)
 

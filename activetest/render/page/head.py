@@ -65,6 +65,7 @@ def write_cautions(report: Report) -> Section | None:
     if not shown:
         return None
     others = [note.text for note in report.notes if note not in shown]
+    others += filter(None, [words.describe_inputs(report)])
     cautions = [note.text for note in shown]
     title = "Before you rely on this" if any(note.is_caution for note in shown) else "Notes"
     more = f"{len(others):,} more note{'s' * (len(others) != 1)}"
@@ -76,7 +77,8 @@ def write_notes(report: Report) -> Section | None:
     """The notes where there is nothing to be careful about."""
     if _extent.notes(report, verbose=False):
         return None
-    return markup.section("notes", "Notes", [markup.bullets(note.text for note in report.notes)])
+    found = [*(note.text for note in report.notes), words.describe_inputs(report)]
+    return markup.section("notes", "Notes", [markup.bullets(filter(None, found))])
 
 
 def badge(verdict: str) -> str:
