@@ -39,6 +39,8 @@ _TITLE = b"activetest summary of a pool, version 1\n"
 _LONGEST_HEADER = 2**24
 # Computed again: hashes of ids, their index, and what follows from the outputs.
 _COMPUTED = ("hashes", "id_order", "right", "wrong", "spread")
+# Axes of what other models predict: items, models, classes.
+_MOST_AXES = 3
 _TYPES = {"<f4", "<f8", "<i4", "<i8", "<u8", "|u1"}
 _REMEDY = "restore the pool; without this file, the next command that reads the pool writes it"
 # Items that are packed together.
@@ -261,7 +263,7 @@ def _unpack_arrays(
             axis, sizes = stated["axis"], stated["sizes"]
             if (
                 dtype.str not in _TYPES
-                or not 1 <= len(shape) <= 2
+                or not 1 <= len(shape) <= _MOST_AXES
                 or not all(isinstance(each, int) and each >= 0 for each in (*shape, *sizes))
                 or axis not in range(len(shape))
                 or len(sizes) != -(-shape[axis] // _CHUNK)

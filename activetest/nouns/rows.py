@@ -161,7 +161,8 @@ class Rows:
 
 def spread_votes(codes: Array, classes: int) -> Array:
     """(..., C) float32, 1 for the class with this code (...); zeros for -1, a class of no pool."""
-    return (codes[..., None] == np.arange(classes)).astype(np.float32)
+    votes: Array = (codes[..., None] == np.arange(classes)).astype(np.float32)
+    return votes
 
 
 def _take(part: Array | None, index: Index) -> Array | None:

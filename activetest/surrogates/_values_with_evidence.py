@@ -96,6 +96,11 @@ class ValuesWithEvidence(Residual):
         default_factory=threading.local, compare=False, repr=False, kw_only=True
     )
 
+    @property
+    def listens_to(self) -> tuple[str, ...]:
+        """What it learns from, for the report."""
+        return ("the model's prediction", *self.evidence.describe())
+
     def params(self) -> dict[str, Any]:
         """Those of residual and of the evidence."""
         return super().params() | {"spread": self.spread} | self.evidence.params()
