@@ -65,15 +65,22 @@ class Stage:
 
 @contextmanager
 def staged(
-    file: Path, *, train: bool = False, features: tuple[str, ...] | None = None, **choices
+    file: Path,
+    *,
+    train: bool = False,
+    features: tuple[str, ...] | None = None,
+    outputs: str = "",
+    **choices,
 ) -> Iterator[Stage | None]:
     """A stage in a folder that lives as long as the block; None where there is nothing to play.
 
     file is NAME.parquet, beside it NAME.labels.csv and, where they are wanted, NAME.train.parquet
-    and NAME.surrogates.parquet. features are columns, all that there are by default. choices are
-    those of Choices; some have their defaults.
+    and NAME.surrogates.parquet. features are columns, all that there are by default; outputs is the
+    column of a judge's scores, for regression. choices are those of Choices; some have their
+    defaults.
     """
-    columns = {"features": features} if features else {}
+    columns: dict = {"features": features} if features else {}
+    columns |= {"task": "regression", "outputs": outputs} if outputs else {}
     pool = Pool.open(str(file), **columns)
     files = {
         what: file.with_name(f"{file.stem}.{what}.parquet") for what in ("train", "surrogates")

@@ -1,7 +1,7 @@
 """Every surrogate on every pool: labels saved and coverage, as a Markdown table.
 
     python tests/benchmarks/surrogates.py FOLDER [--surrogate forest,agreement] [--pools NAME,...]
-        [--metric error] [--train] [--save DIR] [--runs N]
+        [--metric error] [--train] [--outputs score] [--save DIR] [--runs N]
 
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key; with --train also
 NAME.train.parquet, and NAME.surrogates.parquet for those surrogates that want it. With --save
@@ -66,6 +66,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--metric", action="append")
     parser.add_argument("--budget", type=int, action="append")
     parser.add_argument("--train", action="store_true")
+    parser.add_argument("--outputs", default="", help="the column of scores, for regression")
     parser.add_argument("--runs", type=int)
     parser.add_argument("--refit", default="")
     parser.add_argument("--floor", type=float)
@@ -95,7 +96,7 @@ def row(
     refit = "every" if surrogate in EVERY else "doubling"
     wishes = {"metric": metric, "surrogate": surrogate, "acquisition": options.acquisition}
     wishes |= {"floor": options.floor, "refit": options.refit or refit}
-    with staged(file, train=options.train, **wishes) as stage:
+    with staged(file, train=options.train, outputs=options.outputs, **wishes) as stage:
         if stage is None:
             return [], None
         runs = options.runs or RUNS.get(surrogate, MANY)

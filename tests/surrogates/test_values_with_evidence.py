@@ -96,6 +96,18 @@ def test_before_any_label_other_models_count_for_a_part():
     assert fit(training).expected(rows, LABEL)[0] == approx(pred + 0.4, abs=1e-5)
 
 
+def test_before_any_label_what_features_say_of_predictions_counts_for_nothing(value_pool):
+    """Of its own predictions, that is; training rows count for .4 of the way."""
+    made = value_pool()
+    made.rows = replace(made.rows, external=None)
+    alone, taught = fit(made.training(0)), fit(made.training(0, train=True))
+    pred = made.rows.outputs.pred
+    assert alone.evidence.names == (SELF,)
+    assert alone.expected(made.rows, LABEL)[0] == approx(pred, abs=1e-5)
+    of_training = taught.evidence.values(made.rows)[:, 1]
+    assert taught.expected(made.rows, LABEL)[0] == approx(pred + 0.4 * of_training, abs=1e-5)
+
+
 def test_where_the_evidence_is_far_from_the_prediction_errors_are_larger():
     rng, pred, _ = draw(size=1200)
     apart = rng.choice([0.05, 2.0], 1200)
