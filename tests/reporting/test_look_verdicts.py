@@ -366,3 +366,25 @@ def test_every_format_says_that_a_gate_is_about_a_difference(begin, label_draws)
     assert "FAIL: Error is" in junit and "% for place: barn minus tree (90 % confidence" in junit
     assert '"against": {' in catalog.load("render", "json").render(found)
     assert "error@place=barn,tree" in catalog.load("render", "html").render(found)
+
+
+def test_a_look_rests_on_a_surrogate_that_knew_no_later_label(begin, label_draws, label_file):
+    """All labels are right at the look, and all are wrong afterwards: its intervals stay."""
+    study = begin(groups=("place",))
+    asked = [f"{name}<=1" for name in ("log-loss", "brier", "balanced-accuracy", "f1", "mcc")]
+    asked += [f"error@place={value}<=0.4" for value in ("barn", "tree")]
+    label_draws(study, 20, lambda row, code: code)
+
+    def read() -> list:
+        return [(gate.look, gate.estimate, gate.lower, gate.upper) for gate in judge(study, *asked)]
+
+    seen = read()
+    cache, drawn = study.cache(), {draw.id for draw in study.ledger.record().draws}
+    pred = cache.rows(0, 90).outputs.pred
+    free = [row for row in range(90) if f"item-{row}" not in drawn][:25]
+    ingest(study, label_file(*(f"item-{row},{cache.classes[pred[row] - 1]}" for row in free)))
+    assert read() == seen
+    label_draws(study, 8, lambda row, code: (code + 1) % 3)
+    assert read() == seen
+    label_draws(study, 8, lambda row, code: (code + 1) % 3)
+    assert read() == seen
