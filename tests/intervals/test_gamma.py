@@ -64,6 +64,15 @@ def test_without_skewness_it_is_normal_and_nothing_jumps_there():
         assert gamma._standard_limits(skewness, 0.05) == approx(normal, abs=2e-3)
 
 
+@pytest.mark.parametrize(("skewness", "even"), [(0.99e-3, True), (1.0e-3, False), (2e-3, False)])
+def test_below_a_thousandth_skewness_is_none_and_from_there_on_it_moves_the_limits(skewness, even):
+    """By k (z^2 - 1) / 3 each (Cornish and Fisher), the upper one by k more: it counts an event."""
+    for sign in (1, -1):
+        limits = gamma._standard_limits(sign * skewness, 0.05)
+        moved = 0.0 if even else sign * skewness * (2 * norm.ppf(0.05) ** 2 + 1) / 3
+        assert limits.sum() == approx(moved, abs=5e-6)
+
+
 def test_few_events_have_finite_limits():
     for skewness in (2.0, 3.0, 50.0):
         lower, upper = gamma._standard_limits(skewness, 0.025)
