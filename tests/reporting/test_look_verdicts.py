@@ -53,17 +53,17 @@ def test_other_studies_have_other_gates(begin_study, choices):
 def test_nothing_is_decided_before_and_between_looks(begin, label_draws):
     """What a gate shows changes when a look is complete, and at no other time."""
     study, seen = begin(), []
-    for _ in range(13):
-        label_draws(study, 5)
+    for _ in range(7):
+        label_draws(study, 10)
         (gate,) = judge(study, "error<=0.34")
         seen.append(
             (gate.look, gate.estimate, gate.lower, gate.upper, gate.n_labeled, gate.n_bought)
             if gate.look
             else (0,)
         )
-    assert [each[0] for each in seen] == [*[0] * 3, *[1] * 4, *[2] * 4, *[3] * 2]
+    assert [each[0] for each in seen] == [0, 1, 1, 2, 2, 3, 3]
     assert len(set(seen)) == 4
-    assert [each[4:] for each in seen[3::4]] == [(20, 20), (40, 40), (60, 60)]
+    assert [each[4:] for each in seen[1::2]] == [(20, 20), (40, 40), (60, 60)]
 
 
 def test_words_say_when_the_next_look_is(begin, label_draws):
@@ -84,7 +84,7 @@ def test_words_say_when_the_next_look_is(begin, label_draws):
     assert gate.reason.startswith("no verdict at the last of 3 looks; further labels")
 
 
-@pytest.mark.parametrize("metric", ["error", "balanced-accuracy", "log-loss", "recall[cat]"])
+@pytest.mark.parametrize("metric", ["error", "balanced-accuracy", "log-loss"])
 def test_the_interval_at_a_look_is_the_fixed_one_at_its_level(begin, label_draws, metric):
     study = begin()
     for draws in (20, 40):
@@ -126,23 +126,23 @@ def test_reports_in_between_change_nothing_and_write_nothing(begin, label_draws,
     """A study that is looked at after every batch has the gates of one that is looked at once."""
     asked = ("error<=0.34", "error<=0.5", "accuracy>=0.2")
     study, seen = begin(), []
-    for _ in range(8):
-        label_draws(study, 8)
+    for _ in range(4):
+        label_draws(study, 16)
         before = {path: path.read_bytes() for path in study.folder.iterdir() if path.is_file()}
         seen.append(judge(study, *asked))
         after = {path: path.read_bytes() for path in study.folder.iterdir() if path.is_file()}
         assert before == after
     study.folder.rename(folder / "seen")
     once = begin()
-    for _ in range(8):
-        label_draws(once, 8)
+    for _ in range(4):
+        label_draws(once, 16)
     assert judge(once, *asked) == seen[-1]
 
 
 def test_the_order_in_which_labels_come_changes_no_verdict(begin, label_file, folder):
-    """Rounds are drawn first, and their labels come in three orders, in two files."""
+    """Rounds are drawn first, and their labels come in two orders, in two files."""
     found = []
-    for order in range(3):
+    for order in range(2):
         study = begin()
         ids = [row["id"] for _ in range(4) for row in next_batch(study, 11, new=True).rows]
         labels = [f"{id},{('cat', 'dog')[len(id) % 2]}" for id in ids]
@@ -152,7 +152,7 @@ def test_the_order_in_which_labels_come_changes_no_verdict(begin, label_file, fo
             ingest(study, label_file(*half))
         found.append(judge(study, NEAR, FAR, "f1>=0.1"))
         study.folder.rename(folder / f"order-{order}")
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
     assert found[0][0].look == 2
 
 
