@@ -8,9 +8,10 @@ from pytest import approx
 
 from activetest.errors import ChoiceError
 from activetest.estimation.surface_values import SurfaceValues
+from activetest.nouns.choices import Choices
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import FAIL, PASS, UNDECIDED
-from activetest.reporting import curves, surface_notes, verdicts
+from activetest.reporting import curves, notes, surface_notes, verdicts
 from activetest.reporting.history import _choose_rounds, _find_wilson_limits
 from activetest.reporting.requirements import _ROUNDING, decide_by_interval, parse_requirement
 from activetest.reporting.sampled_shares import _list_shares
@@ -43,7 +44,10 @@ def test_twelve_values_of_a_group_are_listed(count, listed):
     view = SimpleNamespace(
         evidence=SimpleNamespace(groups=groups), cache=SimpleNamespace(group_names=("g",))
     )
-    find = verdicts._find_group
+
+    def find(view, required):
+        return verdicts._find_subject(view, required).group
+
     assert find(view, parse_requirement("error<=0.5")) is groups[0]
     assert find(view, parse_requirement("error@g=v3<=0.5")) is groups[4]
     with pytest.raises(ChoiceError, match="no item has g=w") as error:
@@ -118,6 +122,23 @@ def test_twelve_values_of_an_attribute_are_listed_and_a_map_names_two():
         assert error.value.hint.endswith(f"v10, {end}")
     assert suggest_map(["g", "h", "i"]) == "write it like g*h"
     assert suggest_map(["g"]) == suggest_map([]) == "write it like first*second"
+
+
+def describe_picks(estimator: str, drawn: int, selection: str = "top"):
+    choices = Choices("error", ("error",), "agreement", selection=selection)
+    view = SimpleNamespace(choices=choices)
+    return notes._describe_picks(view, SimpleNamespace(estimator=estimator), 7, drawn).text
+
+
+def test_largest_scores_are_described_by_who_uses_them_beside_two_draws_or_more():
+    start = "Items chosen by the largest score, not drawn: 7. The surrogate learns from them"
+    assert describe_picks("ase", 2) == f"{start}, and their labels count as known."
+    said = describe_picks("lure", 2)
+    assert said.startswith(f"{start}. The lure estimate rests on the 2 drawn items, and hardly")
+    for estimator in ("ase", "lure"):
+        few = describe_picks(estimator, 1)
+        assert few.startswith(start) and "estimates need at least 2 drawn items" in few
+    assert "the estimates use the 2 drawn items" in describe_picks("lure", 2, "draw")
 
 
 # --- history, shares and curves
