@@ -89,11 +89,13 @@ class Ensemble:
     ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
         distinct, place = np.unique(members, return_inverse=True)
-        sums = []
+        sums, values = [], None
         for block in np.array_split(distinct, max(len(distinct) // _BLOCK, 1)):
             for probs in self.members.draws(rows, block):
-                parts = moments(class_beliefs(rows, probs, statistics))
-                sums.append([part.sum(axis=1) for part in parts])
+                if values is None:
+                    values = _tabulate(rows, statistics, probs.shape[1])
+                believed = Beliefs(probs.astype(float), values, of_classes=True)
+                sums.append([part.sum(axis=1) for part in moments(believed)])
         mean, variance = np.moveaxis(np.array(sums), 1, 0)
         return mean[place], variance[place]
 
@@ -122,5 +124,10 @@ def class_beliefs(
     rows: Rows, probs: Array, statistics: tuple[Statistic, ...], draws: Array | None = None
 ) -> Beliefs:
     """Outcomes are the classes: probs (R, C), outcome_values (T, R, C)."""
-    outcome_values = np.stack([each.table(rows.outputs, probs.shape[1]) for each in statistics])
-    return Beliefs(probs.astype(float), outcome_values, draws=draws, of_classes=True)
+    values = _tabulate(rows, statistics, probs.shape[1])
+    return Beliefs(probs.astype(float), values, draws=draws, of_classes=True)
+
+
+def _tabulate(rows: Rows, statistics: tuple[Statistic, ...], classes: int) -> Array:
+    """(T, R, C) the value of each statistic for every class."""
+    return np.stack([each.table(rows.outputs, classes) for each in statistics])

@@ -9,7 +9,7 @@ import numpy as np
 from activetest.nouns.rows import Array
 
 # Rows at a time: the outputs of a layer stay in the processor's cache, and its buffer is reused.
-_BATCH = 512
+BATCH = 512
 
 Layer = tuple[Array, Array]
 
@@ -30,6 +30,11 @@ class Network:
         """E, the number of networks."""
         return len(self.branches)
 
+    @property
+    def width(self) -> int:
+        """O, the number of outputs of a network."""
+        return int(self.branches[0][-1][0].shape[1])
+
     def outputs(self, inputs: Array, which: Array | None = None) -> Iterator[tuple[slice, Array]]:
         """Pairs (slice of rows, (K, O, B) outputs of networks `which`) that cover inputs (R, W).
 
@@ -38,10 +43,10 @@ class Network:
         branches = self.branches if which is None else [self.branches[k] for k in which]
         trunk_buffers = _make_buffers([self.trunk])
         buffers = _make_buffers([branch[:-1] for branch in branches])
-        width = branches[0][-1][0].shape[1]
-        buffer = np.empty(len(branches) * width * _BATCH, np.float32)
-        for start in range(0, len(inputs), _BATCH):
-            batch = np.ascontiguousarray(inputs[start : start + _BATCH], np.float32)
+        width = self.width
+        buffer = np.empty(len(branches) * width * BATCH, np.float32)
+        for start in range(0, len(inputs), BATCH):
+            batch = np.ascontiguousarray(inputs[start : start + BATCH], np.float32)
             shared = _apply_layers(batch, self.trunk, trunk_buffers)
             out = buffer[: len(branches) * width * len(batch)].reshape(-1, width, len(batch))
             for branch, target in zip(branches, out, strict=True):
@@ -73,7 +78,7 @@ def _make_buffers(stacks: Sequence[Sequence[Layer]]) -> list[Array]:
     """One flat buffer per depth, large enough for the widest layer there."""
     depth = max(len(stack) for stack in stacks)
     widest = [max(stack[level][0].shape[1] for stack in stacks) for level in range(depth)]
-    return [np.empty(_BATCH * width, np.float32) for width in widest]
+    return [np.empty(BATCH * width, np.float32) for width in widest]
 
 
 def _apply_layers(values: Array, layers: tuple[Layer, ...], buffers: list[Array]) -> Array:

@@ -1,7 +1,7 @@
 """Networks as members of an ensemble, which predict without torch."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from activetest.surrogates._black_box import softmax
 from activetest.surrogates._classes import Ensemble, unpack_positions
 from activetest.surrogates._gaussian import GaussianEnsemble
 from activetest.surrogates._inputs import input_columns
+from activetest.surrogates._kept_outputs import KeptOutputs
 from activetest.surrogates._network import Network
 
 # Bounds of log-variances, for targets with variance one: networks are linear far from their
@@ -36,10 +37,14 @@ def make_ensemble(params: Mapping[str, Any], network: Network) -> Ensemble | Gau
 
 @dataclass(frozen=True)
 class _Networks:
-    """Members are networks, restored from stored parameters."""
+    """Members are networks, restored from stored parameters.
+
+    kept   outputs of all networks for items of the pool that they have seen
+    """
 
     stored: Mapping[str, Any]
     network: Network
+    kept: KeptOutputs = field(default_factory=KeptOutputs, init=False, compare=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -55,6 +60,14 @@ class _Networks:
         """The stored parameters."""
         return dict(self.stored)
 
+    def outputs(self, rows: Rows, which: Array | None = None) -> Iterator[tuple[slice, Array]]:
+        """Pairs (slice of rows, (K, O, B) outputs of networks `which`) that cover the rows.
+
+        which (K,); None for all networks. The caller may overwrite the array.
+        """
+        columns = input_columns(rows, outputs=self.stored["outputs"])
+        return self.kept.find_or_compute(self.network, rows.index, columns, which)
+
 
 @dataclass(frozen=True)
 class ClassNetworks(_Networks):
@@ -62,17 +75,15 @@ class ClassNetworks(_Networks):
 
     def probs(self, rows: Rows) -> Array:
         """(R, C) mean over all networks."""
-        columns = input_columns(rows, outputs=self.stored["outputs"])
-        probs = np.empty((len(columns), self.stored["classes"]), np.float32)
-        for rows_slice, logits in self.network.outputs(columns):
+        probs = np.empty((len(rows.index), self.stored["classes"]), np.float32)
+        for rows_slice, logits in self.outputs(rows):
             probs[rows_slice] = scaled_softmax(logits, self.stored["temperature"]).mean(axis=0).T
         return probs
 
     def draws(self, rows: Rows, which: Array) -> Array:
         """(K, R, C) of networks `which`."""
-        columns = input_columns(rows, outputs=self.stored["outputs"])
-        draws = np.empty((len(which), len(columns), self.stored["classes"]), np.float32)
-        for rows_slice, logits in self.network.outputs(columns, which):
+        draws = np.empty((len(which), len(rows.index), self.stored["classes"]), np.float32)
+        for rows_slice, logits in self.outputs(rows, which):
             draws[:, rows_slice] = scaled_softmax(logits, self.stored["temperature"]).swapaxes(1, 2)
         return draws
 
@@ -104,9 +115,7 @@ class ValueNetworks(_Networks):
         """Triples of a slice of rows, and means and variances (K, B) of the label there."""
         stored = self.stored
         start = rows.outputs.pred if stored["outputs"] else np.zeros(len(rows.index))
-        for part, outputs in self.network.outputs(
-            input_columns(rows, outputs=stored["outputs"]), which
-        ):
+        for part, outputs in self.outputs(rows, which):
             means, variances = scaled_gaussians(outputs, stored["temperature"])
             yield (
                 part,
