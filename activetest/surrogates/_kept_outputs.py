@@ -68,8 +68,8 @@ def _digest_rows(inputs: Array) -> Array:
 
     A sum of products with random odd numbers (multilinear hashing).
     """
-    one = np.uint64(1)
-    factors = np.random.default_rng(0).integers(2**64, size=inputs.shape[1], dtype=np.uint64) | one
+    odd = np.uint64(1)
+    factors = np.random.default_rng(0).integers(2**64, size=inputs.shape[1], dtype=np.uint64) | odd
     # Sums and products wrap around.
-    digests: Array = (inputs.view(np.uint32) @ factors) | one
+    digests: Array = (inputs.view(np.uint32) @ factors) | odd
     return digests
