@@ -192,7 +192,7 @@ def find_metrics(stage: Stage, names: tuple[str, ...]) -> list[Metric]:
 
 
 def play(scene: Scene, task: Task) -> list[dict]:
-    """What is kept of every look of a study: records ready for JSON."""
+    """What is found at every look of a study: see look."""
     stage = scene[task.pool, task.model]
     made, choices = stage.made, make_choices(stage, task.method, task.metrics)
     log, surrogate = draw_first(stage, task), None
@@ -213,8 +213,7 @@ def play(scene: Scene, task: Task) -> list[dict]:
             surrogate = get_surrogate(log, made, choices, seed=task.seed)
             found = look(stage, task, choices, log, surrogate)
         now = time.process_time()
-        about = asdict(task) | {"labels": labels, "program": hash_program()}
-        records.append(about | found | {"seconds": now - started})
+        records.append({"labels": labels, **found, "seconds": now - started})
         started = now
     return records
 
@@ -288,6 +287,89 @@ def look(stage: Stage, task: Task, choices: Choices, log: Log, surrogate: Surrog
         right = truth[items] == rows.outputs.pred[items]
         found["augmented"] = [len(items), int(right.sum())]
     return found
+
+
+def play_study(scene: Scene, task: Task) -> dict:
+    """What is kept of a study: a record ready for JSON, see condense."""
+    stage = scene[task.pool, task.model]
+    titles = {name: [each.title for each in find_metrics(stage, SETS[name])] for name in SETS}
+    looks = play(scene, task)
+    program = {"program": hash_program()}
+    return asdict(task) | program | condense(task, looks, find_truth(stage), titles)
+
+
+def condense(
+    task: Task, looks: list[dict], truth: dict[str, float], titles: dict[str, list[str]]
+) -> dict:
+    """The figures of a study's looks, to four digits.
+
+    seconds     of a processor, in all
+    errors      {estimator: {set: [relative, absolute]}}, each in percent: the mean over all looks,
+                then at the first, the middle and the last; see find_errors
+    held        [intervals by the method's own estimator that hold the truth, intervals], of the
+                set's metrics
+    network     at the first, the middle and the last look, and so are passes: see look
+    augmented   [items that a fit learned with the model's label, share of them that is right]
+
+    The last three are of methods with a network alone.
+    """
+    own = list_sets(task.method, [task.metrics])
+    sets = list(SETS) if own == [NO_SET] else own
+    errors = {
+        name: {each: find_errors(looks, name, titles[each], truth) for each in sets}
+        for name in ESTIMATORS[task.method]
+    }
+    held = [
+        bool(low - 1e-9 <= truth[title] <= high + 1e-9)
+        for found in looks
+        for title, (low, high) in found["intervals"].items()
+        if title in titles.get(task.metrics, titles["all"])
+    ]
+    condensed = {
+        "seconds": round(sum(found["seconds"] for found in looks), 1),
+        "errors": errors,
+        "held": [sum(held), len(held)],
+    }
+    if "network" in looks[0]:
+        for name in ("network", "passes"):
+            values = [found[name] for found in pick_looks(looks)]
+            condensed[name] = [None if value is None else shorten(value) for value in values]
+        items, right = np.sum([found["augmented"] for found in looks], axis=0)
+        condensed["augmented"] = [
+            shorten(items / len(looks)),
+            shorten(right / items) if items else None,
+        ]
+    return condensed
+
+
+def find_errors(
+    looks: list[dict], estimator: str, titles: list[str], truth: dict[str, float]
+) -> list[list[float]]:
+    """[relative, absolute], each the mean over all looks, then the first, the middle, the last.
+
+    In percent, mean over the metrics that the truth does not leave undefined; absolute where the
+    truth is 0. An estimate that is not there counts as 0.
+    """
+    defined = [title for title in titles if np.isfinite(truth[title])]
+    true = np.array([truth[title] for title in defined])
+    values = np.array(
+        [[found["estimates"][estimator].get(title, 0.0) for title in defined] for found in looks]
+    )
+    found = []
+    for scale in (np.where(true == 0, 1.0, true), 1.0):
+        curve = 100 * (np.abs(values - true) / scale).mean(axis=1)
+        found.append([shorten(value) for value in (curve.mean(), *pick_looks(list(curve)))])
+    return found
+
+
+def pick_looks(looks: list) -> list:
+    """The first, the middle and the last."""
+    return [looks[0], looks[len(looks) // 2], looks[-1]]
+
+
+def shorten(value: float) -> float:
+    """A number to four digits."""
+    return float(f"{value:.4g}")
 
 
 @cache

@@ -3,7 +3,7 @@
     python tests/benchmarks/reproduce_alt_mas.py FOLDER [--pools digits,mnist_missing7,cifar10]
         [--models given,weaker,other] [--sets precision,recall,accuracy,macro,all]
         [--methods alt-mas,bald,tradition,default,alt-mas-draw] [--seeds 5] [--workers 2]
-        [--results alt_mas.jsonl] [--first N] [--last N] [--step N] [--summary]
+        [--results FILE] [--first N] [--last N] [--step N] [--summary]
 
 FOLDER holds NAME.parquet, NAME.labels.csv and NAME.train.parquet of the pools, which have 64
 features each. Studies begin with random labels, the same for all methods of a seed (digits and
@@ -26,7 +26,9 @@ Errors are relative, in percent, where the truth is 0 absolute; of a set, the me
 without those that the truth leaves undefined. An estimate that is 0/0 counts as 0. Tables: mean
 over seeds ± standard error, of the mean over all looks and at the last one. Differences are paired
 over seeds; one by more than two standard errors counts as a win. --summary plays nothing, and
-tells what there is. Every study is kept in --results as it is finished, and not played again.
+tells what there is. Every study is kept in --results as it is finished, a line of figures each, and
+not played again; by default that is results/alt_mas.jsonl beside this script, which holds those of
+the tables in README.md. All of a seed is played before the next one begins.
 """
 
 import argparse
@@ -34,7 +36,7 @@ import json
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -48,12 +50,11 @@ from alt_mas_studies import (
     SETS,
     Scene,
     Task,
-    find_metrics,
     find_truth,
     keep_scene,
     list_sets,
     open_scene,
-    play,
+    play_study,
 )
 
 from activetest.simulation.workers import run_tasks
@@ -79,10 +80,14 @@ VARIANTS = {
 WAYS = COMPARED | VARIANTS
 RIVALS = ("BALD", "Tradition", "default")
 
-Records = dict[Task, dict[int, dict]]
-# {seed: (L,) error at every look}, and of every model, set and way
-Curves = dict[int, np.ndarray]
-Errors = dict[tuple[str, str, str], Curves]
+# What is kept of each study: see alt_mas_studies.condense.
+Records = dict[Task, dict]
+# {seed: (4,) errors: mean over all looks, at the first, the middle and the last}, and of every
+# model, set and way
+Course = dict[int, np.ndarray]
+Errors = dict[tuple[str, str, str], Course]
+MEAN, LAST = 0, 3
+RESULTS = Path(__file__).parent / "results" / "alt_mas.jsonl"
 
 
 def main() -> None:
@@ -93,11 +98,12 @@ def main() -> None:
         kept = read_records(options.results)
         if not options.summary:
             drop_torn_line(options.results)
-            missing = [task for task in tasks if not is_complete(task, kept)]
-            for task, records in run_tasks(keep_scene, (scene,), play, missing, options.workers):
+            missing = [task for task in tasks if task not in kept]
+            workers = options.workers
+            for task, record in run_tasks(keep_scene, (scene,), play_study, missing, workers):
                 with options.results.open("a", encoding="utf-8") as file:
-                    file.writelines(json.dumps(record) + "\n" for record in records)
-                kept[task] = {record["labels"]: record for record in records}
+                    file.write(json.dumps(record, separators=(",", ":")) + "\n")
+                kept[task] = record
         summarise(scene, tasks, kept, options)
 
 
@@ -113,7 +119,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--first", type=int, help="random labels that a study begins with")
     parser.add_argument("--last", type=int, help="labels that a study ends with")
     parser.add_argument("--step", type=int, help="labels between two fits")
-    parser.add_argument("--results", type=Path, default=Path("alt_mas.jsonl"))
+    parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--summary", action="store_true", help="play nothing")
     options = parser.parse_args()
@@ -124,28 +130,30 @@ def arguments() -> argparse.Namespace:
 
 def list_tasks(options: argparse.Namespace) -> list[Task]:
     """All studies, seed by seed."""
-    tasks = []
-    for pool in options.pools:
-        plan = zip((options.first, options.last, options.step), PLAN[pool], strict=True)
-        first, last, step = (usual if given is None else given for given, usual in plan)
-        tasks += [
-            Task(pool, model, metrics, method, seed, first, last, step)
-            for seed in range(options.seeds)
-            for model in options.models
-            for method in options.methods
-            for metrics in list_sets(method, options.sets)
-        ]
-    return tasks
+    chosen = (options.first, options.last, options.step)
+    plans = {
+        pool: tuple(
+            usual if given is None else given
+            for given, usual in zip(chosen, PLAN[pool], strict=True)
+        )
+        for pool in options.pools
+    }
+    return [
+        Task(pool, model, metrics, method, seed, *plans[pool])
+        for seed in range(options.seeds)
+        for pool in options.pools
+        for model in options.models
+        for method in options.methods
+        for metrics in list_sets(method, options.sets)
+    ]
 
 
 def read_records(file: Path) -> Records:
-    """{task: {labels: record}} of the complete lines of a file."""
-    found: Records = defaultdict(dict)
+    """{task: record} of the complete lines of a file."""
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True) if file.exists() else []
-    for record in map(json.loads, (line for line in lines if line.endswith("\n"))):
-        task = Task(**{name: record[name] for name in Task.__dataclass_fields__})
-        found[task][record["labels"]] = record
-    return found
+    records = [json.loads(line) for line in lines if line.endswith("\n")]
+    names = Task.__dataclass_fields__
+    return {Task(**{name: record[name] for name in names}): record for record in records}
 
 
 def drop_torn_line(file: Path) -> None:
@@ -155,14 +163,9 @@ def drop_torn_line(file: Path) -> None:
         file.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")
 
 
-def is_complete(task: Task, kept: Records) -> bool:
-    """Whether every look of a study is kept."""
-    return set(task.looks) <= set(kept.get(task, ()))
-
-
 def summarise(scene: Scene, tasks: list[Task], kept: Records, options: argparse.Namespace) -> None:
     """Print everything that the finished studies say."""
-    there = [task for task in tasks if is_complete(task, kept)]
+    there = [task for task in tasks if task in kept]
     truths = {key: find_truth(stage) for key, stage in scene.items()}
     print("| pool | model | accuracy | precision[2] | recall[2] | metrics without a value |")
     print("|---|---|---|---|---|---|")
@@ -170,10 +173,6 @@ def summarise(scene: Scene, tasks: list[Task], kept: Records, options: argparse.
         values = " | ".join(f"{truth[t]:.3f}" for t in ("accuracy", "precision[2]", "recall[2]"))
         without = ", ".join(title for title, value in truth.items() if np.isnan(value)) or "none"
         print(f"| {pool} | {model} | {values} | {without} |")
-    titles = {
-        name: [metric.title for metric in find_metrics(next(iter(scene.values())), names)]
-        for name, names in SETS.items()
-    }
     for pool in options.pools:
         mine = [task for task in there if task.pool == pool]
         if not mine:
@@ -183,8 +182,8 @@ def summarise(scene: Scene, tasks: list[Task], kept: Records, options: argparse.
         span = f"mean over {len(looks)} looks from {looks[0]} to {looks[-1]} labels"
         for relative, unit in ((True, "%"), (False, "points")):
             errors = {
-                (model, metrics, way): measure(
-                    mine, kept, truths, titles, (model, metrics, way), relative=relative
+                (model, metrics, way): collect_errors(
+                    mine, kept, (model, metrics, way), relative=relative
                 )
                 for model in options.models
                 for metrics in options.sets
@@ -192,67 +191,42 @@ def summarise(scene: Scene, tasks: list[Task], kept: Records, options: argparse.
             }
             kind = f"{'relative' if relative else 'absolute'} error, {unit}"
             print(f"\n{pool}, {step}: {kind}, {span}\n")
-            print_errors(errors, COMPARED, options, average_looks)
+            print_errors(errors, COMPARED, options, MEAN)
             print(f"\n{pool}, {step}: {kind}, at {looks[-1]} labels\n")
-            print_errors(errors, COMPARED, options, take_last_look)
+            print_errors(errors, COMPARED, options, LAST)
             print(f"\n{pool}, {step}: variants, {kind}, {span}\n")
-            print_errors(errors, VARIANTS, options, average_looks)
+            print_errors(errors, VARIANTS, options, MEAN)
             print(f"\n{pool}, {step}: ALT-MAS minus another, {kind}, {span}\n")
             print_differences(errors, options)
         print(f"\n{pool}, {step}: the network\n")
-        print_networks(mine, kept, truths, titles, options)
+        print_networks(mine, kept)
     print_progress(tasks, kept)
 
 
-def measure(
-    tasks: list[Task],
-    kept: Records,
-    truths: dict[tuple[str, str], dict[str, float]],
-    titles: dict[str, list[str]],
-    what: tuple[str, str, str],
-    *,
-    relative: bool,
-) -> Curves:
-    """{seed: (L,) error at every look, times 100}; what is a model, a set and a way."""
+def collect_errors(
+    tasks: list[Task], kept: Records, what: tuple[str, str, str], *, relative: bool
+) -> Course:
+    """{seed: (4,) errors in percent}; what is a model, a set and a way."""
     model, metrics, way = what
     method, estimator = WAYS[way]
-    curves = {}
-    for task in tasks:
-        if (task.model, task.method) != (model, method):
-            continue
-        if task.metrics not in list_sets(method, [metrics]):
-            continue
-        truth = truths[task.pool, model]
-        defined = [title for title in titles[metrics] if np.isfinite(truth[title])]
-        values = np.array(
-            [
-                [kept[task][labels]["estimates"][estimator].get(title, 0.0) for title in defined]
-                for labels in task.looks
-            ]
-        )
-        scale = [(truth[title] or 1.0) if relative else 1.0 for title in defined]
-        gaps = np.abs(values - [truth[title] for title in defined]) / scale
-        curves[task.seed] = 100 * gaps.mean(axis=1)
-    return curves
-
-
-def average_looks(curves: np.ndarray) -> np.ndarray:
-    """(S,) means of curves (S, L)."""
-    return curves.mean(axis=1)
-
-
-def take_last_look(curves: np.ndarray) -> np.ndarray:
-    """(S,) last values of curves (S, L)."""
-    return curves[:, -1]
+    return {
+        task.seed: np.array(kept[task]["errors"][estimator][metrics][0 if relative else 1])
+        for task in tasks
+        if (task.model, task.method) == (model, method)
+        and task.metrics in list_sets(method, [metrics])
+    }
 
 
 def print_errors(
     errors: Errors,
     ways: Iterable[str],
     options: argparse.Namespace,
-    reduce: Callable[[np.ndarray], np.ndarray],
+    part: int,
 ) -> None:
-    """A row for every model and set, a column for every way with results; the least in bold."""
+    """A row for every model and set, a column for every way with results; the least in bold.
+
+    part is MEAN or LAST.
+    """
     ways = [
         way for way in ways if any(errors[m, s, way] for m in options.models for s in options.sets)
     ]
@@ -260,16 +234,15 @@ def print_errors(
     print(f"|{'---|' * (3 + len(ways))}")
     for model in options.models:
         for metrics in options.sets:
-            curves = [errors[model, metrics, way] for way in ways]
-            if not any(curves):
+            courses = [errors[model, metrics, way] for way in ways]
+            if not any(courses):
                 continue
             # Only seeds that all of them have: others may be easier.
-            seeds = sorted(set.intersection(*(set(each) for each in curves if each)))
+            seeds = sorted(set.intersection(*(set(each) for each in courses if each)))
             if not seeds:
                 continue
             values = [
-                reduce(np.array([each[seed] for seed in seeds])) if each else None
-                for each in curves
+                np.array([each[seed][part] for seed in seeds]) if each else None for each in courses
             ]
             cells = [show_mean(value) for value in values]
             best = int(np.argmin([np.inf if each is None else each.mean() for each in values]))
@@ -301,7 +274,7 @@ def print_differences(errors: Errors, options: argparse.Namespace) -> None:
                 if len(both) < 2:
                     cells.append("")
                     continue
-                gaps = np.array([(mine[seed] - other[seed]).mean() for seed in both])
+                gaps = np.array([mine[seed][MEAN] - other[seed][MEAN] for seed in both])
                 mean, doubt = gaps.mean(), 2 * gaps.std(ddof=1) / np.sqrt(len(gaps))
                 verdict = 0 if mean < -doubt else 2 if mean > doubt else 1
                 wins[rival][verdict] += 1
@@ -313,13 +286,7 @@ def print_differences(errors: Errors, options: argparse.Namespace) -> None:
         print(f"\nALT-MAS against {rival}: {better} better, {neither} neither, {worse} worse.")
 
 
-def print_networks(
-    tasks: list[Task],
-    kept: Records,
-    truths: dict[tuple[str, str], dict[str, float]],
-    titles: dict[str, list[str]],
-    options: argparse.Namespace,
-) -> None:
+def print_networks(tasks: list[Task], kept: Records) -> None:
     """Figures 3 and 4: the network, where no label is known, and what it learned of the model.
 
     Accuracy of the mean of its passes and in one pass, at the first, the middle and the last look,
@@ -327,43 +294,40 @@ def print_networks(
     """
     print("| model | metrics | method | seeds | mean | one pass | augmented | right | coverage |")
     print("|---|---|---|---|---|---|---|---|---|")
-    groups: dict[tuple[str, str, str], list[Task]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[dict]] = defaultdict(list)
     for task in tasks:
-        groups[task.model, task.metrics, task.method].append(task)
+        groups[task.model, task.metrics, task.method].append(kept[task])
     for (model, metrics, method), studies in groups.items():
-        looks = [kept[task][labels] for task in studies for labels in task.looks]
-        if "network" not in looks[0] and not looks[0]["intervals"]:
+        held, intervals = np.sum([each["held"] for each in studies], axis=0)
+        if "network" not in studies[0] and not intervals:
             continue
-        accuracies = [describe_course(kept, studies, name) for name in ("network", "passes")]
-        count, right = np.sum([look.get("augmented", [0, 0]) for look in looks], axis=0)
-        share = f"{right / count:.3f}" if count else ""
-        truth = truths[studies[0].pool, model]
-        held = [
-            low - 1e-9 <= truth[title] <= high + 1e-9
-            for look in looks
-            for title, (low, high) in look["intervals"].items()
-            if title in titles.get(metrics, titles["all"])
-        ]
-        covered = f"{np.mean(held):.3f}" if held else ""
-        added = f"{count / len(looks):.0f}", share
+        accuracies = [describe_course(studies, name) for name in ("network", "passes")]
+        added = describe_augmented(studies)
+        covered = f"{held / intervals:.3f}" if intervals else ""
         cells = (model, metrics, method, len(studies), *accuracies, *added, covered)
         print(f"| {' | '.join(map(str, cells))} |")
 
 
-def describe_course(kept: Records, studies: list[Task], name: str) -> str:
+def describe_course(studies: list[dict], name: str) -> str:
     """A share at the first, the middle and the last look, means over studies of one length."""
-    looks = studies[0].looks
-    places = (0, len(looks) // 2, len(looks) - 1)
-    values = [[kept[task][looks[place]].get(name) for task in studies] for place in places]
+    values = [each.get(name, [None]) for each in studies]
     if any(value is None for each in values for value in each):
         return ""
-    return " → ".join(f"{np.mean(each):.3f}" for each in values)
+    return " → ".join(f"{value:.3f}" for value in np.mean(values, axis=0))
+
+
+def describe_augmented(studies: list[dict]) -> tuple[str, str]:
+    """Augmented items per fit, and the share of them with the right label."""
+    pairs = [each.get("augmented", [0, None]) for each in studies]
+    count = sum(items for items, _ in pairs)
+    right = sum(items * share for items, share in pairs if share is not None)
+    return f"{count / len(studies):.0f}", f"{right / count:.3f}" if count else ""
 
 
 def print_progress(tasks: list[Task], kept: Records) -> None:
     """What is missing, and the hours that were and will be spent."""
-    there = [task for task in tasks if is_complete(task, kept)]
-    seconds = {task: sum(kept[task][labels]["seconds"] for labels in task.looks) for task in there}
+    there = [task for task in tasks if task in kept]
+    seconds = {task: kept[task]["seconds"] for task in there}
     pace: dict[tuple, list[float]] = defaultdict(list)
     for task, spent in seconds.items():
         for key in ((task.pool, task.method), (task.method,), ()):
@@ -377,7 +341,7 @@ def print_progress(tasks: list[Task], kept: Records) -> None:
         f"\n{len(there)} of {len(tasks)} studies, {sum(seconds.values()) / 3600:.2f} hours on one "
         f"core; the other {len(missing)} may take {expected / 3600:.2f} more."
     )
-    versions = {look["program"] for task in there for look in kept[task].values()}
+    versions = {kept[task]["program"] for task in there}
     if len(versions) > 1:
         print(f"They were played by {len(versions)} versions of the program.")
     left = defaultdict(int)

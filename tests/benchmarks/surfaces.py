@@ -2,7 +2,7 @@
 
     python tests/benchmarks/surfaces.py FOLDER [--pools adult,main,pairs,interactions,confidence]
         [--methods constant,beta,stacked] [--labels 500,1000,2000,3500] [--seeds 10]
-        [--fewest 5] [--results surfaces.jsonl]
+        [--fewest 5] [--results FILE] [--summary]
 
 FOLDER holds adult.parquet with adult.labels.csv; the other pools are made: see surface_pools.py.
 Labels are drawn uniformly; 1,000 labels contain the 500. Gold arms have --fewest items or more.
@@ -23,7 +23,10 @@ Errors are against the true accuracy, of synthetic surfaces the probability that
 with; adult's is the share of its items, whose binomial noise no method without labels can foresee:
 the floor. Error over the numbers of labels is Fig. 3.
 
-Every cell is kept in --results as it is finished, and is not computed again.
+Every cell is kept in --results as it is finished, a line of figures, and is not computed again; by
+default that is results/surfaces.jsonl beside this script. All of a seed is computed before the next
+one begins. --summary computes nothing, and prints what there is: rows are over the seeds that all
+methods have.
 """
 
 import argparse
@@ -55,6 +58,11 @@ WARM = 2
 # Fewest items of gold arms.
 GOLD = (5, 20)
 QUANTILES = (0, 0.1, 0.3, 0.5, 0.7, 0.9, 1)
+RESULTS = Path(__file__).parent / "results" / "surfaces.jsonl"
+
+# {(pool, method, labels, seed): what measure found}, {(pool, seed): what describe found}
+Cells = dict[tuple[str, str, int, int], dict]
+Facts = dict[tuple[str, int], dict]
 
 
 def main() -> None:
@@ -66,36 +74,58 @@ def main() -> None:
     parser.add_argument("--labels", default="500,1000,2000,3500")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--fewest", type=int, default=5, choices=GOLD)
-    parser.add_argument("--results", type=Path, default=Path("surfaces.jsonl"))
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--summary", action="store_true", help="compute nothing")
     options = parser.parse_args()
     pools, methods = options.pools.split(","), options.methods.split(",")
     labels = [int(count) for count in options.labels.split(",")]
-    cells = read_cells(options.results)
-    for seed in range(options.seeds):
-        for name in pools:
-            wanted = [
-                (method, count)
-                for method in methods
-                for count in labels
-                if (name, method, count, seed) not in cells
-            ]
-            pool = make_pool(name, seed, options.folder) if wanted else None
-            for method, count in wanted:
-                assert pool is not None
-                cell = {"pool": name, "method": method, "labels": count, "seed": seed}
-                cell |= measure(pool, method, count, seed)
-                cells[name, method, count, seed] = cell
-                with options.results.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(cell) + "\n")
+    cells, facts = read_results(options.results)
+    wanted = [
+        (name, method, count, seed)
+        for seed in range(options.seeds)
+        for name in pools
+        for method in methods
+        for count in labels
+        if (name, method, count, seed) not in cells
+    ]
+    opened: tuple[str, int] | None = None
+    for name, method, count, seed in [] if options.summary else wanted:
+        if opened != (name, seed):
+            pool, opened = make_pool(name, seed, options.folder), (name, seed)
+        if (name, seed) not in facts:
+            facts[name, seed] = describe(pool)
+            keep(options.results, {"pool": name, "seed": seed, "facts": facts[name, seed]})
+        cells[name, method, count, seed] = measure(pool, method, count, seed)
+        about = {"pool": name, "method": method, "labels": count, "seed": seed}
+        keep(options.results, about | cells[name, method, count, seed])
     for name in pools:
-        print_pool(name, cells, methods, labels, options)
+        print_pool(name, cells, facts, methods, labels, options)
 
 
-def read_cells(file: Path) -> dict[tuple, dict]:
-    """What was computed before."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    found = map(json.loads, lines)
-    return {(cell["pool"], cell["method"], cell["labels"], cell["seed"]): cell for cell in found}
+def read_results(file: Path) -> tuple[Cells, Facts]:
+    """What was computed before; a line that was not written to its end is not read."""
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True) if file.exists() else []
+    cells, facts = {}, {}
+    for found in (json.loads(line) for line in lines if line.endswith("\n")):
+        if "facts" in found:
+            facts[found["pool"], found["seed"]] = found["facts"]
+        else:
+            cells[found["pool"], found["method"], found["labels"], found["seed"]] = found
+    return cells, facts
+
+
+def keep(file: Path, record: dict) -> None:
+    """Add a line, in place of one that was not written to its end."""
+    if file.exists():
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")
+    with file.open("a", encoding="utf-8") as kept:
+        kept.write(json.dumps(record, separators=(",", ":")) + "\n")
+
+
+def shorten(value: float) -> float:
+    """A number to four digits."""
+    return float(f"{value:.4g}")
 
 
 def fit(
@@ -135,13 +165,18 @@ def measure(pool: SurfacePool, method: str, labels: int, seed: int) -> dict:
     error = ((surface.mean if pool.synthetic else values.mean) - pool.rho) ** 2
     inside = (values.lower <= share + 1e-9) & (share - 1e-9 <= values.upper)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    cell: dict = {"seconds": seconds, "warm": warm, "memory": memory, "parts": dict(surface.parts)}
+    cell: dict = {
+        "seconds": shorten(seconds),
+        "warm": None if warm is None else shorten(warm),
+        "memory": shorten(memory),
+        "parts": {name: shorten(part) for name, part in dict(surface.parts).items()},
+    }
     for fewest in GOLD:
-        gold = np.flatnonzero(data.arms.support >= fewest)
+        gold = find_gold(pool, fewest)
         if not len(gold):
             continue
-        support, truth = data.arms.support[gold], pool.rho[gold]
-        worst = gold[np.argsort(truth, kind="stable")[:SUBSET]]
+        support = data.arms.support[gold]
+        worst = gold[np.argsort(pool.rho[gold], kind="stable")[:SUBSET]]
         rare = gold[np.argsort(support, kind="stable")[:SUBSET]]
         known = values.known[gold]
         bands = {
@@ -152,51 +187,87 @@ def measure(pool: SurfacePool, method: str, labels: int, seed: int) -> dict:
             for band, (low, high) in BANDS.items()
         }
         cell[str(fewest)] = {
-            "macro": float(error[gold].mean()),
-            "micro": float(support @ error[gold] / support.sum()),
-            "worst": float(error[worst].mean()),
-            "infrequent": float(error[rare].mean()),
+            "macro": shorten(error[gold].mean()),
+            "micro": shorten(support @ error[gold] / support.sum()),
+            "worst": shorten(error[worst].mean()),
+            "infrequent": shorten(error[rare].mean()),
             "bands": bands,
-            "width": float((values.upper - values.lower)[gold].mean()),
-            "quantiles": np.quantile(truth, QUANTILES).tolist(),
-            "means": [float(truth.mean()), float(support @ truth / support.sum())],
-            "floor": 0.0 if pool.synthetic else float((truth * (1 - truth) / support).mean()),
-            "arms": len(gold),
+            "width": shorten((values.upper - values.lower)[gold].mean()),
         }
     return cell
 
 
+def find_gold(pool: SurfacePool, fewest: int) -> np.ndarray:
+    """Numbers of the arms with so many items or more."""
+    return np.flatnonzero(pool.data.arms.support >= fewest)
+
+
+def describe(pool: SurfacePool) -> dict:
+    """{fewest items: quantiles, means and number of gold arms, and the floor} of a pool."""
+    found = {}
+    for fewest in GOLD:
+        gold = find_gold(pool, fewest)
+        if len(gold):
+            support, truth = pool.data.arms.support[gold], pool.rho[gold]
+            floor = 0.0 if pool.synthetic else float((truth * (1 - truth) / support).mean())
+            means = (truth.mean(), support @ truth / support.sum())
+            found[str(fewest)] = {
+                "quantiles": [shorten(value) for value in np.quantile(truth, QUANTILES)],
+                "means": [shorten(value) for value in means],
+                "floor": shorten(floor),
+                "arms": len(gold),
+            }
+    return found
+
+
 def print_pool(
     name: str,
-    cells: dict[tuple, dict],
+    cells: Cells,
+    facts: Facts,
     methods: list[str],
     labels: list[int],
     options: argparse.Namespace,
 ) -> None:
-    """The tables of one pool."""
+    """The tables of one pool, over the seeds that every method has."""
     gold = str(options.fewest)
+    wanted = [(method, count) for method in methods for count in labels]
+    seeds = [
+        seed
+        for seed in range(options.seeds)
+        if all((name, method, count, seed) in cells for method, count in wanted)
+    ]
+    if not seeds:
+        print(f"\n{name}: no seed that every method has")
+        return
 
     def collect(method: str, count: int, error: str) -> np.ndarray:
         return np.array([cells[name, method, count, seed][gold][error] for seed in seeds])
 
-    seeds = range(options.seeds)
-    first = [cells[name, methods[0], labels[0], seed][gold] for seed in seeds]
-    arms, floor = (np.mean([each[word] for each in first]) for word in ("arms", "floor"))
-    print(f"\n{name}: {arms:.0f} gold arms, floor {1000 * floor:.1f}, {options.seeds} seeds\n")
+    about = [facts[name, seed][gold] for seed in seeds]
+    arms, floor = (np.mean([each[word] for each in about]) for word in ("arms", "floor"))
+    print(f"\n{name}: {arms:.0f} gold arms, floor {1000 * floor:.1f}, {len(seeds)} seeds\n")
     print("| labels | method | " + " | ".join(ERRORS) + " |")
     print("|" + "---|" * (2 + len(ERRORS)))
     for count in labels:
         for method in methods:
-            row = [1000 * collect(method, count, error) for error in ERRORS]
-            text = [f"{each.mean():.1f} ± {each.std(ddof=1):.1f}" for each in row]
-            print(f"| {count:,} | {method} | " + " | ".join(text) + " |")
+            row = [show_mean(1000 * collect(method, count, error)) for error in ERRORS]
+            print(f"| {count:,} | {method} | " + " | ".join(row) + " |")
     for base in ("beta", "constant"):
         if base in methods:
             print_ratios(base, collect, methods, labels)
-    print_coverage(name, cells, methods, labels, options)
-    quantiles = np.mean([each["quantiles"] for each in first], axis=0)
-    means = np.mean([each["means"] for each in first], axis=0)
+    found = {
+        (method, count): [cells[name, method, count, seed] for seed in seeds]
+        for method, count in wanted
+    }
+    print_coverage(found, gold, methods, labels)
+    quantiles = np.mean([each["quantiles"] for each in about], axis=0)
+    means = np.mean([each["means"] for each in about], axis=0)
     print("accuracy, quantiles", *QUANTILES, "macro, micro:", *np.round([*quantiles, *means], 3))
+
+
+def show_mean(values: np.ndarray) -> str:
+    """Mean and standard deviation of values (S,) over seeds."""
+    return f"{values.mean():.1f}" + (f" ± {values.std(ddof=1):.1f}" if len(values) > 1 else "")
 
 
 def print_ratios(
@@ -213,20 +284,18 @@ def print_ratios(
             text = []
             for error in ERRORS:
                 ratio = collect(method, count, error) / collect(base, count, error)
-                spread = ratio.std(ddof=1) / len(ratio) ** 0.5
-                text.append(f"{ratio.mean():.3f} ± {spread:.3f}")
+                spread = f" ± {ratio.std(ddof=1) / len(ratio) ** 0.5:.3f}" if len(ratio) > 1 else ""
+                text.append(f"{ratio.mean():.3f}{spread}")
             print(f"| {count:,} | {method} | " + " | ".join(text) + " |")
 
 
 def print_coverage(
-    name: str,
-    cells: dict[tuple, dict],
-    methods: list[str],
-    labels: list[int],
-    options: argparse.Namespace,
+    cells: dict[tuple[str, int], list[dict]], gold: str, methods: list[str], labels: list[int]
 ) -> None:
-    """How often intervals hold, how long fits take, and what the last method is made of."""
-    gold, seeds = str(options.fewest), range(options.seeds)
+    """How often intervals hold, how long fits take, and what the last method is made of.
+
+    cells   {(method, labels): what measure found for each seed}
+    """
     print(
         "\n| labels | method | "
         + " | ".join(f"{band} labels" for band in BANDS)
@@ -235,20 +304,21 @@ def print_coverage(
     print("|" + "---|" * (3 + len(BANDS)))
     for count in labels:
         for method in methods:
-            found = [cells[name, method, count, seed] for seed in seeds]
+            found = cells[method, count]
             text = []
             for band in BANDS:
                 held, total = np.sum([cell[gold]["bands"][band] for cell in found], axis=0)
                 text.append(f"{100 * held / total:.1f}" if total >= 50 else "")
             warm = [cell["warm"] for cell in found if cell["warm"] is not None]
-            spent = f"{np.median([cell['seconds'] for cell in found]):.1f}, {np.median(warm):.1f}"
+            spent = f"{np.median([cell['seconds'] for cell in found]):.1f}"
+            spent += f", {np.median(warm):.1f}" if warm else ", "
             spent += f", {max(cell.get('memory', 0) for cell in found):.1f}"
             print(f"| {count:,} | {method} | " + " | ".join(text) + f" | {spent} |")
     parts: dict[str, float] = {}
-    for count in labels:
-        for seed in seeds:
-            for part, share in cells[name, methods[-1], count, seed]["parts"].items():
-                parts[part] = parts.get(part, 0) + share / options.seeds / len(labels)
+    last = [cell for count in labels for cell in cells[methods[-1], count]]
+    for cell in last:
+        for part, share in cell["parts"].items():
+            parts[part] = parts.get(part, 0) + share / len(last)
     print("\nparts of", methods[-1] + ":", ", ".join(f"{k} {v:.2f}" for k, v in parts.items()))
 
 
