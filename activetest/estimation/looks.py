@@ -67,6 +67,10 @@ class LookPlan:
             return 1.0
         return float(draws / (1 - draws / size) / (last / (1 - last / size)))
 
+    def is_exact(self, draws: int, *, population: bool = False) -> bool:
+        """Whether a look after so many draws knows every item, and so the value itself."""
+        return draws >= self.size and not population
+
     def list_looks(self, rounds: Array) -> tuple[Look, ...]:
         """The looks that draws have reached, from the number of the round (D,) of each draw."""
         found: dict[int, Look] = {}

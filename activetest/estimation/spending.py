@@ -42,7 +42,7 @@ def find_look_levels(
     times = [
         plan.find_time(each, population=population)
         for each in draws
-        if each < plan.size or population
+        if not plan.is_exact(each, population=population)
     ]
     levels = find_nominal_levels(times, alpha, plan.spending) if times else np.empty(0)
     return np.append(levels, [alpha] * (len(draws) - len(times)))

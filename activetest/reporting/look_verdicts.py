@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from activetest.errors import NotEstimable
 from activetest.estimation.looks import Look, LookPlan, count_answered
@@ -213,21 +213,26 @@ class LookVerdicts:
             sides.append((statistic, levels[len(self.looks) :]))
         more = [
             wait
-            for (_, wait), when, *limits in zip(
+            for (due, wait), when, *limits in zip(
                 coming, times, *(levels for _, levels in sides), strict=True
             )
-            if any(
+            if self.plan.is_exact(due, population=whole)
+            or any(
                 statistic * (when / time) ** 0.5 >= -ndtri(limit)
                 for (statistic, _), limit in zip(sides, limits, strict=True)
             )
         ]
         gate = replace(gate, more=more[0] if more else None)
-        if not _ADVISED_FROM <= time < 1:
+        if time < _ADVISED_FROM:
             return gate
-        p_pass, p_fail = (
-            find_conditional_power(statistic, time, float(levels[-1]))
-            for statistic, levels in sides
-        )
+        if self.plan.is_exact(draws[-1], population=whole):
+            # The value itself decides then.
+            p_pass, p_fail = (float(ndtr(statistic)) for statistic, _ in sides)
+        else:
+            p_pass, p_fail = (
+                find_conditional_power(statistic, time, float(levels[-1]))
+                for statistic, levels in sides
+            )
         gate = replace(gate, p_pass=p_pass)
         if p_pass >= _FUTILE:
             return gate
