@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.nouns.choices import Choices, Interval
+from activetest.errors import StudyError
+from activetest.nouns.choices import MOST_LOOKS, Choices, Interval, Spending
 from activetest.nouns.log import PENDING, Log, Round, count_usable_draws
 from activetest.nouns.rows import Array
 
@@ -111,13 +112,32 @@ def plan_looks(choices: Choices, history: Sequence[Round], size: int) -> LookPla
     """The plan that the first round was drawn with, or the next one will be; None without looks.
 
     size   items of the pool
+
+    Raises StudyError for a recorded plan that no choices allow.
     """
     if history:
         choices = Choices.from_record(history[0].choices)
     last = choices.last_look or choices.budget
     if choices.interval != Interval.SEQUENTIAL or last is None:
         return None
+    if history and not _may_be_plan(choices, last):
+        raise StudyError(
+            "the looks that the first round recorded cannot be planned",
+            "restore the study from a backup: it is not what the round wrote",
+        )
     return LookPlan(choices.looks, min(int(last), size), choices.spending, choices.level, size)
+
+
+def _may_be_plan(choices: Choices, last: float) -> bool:
+    """Whether recorded choices are ones that a study can have: a ledger may come from anybody."""
+    numbers = (choices.looks, last, choices.level)
+    return (
+        all(isinstance(each, int | float) for each in numbers)
+        and choices.looks in range(1, MOST_LOOKS + 1)
+        and 1 <= last < np.inf
+        and 0.5 < choices.level < 1
+        and choices.spending in tuple(Spending)
+    )
 
 
 def count_answered(log: Log) -> int:

@@ -7,6 +7,7 @@ among the paths that no earlier look has stopped.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -44,8 +45,14 @@ def find_look_levels(
         for each in draws
         if not plan.is_exact(each, population=population)
     ]
-    levels = find_nominal_levels(times, alpha, plan.spending) if times else np.empty(0)
+    levels = _find_levels_once(tuple(times), alpha, plan.spending) if times else ()
     return np.append(levels, [alpha] * (len(draws) - len(times)))
+
+
+@lru_cache(maxsize=32)
+def _find_levels_once(times: tuple[float, ...], alpha: float, spending: str) -> tuple[float, ...]:
+    """As find_nominal_levels: gates of one report ask for the same, and many looks take seconds."""
+    return tuple(find_nominal_levels(times, alpha, spending).tolist())
 
 
 def find_nominal_levels(times: Sequence[float], alpha: float, spending: str) -> Array:

@@ -249,6 +249,15 @@ class Ledger:
         except (AttributeError, *_UNPARSABLE) as error:
             raise self._call_damaged(f"the choices of a round cannot be read: {error}") from error
 
+    def first_choices(self) -> dict[str, Any] | None:
+        """The choices that the first round was drawn with; None before it."""
+        rounds = self._read().rounds
+        try:
+            found = self._parser.text(rounds[0].choices) if rounds else None
+        except _UNPARSABLE as error:
+            raise self._call_damaged(f"the choices of a round cannot be read: {error}") from error
+        return found
+
     def record_round(self, round: Round, ids: Sequence[str], *, revision: int) -> None:
         """Record a round, before any of its items is shown.
 

@@ -62,6 +62,10 @@ class Interval(StrEnum):
     POSTERIOR = "posterior"
 
 
+# More looks spend their error on times that hardly differ.
+MOST_LOOKS = 100
+
+
 class Spending(StrEnum):
     """How the error of a sequential gate is spent over its looks."""
 

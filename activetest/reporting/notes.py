@@ -36,6 +36,8 @@ _FEW_MINORITY, _HEAVY = 5, 0.25
 _OF_RATES = ("delta-beta", "group-beta")
 # Those that allow for losses and errors that no draw has met.
 _OF_TAILS = ("gamma", "korn-graubard")
+# That of anytime-valid ones.
+_BETS = "betting"
 # Estimators that use labels alone.
 _OF_LABELS = ("iid", "lure")
 # Labels that a note names.
@@ -62,7 +64,6 @@ def write_notes(
         _find_widened(view, rows),
         _find_tails(rows),
         _find_values(view, rows),
-        _find_bets(rows),
         verdicts=view.cache.roles["kind"] == "pred",
     )
     notes += note_missing(view, rows, metric)
@@ -70,7 +71,7 @@ def write_notes(
     if headline.method != "exact":
         notes += _describe_deterministic(view, headline)
     supplied = int((log.supplied_status == LABELLED).sum())
-    fixed = headline.method not in ("exact", "betting")
+    fixed = headline.method not in ("exact", _BETS)
     if supplied and fixed:
         text = f"Labels that you supplied for items that were not drawn: {supplied}."
         if not is_model_based(headline.estimator):
@@ -100,9 +101,12 @@ def write_notes(
 def note_changed_labels(
     replaced: int, records: Sequence[EstimateRow | Gate], *, several_annotators: bool
 ) -> list[Note]:
-    """How changed labels affect anytime-valid intervals and gates, where there are any."""
+    """How changed labels affect anytime-valid intervals and gates of several looks, if any."""
     notes: list[Note] = []
-    if all(record.method != "betting" for record in records):
+    if not any(
+        record.method == _BETS or (isinstance(record, Gate) and record.looks is not None)
+        for record in records
+    ):
         return notes
     if replaced:
         text = (
@@ -118,6 +122,21 @@ def note_changed_labels(
         )
         notes.append(Note(text, Weight.LIMITED))
     return notes
+
+
+def note_older_bets(log: Log, records: Sequence[EstimateRow | Gate]) -> list[Note]:
+    """That bets on rounds of earlier versions differ from those that these reported, if any do."""
+    metrics = dict.fromkeys(record.metric for record in records if record.method == _BETS)
+    older = [each.number for each in log.history if each.staked_alike and not each.outdated]
+    if not older or not metrics:
+        return []
+    text = (
+        f"{_describe_rounds(older)} drawn by an earlier version of activetest, which bet other "
+        f"stakes on each draw. The anytime-valid intervals of {' and '.join(metrics)} differ a "
+        "little from those that the earlier version reported, and a gate may be decided a few "
+        "labels earlier or later."
+    )
+    return [Note(text, Weight.LIMITED)]
 
 
 def note_kinds(kind: str, compared: Sequence[str], rows: Sequence[EstimateRow]) -> list[Note]:
@@ -266,18 +285,12 @@ def _find_values(view: View, rows: Sequence[EstimateRow]) -> list[str]:
     return list(dict.fromkeys(metrics))
 
 
-def _find_bets(rows: Sequence[EstimateRow]) -> list[str]:
-    """Metrics of these rows with anytime-valid intervals."""
-    return list(dict.fromkeys(row.metric for row in rows if row.method == "betting"))
-
-
 def _describe_older_rounds(
     log: Log,
     ratios: Sequence[str],
     widened: Sequence[str],
     tails: Sequence[str],
     values: Sequence[str],
-    bets: Sequence[str],
     *,
     verdicts: bool,
 ) -> list[Note]:
@@ -285,8 +298,8 @@ def _describe_older_rounds(
 
     ratios are the estimators that make a metric of several means of labels alone, widened the
     metrics whose intervals hid that hardly a mistake was known, tails those whose intervals allowed
-    for no more than was seen, values the doubly robust means of values without bounds, bets those
-    with anytime-valid intervals; verdicts says whether outputs are classes without probabilities.
+    for no more than was seen, values the doubly robust means of values without bounds; verdicts
+    says whether outputs are classes without probabilities.
     """
     notes = []
     if older := [each.number for each in log.history if each.outdated]:
@@ -332,15 +345,6 @@ def _describe_older_rounds(
             "the level and the slope of guesses of values more. Estimates of "
             f"{' and '.join(values)} by doubly-robust may differ from those that the earlier "
             "version reported."
-        )
-        notes.append(Note(text, Weight.LIMITED))
-    older = [each.number for each in log.history if each.staked_alike and not each.outdated]
-    if older and bets:
-        text = (
-            f"{_describe_rounds(older)} drawn by an earlier version of activetest, which bet other "
-            f"stakes on each draw. The anytime-valid intervals of {' and '.join(bets)} differ a "
-            "little from those that the earlier version reported, and a gate may be decided a few "
-            "labels earlier or later."
         )
         notes.append(Note(text, Weight.LIMITED))
     older = [each.number for each in log.history if each.cut_off]

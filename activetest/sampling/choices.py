@@ -12,6 +12,7 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
 from activetest.nouns.arguments import LARGEST, show
 from activetest.nouns.choices import (
+    MOST_LOOKS,
     AnnotatorMethod,
     Augmentation,
     Choices,
@@ -29,8 +30,6 @@ from activetest.sampling.question import check_question
 _MOST_POWER = 16
 # A prior that counts as more labels leaves nothing to learn.
 _MOST_LABELS = 1_000_000
-# More looks spend their error on times that hardly differ.
-_MOST_LOOKS = 100
 # Choices that only sequential gates follow.
 _OF_LOOKS = ("looks", "last_look", "spending")
 
@@ -288,8 +287,8 @@ RULES: dict[str, Rule] = {
         lambda value: value is None or _is_count(value),
     ),
     "looks": (
-        f"a whole number from 1 to {_MOST_LOOKS}",
-        lambda value: _is_count(value) and value <= _MOST_LOOKS,
+        f"a whole number from 1 to {MOST_LOOKS}",
+        lambda value: _is_count(value) and value <= MOST_LOOKS,
     ),
     "amount or none": (
         "a number above 0",

@@ -149,8 +149,11 @@ def report(
         view, list(zip(parsed, required, strict=True)), interval, fitted.fit
     )
     several = annotators.measure_agreement(answers, values=not cache.classes).items > 0
-    notes += about.note_changed_labels(
-        study.ledger.count_replaced(), [*estimates, *judged], several_annotators=several
+    notes += (
+        *about.note_changed_labels(
+            study.ledger.count_replaced(), [*estimates, *judged], several_annotators=several
+        ),
+        *about.note_older_bets(log, [*estimates, *judged]),
     )
     # Last of their weight: what is wrong with a number itself comes first.
     notes += [*_note_looks(log, choices, cache.size), *_note_pool(study, cache)]

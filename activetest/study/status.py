@@ -9,6 +9,7 @@ from activetest.cache.cache import Cache
 from activetest.estimation.looks import plan_looks
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Draw
+from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED
 from activetest.nouns.name_lists import list_few
 from activetest.nouns.report import SKIPPED, Counts
@@ -64,7 +65,9 @@ def _describe_look(
     study: StoredStudy, draws: Sequence[Draw], statuses: Sequence[int | None]
 ) -> str:
     """The next look of sequential gates and when it comes; empty without one."""
-    plan = plan_looks(study.choices, (), study.ledger.rows)
+    first = study.ledger.first_choices()
+    choices = study.choices if first is None else Choices.from_record(first)
+    plan = plan_looks(choices, (), study.ledger.rows)
     if plan is None:
         return ""
     rounds = np.array([draw.round for draw in draws], int)

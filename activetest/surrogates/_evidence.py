@@ -193,6 +193,8 @@ def restore_evidence(params: Mapping[str, Any]) -> Evidence:
     if stored["version"] != _VERSION:
         raise ValueError(f"evidence is of version {stored['version']!r}, not {_VERSION}")
     names = tuple(map(str, stored["names"]))
+    if names != tuple(name for name in (SELF, TRAINING, OTHERS) if name in names):
+        raise ValueError("the kinds of evidence are not in order")
     if not {*names} <= {SELF, TRAINING, OTHERS}:
         raise ValueError("evidence is of an unknown kind")
     classes, axes = int(stored["classes"]), stored.get("axes")

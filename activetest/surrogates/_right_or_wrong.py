@@ -100,6 +100,27 @@ class Kernel:
     curvature: Array
     deviations: Array
 
+    def check(self) -> None:
+        """Raises ValueError for what is no kernel: a study may have been written by anybody."""
+        size, columns = len(self.landmarks), len(self.mode)
+        shapes = {
+            "weights": (size,),
+            "mode": (columns,),
+            "inputs": (size, columns),
+            "curvature": (size,),
+            "deviations": (columns,),
+        }
+        if self.landmarks.ndim != 2 or any(
+            getattr(self, name).shape != shape for name, shape in shapes.items()
+        ):
+            raise ValueError("the parts of a kernel do not fit together")
+        if not all(np.isfinite(getattr(self, name)).all() for name in _ARRAYS):
+            raise ValueError("a kernel has what is no number")
+        if (self.curvature < 0).any() or (self.deviations <= 0).any():
+            raise ValueError("a kernel has a variance below zero")
+        if not (0 < self.share <= 1 and 0 < self.length < np.inf):
+            raise ValueError("a kernel has no share or no length")
+
     def params(self) -> dict[str, Any]:
         """The fields, under names that begin with `kernel.`."""
         return {f"kernel.{name}": getattr(self, name) for name in ("share", "length", *_ARRAYS)}
@@ -133,14 +154,19 @@ _SINGLE = ("landmarks", "inputs")
 
 
 def restore_kernel(params: Mapping[str, Any]) -> Kernel | None:
-    """The kernel that params() described, among other parameters; None where there is none."""
+    """The kernel that params() described, among other parameters; None where there is none.
+
+    Raises ValueError for what it cannot have been.
+    """
     if "kernel.share" not in params:
         return None
     arrays = {
         name: np.asarray(params[f"kernel.{name}"], np.float32 if name in _SINGLE else float)
         for name in _ARRAYS
     }
-    return Kernel(float(params["kernel.share"]), float(params["kernel.length"]), **arrays)
+    kernel = Kernel(float(params["kernel.share"]), float(params["kernel.length"]), **arrays)
+    kernel.check()
+    return kernel
 
 
 @dataclass(frozen=True)

@@ -167,17 +167,17 @@ class Auto(Agreement):
 
 
 def restore(params: dict[str, Any]) -> Auto | ValuesWithEvidence:
-    """The surrogate that params() described."""
+    """The surrogate that params() described. Raises ValueError for what it cannot have been."""
     evidence = restore_evidence(params)
     if not evidence.classes:
         return _values_with_evidence.restore(params)
-    plain = agreement.restore(params)
-    return Auto(
-        **vars(plain),
-        evidence=evidence,
-        kernel=restore_kernel(params),
-        trust=float(params["trust"]),
-    )
+    plain, kernel = agreement.restore(params), restore_kernel(params)
+    columns, trust = len(plain.mode), float(params["trust"])
+    if plain.covariance.shape != (columns, columns) or not 0 <= trust <= 1:
+        raise ValueError("a posterior does not fit its coefficients")
+    if kernel is not None and len(kernel.mode) != columns:
+        raise ValueError("a kernel does not fit the columns beside it")
+    return Auto(**vars(plain), evidence=evidence, kernel=kernel, trust=trust)
 
 
 def _compare_other_models(training: TrainingSet) -> float:

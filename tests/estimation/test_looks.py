@@ -1,11 +1,13 @@
 """Which draws are at which look, and at which time."""
 
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from pytest import approx
 
+from activetest.errors import StudyError
 from activetest.estimation.looks import Look, LookPlan, plan_looks
 from activetest.nouns.choices import Choices, Interval
 from activetest.nouns.log import LABELLED, PENDING
@@ -97,3 +99,25 @@ def test_the_plan_is_that_of_the_first_round_whatever_the_choices_are_now(play_r
     assert plan_looks(SEQUENTIAL, (), 150) == LookPlan(5, 150, "cubic", 0.95, 150)
     money = replace(SEQUENTIAL, budget=12.5, last_look=80)
     assert plan_looks(money, (), 1000).last == 80
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"looks": 10**9},
+        {"looks": 0},
+        {"looks": "5"},
+        {"budget": 0.5},
+        {"budget": float("inf")},
+        {"level": 1.0},
+        {"level": 0.5},
+        {"spending": "all"},
+    ],
+)
+def test_recorded_looks_that_nobody_planned_are_refused(forged):
+    """A ledger may come from anybody."""
+    recorded = asdict(SEQUENTIAL)
+    first = SimpleNamespace(choices=recorded)
+    assert plan_looks(SEQUENTIAL, [first], 1000) == plan_looks(SEQUENTIAL, (), 1000)
+    with pytest.raises(StudyError, match="cannot be planned"):
+        plan_looks(SEQUENTIAL, [SimpleNamespace(choices=recorded | forged)], 1000)

@@ -14,6 +14,7 @@ from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
+from activetest.study.status import status
 from activetest.study.stored import StoredStudy
 
 # Every third label is wrong.
@@ -245,6 +246,21 @@ def test_a_gate_that_will_hardly_pass_says_so_and_still_waits(begin, label_draws
     assert likely.more == likely.next_look == 15
 
 
+def test_a_last_look_at_every_item_decides_by_the_value_itself(begin, label_draws):
+    """Whatever is near the threshold then passes or fails."""
+    study = begin(budget=90)
+    for _ in range(2):
+        label_draws(study, 30)
+    near = judge(study, "error<=0.35")[0]
+    (same,) = judge(study, f"error<={near.estimate}")
+    assert same.verdict == "undecided"
+    assert (same.p_pass, same.more) == (0.5, 30)
+    above, below = judge(study, f"error<={near.estimate + 0.01}", f"error>={near.estimate + 0.01}")
+    assert 0.5 < above.p_pass < 1
+    assert below.p_pass == approx(1 - above.p_pass, abs=0.05)
+    assert "if draws go on like this" not in below.reason
+
+
 def test_groups_and_metrics_without_bets_have_sequential_gates(begin, label_draws):
     study = begin(groups=("place",))
     label_draws(study, 20)
@@ -291,6 +307,7 @@ def test_looks_that_are_edited_after_the_first_draw_stay_as_they_were(begin, lab
     study.update(replace(study.choices, looks=2, budget=80))
     found = report(study, requirements=(NEAR,))
     assert found.gates == (gate,)
+    assert status(study).sentence.endswith("look 2 of 3 after 20 more labels")
     assert "3 looks, the last after 60 draws" in " ".join(map(str, found.notes))
 
 

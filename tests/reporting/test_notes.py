@@ -15,7 +15,7 @@ from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.ledger.ledger import Answer
 from activetest.nouns.log import LABELLED, METHODS, Round
 from activetest.nouns.quantity import Quantity, Saving, SavingKind
-from activetest.nouns.report import EstimateRow, Note, Weight, sort_notes
+from activetest.nouns.report import EstimateRow, Gate, Note, Weight, sort_notes
 from activetest.reporting import notes
 from activetest.study.ingest import ingest
 from activetest.study.init import init
@@ -388,13 +388,29 @@ def test_rows_that_may_change_are_named_by_what_they_count():
     assert several.startswith("Not reliable yet: the intervals of f1, mse. Rare large losses may")
 
 
-def test_changed_labels_matter_to_bets_alone():
+def test_changed_labels_matter_to_what_holds_at_several_looks():
     bets, fixed = row("betting"), row()
+    once, planned = (
+        Gate(
+            quantity=fixed.quantity,
+            requirement="error<=0.3",
+            metric="error",
+            class_name=None,
+            group=None,
+            op="<=",
+            threshold=0.3,
+            verdict="pass",
+            n_labeled=9,
+            looks=looks,
+        )
+        for looks in (None, 5)
+    )
 
     def changed(replaced, *rows, several=False):
         return notes.note_changed_labels(replaced, rows, several_annotators=several)
 
-    assert changed(3, fixed, several=True) == changed(0, fixed, bets) == []
+    assert changed(3, fixed, once, several=True) == changed(0, fixed, bets) == []
+    assert changed(3, fixed, planned) == changed(3, bets)
     (found,) = changed(3, fixed, bets)
     assert found.text.startswith("Labels replaced: 3.") and found.weight == Weight.INVALID
     (found,) = changed(0, bets, several=True)
@@ -450,7 +466,7 @@ def test_rounds_of_earlier_versions_are_named():
         averages=(),
         tails=(),
         values=(),
-        bets=(),
+        bets=None,
         verdicts: bool = False,
     ) -> str:
         empty = np.empty(0)
@@ -460,8 +476,10 @@ def test_rounds_of_earlier_versions_are_named():
             for k, each in enumerate(methods, 1)
         ]  # fmt: skip
         log = SimpleNamespace(history=history)
+        if bets is not None:
+            return texts_of(notes.note_older_bets(log, bets))
         found = notes._describe_older_rounds(
-            log, ratios, averages, tails, values, bets, verdicts=verdicts
+            log, ratios, averages, tails, values, verdicts=verdicts
         )
         return texts_of(found)
 
@@ -493,18 +511,27 @@ def test_rounds_of_earlier_versions_are_named():
     assert trusting.startswith("Round 1 was drawn by an earlier version")
     assert "Estimates of mean by doubly-robust may differ" in trusting
     assert older(7, now) == older(now, values=("mean",)) == ""
-    stakes = older(6, 7, now, bets=("error", "f1"))
+    fixed, error = row(), row("betting")
+    stakes = older(6, 7, now, bets=[fixed, error, row("betting", metric="f1"), error])
     assert stakes.startswith("Rounds 1 to 2 were drawn by an earlier version")
     assert "anytime-valid intervals of error and f1 differ" in stakes
-    assert older(7, now) == older(now, bets=("error",)) == ""
-    assert older(2, now, bets=("error",)) == older(2, now)
+    assert older(7, now, bets=[fixed]) == older(now, bets=[error]) == ""
     # What is said of all studies includes it.
+    assert older(2, now, bets=[error]) == ""
     assert older(2, now, values=("mean",)) == older(2, now)
     assert older(2, now, tails=("rmse",)) == older(2, now)
     changed = older(3, now, surrogate="mc-dropout")
     assert changed.startswith("Round 1 was drawn with mc-dropout of an earlier version")
     assert "dropped half of its units, not a fifth" in changed
     assert older(1, 3, surrogate="mc-dropout").count("Rounds 1 to 2 were") == 1
+
+
+def test_a_gate_that_bets_on_older_rounds_says_so_also_beside_fixed_intervals(
+    labelled, monkeypatch
+):
+    monkeypatch.setattr(Round, "staked_alike", True)
+    assert "bet other stakes" not in texts(report(labelled))
+    assert "bet other stakes" in texts(report(labelled, requirements=("error<=0.9",)))
 
 
 def test_metrics_whose_intervals_are_wider_than_before_are_found():
@@ -538,12 +565,6 @@ def test_metrics_whose_guesses_are_freer_than_before_are_found():
     ]
     assert notes._find_values(view, rows) == ["rmse", "r2"]
     assert notes._find_values(view, [row for row in rows if row.estimator == "lure"]) == []
-
-
-def test_metrics_with_anytime_valid_intervals_are_found():
-    by = {"rmse": "gamma", "error": "betting", "f1": "betting"}
-    rows = [SimpleNamespace(metric=name, method=method) for name, method in by.items()]
-    assert notes._find_bets([*rows, *rows]) == ["error", "f1"]
 
 
 def test_without_an_estimate_there_is_no_rarer_side():

@@ -16,6 +16,7 @@ from activetest.ledger.arrays import split_params
 from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Outputs
 from activetest.surrogates import agreement, auto
+from activetest.surrogates._right_or_wrong import restore_kernel
 
 NAMES = STATISTICS[CLASSIFICATION]
 ASKED = (*map(statistic, NAMES), statistic("fp:1"), statistic("cell:2:0"))
@@ -157,6 +158,64 @@ def test_other_models_say_which_class_it_is_instead(pool):
 
 
 # --- rounds
+
+
+FORGED = {
+    "share": lambda share: share * np.nan,
+    "length": lambda length: length * 0,
+    "landmarks": lambda inputs: inputs[:-1],
+    "inputs": lambda inputs: inputs[:, 1:],
+    "weights": lambda weights: weights * np.inf,
+    "mode": lambda mode: mode[1:],
+    "curvature": lambda curvature: -1 - curvature,
+    "deviations": lambda deviations: deviations * 0,
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_stored_kernel_that_nobody_fitted_is_refused(name):
+    parts = {
+        "share": 0.5,
+        "length": 2.0,
+        "landmarks": np.ones((3, 2), np.float32),
+        "weights": np.ones(3),
+        "mode": np.ones(4),
+        "inputs": np.ones((3, 4), np.float32),
+        "curvature": np.ones(3),
+        "deviations": np.ones(4),
+    }
+    params = {f"kernel.{each}": value for each, value in parts.items()}
+    assert restore_kernel(params) is not None
+    with pytest.raises(ValueError, match="a kernel|of a kernel"):
+        restore_kernel(params | {f"kernel.{name}": FORGED[name](parts[name])})
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda params: {"trust": 1.5},
+        lambda params: {"trust": np.nan},
+        lambda params: {"covariance": [[1.0]]},
+        lambda params: {"mode": params["mode"][1:], "covariance": np.eye(len(params["mode"]) - 1)},
+    ],
+)
+def test_a_stored_posterior_that_does_not_fit_is_refused(pool, forge):
+    made = without(pool(300), "external")
+    params = fit(made.training(60)).params()
+    kernel = {
+        "share": 0.5,
+        "length": 2.0,
+        "landmarks": np.ones((3, 2), np.float32),
+        "weights": np.ones(3),
+        "mode": np.ones(len(params["mode"])),
+        "inputs": np.ones((3, len(params["mode"])), np.float32),
+        "curvature": np.ones(3),
+        "deviations": np.ones(len(params["mode"])),
+    }
+    params |= {f"kernel.{each}": value for each, value in kernel.items()}
+    assert auto.restore(params).kernel is not None
+    with pytest.raises(ValueError, match="does not fit"):
+        auto.restore(params | forge(params))
 
 
 CASES = [(0, False), (60, True)]

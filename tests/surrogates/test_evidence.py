@@ -291,6 +291,8 @@ FORGED = {
     "predictions that are none": ("predictions.held_out", put(0, np.nan)),
     "coefficients that are none": ("training rows.weights", put(0, np.nan)),
     "another version": ("version", lambda _: 2),
+    "a kind of evidence twice": ("names", lambda names: np.repeat(names, 2)),
+    "kinds in another order": ("names", lambda names: names[::-1]),
 }
 
 
@@ -298,5 +300,5 @@ FORGED = {
 def test_stored_evidence_that_nobody_learned_is_refused(class_pool, harm):
     params = learned_once(class_pool, 20).params()
     restore_evidence(params)
-    with pytest.raises(ValueError, match="forest|tree|leaf|model|items|regression|version|leaves"):
+    with pytest.raises(ValueError, match="forest|tree|lea|model|items|regression|version|kinds"):
         restore_evidence(forge(params, *FORGED[harm]))
