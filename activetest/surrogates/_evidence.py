@@ -194,9 +194,7 @@ def restore_evidence(params: Mapping[str, Any]) -> Evidence:
         raise ValueError(f"evidence is of version {stored['version']!r}, not {_VERSION}")
     names = tuple(map(str, stored["names"]))
     if names != tuple(name for name in (SELF, TRAINING, OTHERS) if name in names):
-        raise ValueError("the kinds of evidence are not in order")
-    if not {*names} <= {SELF, TRAINING, OTHERS}:
-        raise ValueError("evidence is of an unknown kind")
+        raise ValueError("evidence is of unknown kinds, or in another order")
     classes, axes = int(stored["classes"]), stored.get("axes")
     learned = {
         name: restore_learned(_take_named(stored, f"{name}."), classes)
