@@ -263,18 +263,6 @@ class View:
             population=self.population,
         )
 
-    def surrogate_after(self, number: int, *, supplied: int) -> Surrogate:
-        """The surrogate of the round after this one, which knew no later label.
-
-        Where there is none, or it cannot be restored, one that is fitted to these labels.
-        """
-        following = next((each for each in self.log.history if each.number == number + 1), None)
-        if following is not None and following.objectives:
-            with suppress(PoolChanged, StudyError):
-                return restore_surrogate(following, self.cache)
-        then = truncate_log(self.log, number, supplied=supplied)
-        return get_surrogate(then, self.cache, self.choices, seed=self.seed)
-
     def at_end_of(self, number: int, metrics: Sequence[Metric]) -> "View":
         """The view of these metrics at the end of round `number`, the same ever after.
 

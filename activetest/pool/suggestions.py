@@ -36,8 +36,8 @@ _MOST = 100
 _MOST_GROUPS, _SHOWN = 50, 3
 # Cohen's kappa and number of classes from which on a column may hold another model's predictions.
 _LEAST_KAPPA, _FEWEST_CLASSES = 0.4, 2
-# Of the pool, where predictions alone are of interest.
-_UNREAD = ("ids", "features", "groups", "amounts")
+# Of the pool, where predictions are of interest, and ids for errors.
+_UNREAD = ("features", "groups", "amounts")
 # Longer values, and those of more words, are free text.
 _LONGEST, _MANY_WORDS = 64, r"\S\s+\S+\s+\S+\s+\S"
 

@@ -31,7 +31,9 @@ def table(gates: Sequence[Gate]) -> Table:
 
 def verdict(gate: Gate) -> str:
     """What was decided on a gate, and on what grounds."""
-    known = "No estimate yet." if gate.estimate is None else words.sentence(gate)
+    waiting = gate.looks is not None and gate.look == 0
+    nothing = "No look yet." if waiting else "No estimate yet."
+    known = nothing if gate.estimate is None else words.sentence(gate)
     return f"{gate.verdict.upper()}: {known} Required: {gate.requirement.strip()}"
 
 

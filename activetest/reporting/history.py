@@ -102,8 +102,7 @@ def trace_history(
     points = []
     with step("estimating past rounds", len(numbers) - 1) as estimating:
         for number in numbers[:-1]:
-            surrogate = view.surrogate_after(number, supplied=number)
-            then = view.as_of(number, [metric], supplied=number, surrogate=surrogate)
+            then = view.at_end_of(number, [metric])
             if kind == ANYTIME:
                 row = _estimate_running(then, metric, latest, running)
             else:

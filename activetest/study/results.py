@@ -55,7 +55,7 @@ class Setup:
         seed = "drawn when the study is created" if self.seed is None else self.seed
         lines = [f"{outcome} {self.folder}", *self.notices, _describe_draws(self.choices)]
         lines += [
-            *_describe_aim(self.choices, priced=self.schema.price is not None),
+            *_describe_aim(self.choices, self.rows, priced=self.schema.price is not None),
             f"seed: {seed}",
         ]
         # Names of columns and classes stand in them as they are in the pool.
@@ -546,8 +546,11 @@ def _describe_draws(choices: Choices) -> str:
     return line
 
 
-def _describe_aim(choices: Choices, *, priced: bool) -> Iterator[str]:
-    """Intervals, their level and the budget, where they are not the defaults; a line each."""
+def _describe_aim(choices: Choices, rows: int, *, priced: bool) -> Iterator[str]:
+    """Intervals, their level and the budget, where they are not the defaults; a line each.
+
+    rows   items of the pool
+    """
     sequential = choices.interval == Interval.SEQUENTIAL
     parts = [choices.interval] * (choices.interval != Choices.interval and not sequential)
     parts += [f"level {choices.level:g}"] * (choices.level != Choices.level)
@@ -557,12 +560,12 @@ def _describe_aim(choices: Choices, *, priced: bool) -> Iterator[str]:
         unit = "for labels" if priced else f"label{'s' * (choices.budget != 1)}"
         yield f"budget: {choices.budget:,} {unit}"
     if sequential:
-        yield _describe_looks(choices)
+        yield _describe_looks(choices, rows)
 
 
-def _describe_looks(choices: Choices) -> str:
-    """When sequential gates are decided."""
-    last, spending = choices.last_look or int(choices.budget or 0), ""
+def _describe_looks(choices: Choices, rows: int) -> str:
+    """When sequential gates are decided: at the latest, when every item is drawn."""
+    last, spending = min(choices.last_look or int(choices.budget or 0), rows), ""
     if choices.spending != Choices.spending:
         spending = f", spending {choices.spending}"
     if choices.looks == 1:

@@ -2,7 +2,8 @@
 
 Of classes, one Bayesian logistic regression says whether the model is right: agreement, with a
 column for every kind of evidence, and a Gaussian process on the components of the features (on the
-log-probabilities of three classes or more without features). Without any of these it is agreement.
+log-probabilities of three classes or more without features), all weighted by Laplace's evidence
+(MacKay 1992). Without any of these it is agreement.
 What errors cost is as in agreement. Of values, a linear regression of label minus prediction has
 the same columns.
 """

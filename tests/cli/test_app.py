@@ -19,6 +19,12 @@ from tests.cli.programs import COMMANDS, ROOT, program
 from tests.cli.test_interrupts import SENTENCE
 
 
+def test_the_last_look_is_at_the_latest_when_every_item_is_drawn(folder, write_pool, capsys):
+    write_pool(folder / "pool.parquet", 40)
+    assert main(["init", "pool.parquet", "--budget", "60", "--looks", "3"]) == 0
+    assert "gates: sequential, 3 looks, the last after 40 draws" in capsys.readouterr().out
+
+
 def test_the_loop_from_a_pool_to_the_next_round(folder, write_pool, capsys):
     write_pool(folder / "pool.parquet", 40)
     assert main(["init", "pool.parquet", "--seed", "1", "--group", "place", "--budget", "9"]) == 0

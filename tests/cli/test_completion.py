@@ -27,7 +27,7 @@ def pool(folder, write_pool) -> list[str]:
         (["init", "pool", "--metric", ""], catalog.names("metrics")),
         (["init", "pool", "--surrogate", "r"], ["radial-bnn", "residual"]),
         (["init", "pool", "--acquisition", "top"], ["top-two-thompson"]),
-        (["init", "pool", "--interval", ""], ["fixed", "anytime"]),
+        (["init", "pool", "--interval", ""], ["fixed", "anytime", "sequential"]),
         (["init", "pool", "--question", ""], [*Question, "none"]),
         (["init", "pool", "--prior", "u"], ["uniform"]),
         (["report", "--interval", "p"], ["posterior"]),

@@ -332,7 +332,8 @@ def test_a_gate_that_cannot_be_decided_at_every_look_has_no_verdict(labelled, ca
     assert capsys.readouterr() == (
         "",
         "error: requirement 'mcc>=0.5': mcc cannot be decided at every look\n"
-        "hint:  --interval fixed decides it once, at a number of labels fixed beforehand\n",
+        "hint:  --interval fixed decides it once, at a number of labels fixed beforehand, "
+        "and studies that begin with a budget decide it at planned looks\n",
     )
 
 

@@ -89,3 +89,11 @@ def test_what_is_wholly_known_is_exact(judged, gate):
         "FAIL: The model is wrong on 20 % of items (exact: every answer is known). "
         "Required: error<=0.1"
     )
+
+
+def test_a_gate_before_its_first_look_says_so(report, gate, nothing):
+    none = {name: None for name in nothing if name != "n_eff"}
+    waiting = gate(verdict="undecided", look=0, looks=5, next_look=40, **none)
+    assert "UNDECIDED: No look yet." in junit.render(report(gates=(waiting,)))
+    early = gate(verdict="undecided", **none)
+    assert "UNDECIDED: No estimate yet." in junit.render(report(gates=(early,)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.guarantees.numbers import RECORDED, SCENARIOS, TOLERANCE, play
+from tests.guarantees.recorded_numbers import RECORDED, SCENARIOS, TOLERANCE, play
 
 
 def find_differences(recorded: object, found: object, path: str = "") -> Iterator[str]:
@@ -29,7 +29,10 @@ def compare_with_recorded(name: str) -> None:
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
     differences = list(find_differences(recorded[name], play(name)))
     assert not differences, "\n".join(
-        [*differences[:20], f"{len(differences)} differences; see tests/guarantees/numbers.py"]
+        [
+            *differences[:20],
+            f"{len(differences)} differences; see tests/guarantees/recorded_numbers.py",
+        ]
     )
 
 

@@ -1,4 +1,4 @@
-"""Studies whose numbers stay as they are, and `python -m tests.guarantees.numbers` to record them.
+"""Studies whose numbers stay as they are: `python -m tests.guarantees.recorded_numbers` records.
 
 Where a change of the code is to change numbers, record them again and look at the differences: they
 are the ones that people with a study will see. Draws that change need a new METHODS of nouns/log.
