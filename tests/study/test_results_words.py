@@ -80,7 +80,7 @@ def test_only_unusual_choices_about_draws_are_named(changed, words):
     ],
 )
 def test_intervals_and_the_budget_have_a_line_where_they_are_no_defaults(changed, priced, lines):
-    assert list(_describe_aim(replace(PLAIN, **changed), priced=priced)) == lines
+    assert list(_describe_aim(replace(PLAIN, **changed), 9, priced=priced)) == lines
 
 
 def batch(count: int, **fields) -> Batch:
