@@ -1,6 +1,6 @@
 """What to know before believing a number, in plain sentences with weights."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_
 from activetest.ledger.ledger import Answer
 from activetest.nouns.choices import Selection
 from activetest.nouns.estimate import RARE
-from activetest.nouns.log import DECLINED, LABELLED, Log
+from activetest.nouns.log import DECLINED, LABELLED, Log, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
 from activetest.pool.groups import LABEL, columns_of
@@ -302,67 +302,61 @@ def _describe_older_rounds(
     says whether outputs are classes without probabilities.
     """
     notes = []
-    if older := [each.number for each in log.history if each.outdated]:
-        text = (
-            f"{_describe_rounds(older)} drawn by an earlier version of activetest. What was drawn "
-            "and labelled counts as it did, but intervals and labels saved are computed by newer "
-            "methods, so numbers may differ from those that the earlier version reported: see the "
-            "page on intervals."
-        )
-        notes.append(Note(text, Weight.LIMITED))
-    if older := [each.number for each in log.history if each.refitted]:
-        text = (
-            f"{_describe_rounds(older)} drawn with mc-dropout of an earlier version of activetest, "
-            "which dropped half of its units, not a fifth, and learned some of the model's "
-            'predictions as labels, which now takes `study.change(augment="agreement")`. Numbers '
-            "that rest on it may differ from those that the earlier version reported: "
-            "see the page on methods."
-        )
-        notes.append(Note(text, Weight.LIMITED))
-    older = [each.number for each in log.history if each.even]
-    if older and verdicts:
-        text = (
-            f"{_describe_rounds(older)} drawn by an earlier version of activetest, which began by "
-            "taking every second prediction without a probability for wrong, and now takes one in "
-            "four. What was drawn and predicted then counts as it did. Later rounds are drawn by "
-            "the new rule, and numbers that rest on the surrogate alone, as by ase, may differ "
-            "from those that the earlier version reported."
-        )
-        notes.append(Note(text, Weight.LIMITED))
-    older = [each.number for each in log.history if each.short_tailed and not each.outdated]
-    if older and tails:
-        text = (
-            f"{_describe_rounds(older)} drawn by an earlier version of activetest, whose intervals "
-            "allowed less for large losses and errors that no draw had met yet. The intervals of "
-            f"{' and '.join(tails)} may be wider, and lie higher, than those that the earlier "
-            "version reported."
-        )
-        notes.append(Note(text, Weight.LIMITED))
-    older = [each.number for each in log.history if each.trusting and not each.outdated]
-    if older and values:
-        text = (
-            f"{_describe_rounds(older)} drawn by an earlier version of activetest, which believed "
-            "the level and the slope of guesses of values more. Estimates of "
-            f"{' and '.join(values)} by doubly-robust may differ from those that the earlier "
-            "version reported."
-        )
-        notes.append(Note(text, Weight.LIMITED))
-    older = [each.number for each in log.history if each.cut_off]
-    if older and widened:
-        text = (
-            f"{_describe_rounds(older)} drawn by an earlier version of activetest, which hid the "
-            "doubt about a class of which hardly a mistake is known. The intervals of "
-            f"{' and '.join(widened)} may be wider than those that the earlier version reported."
-        )
-        notes.append(Note(text, Weight.LIMITED))
-    if older and ratios:
-        text = (
-            f"{_describe_rounds(older)} drawn by an earlier version of activetest, which cut off "
-            "the means behind ratios such as precision at what known labels leave possible. The "
-            f"values of {' and '.join(ratios)} are the plain ratios now, so they may differ from "
-            "those that the earlier version reported."
-        )
-        notes.append(Note(text, Weight.LIMITED))
+
+    def add(older: Iterable[Round], text: str) -> None:
+        if numbers := [each.number for each in older]:
+            notes.append(Note(f"{_describe_rounds(numbers)} {text}", Weight.LIMITED))
+
+    add(
+        (each for each in log.history if each.outdated),
+        "drawn by an earlier version of activetest. What was drawn "
+        "and labelled counts as it did, but intervals and labels saved are computed by newer "
+        "methods, so numbers may differ from those that the earlier version reported: see the "
+        "page on intervals.",
+    )
+    add(
+        (each for each in log.history if each.refitted),
+        "drawn with mc-dropout of an earlier version of activetest, "
+        "which dropped half of its units, not a fifth, and learned some of the model's "
+        'predictions as labels, which now takes `study.change(augment="agreement")`. Numbers '
+        "that rest on it may differ from those that the earlier version reported: "
+        "see the page on methods.",
+    )
+    add(
+        (each for each in log.history if verdicts and each.even),
+        "drawn by an earlier version of activetest, which began by "
+        "taking every second prediction without a probability for wrong, and now takes one in "
+        "four. What was drawn and predicted then counts as it did. Later rounds are drawn by "
+        "the new rule, and numbers that rest on the surrogate alone, as by ase, may differ "
+        "from those that the earlier version reported.",
+    )
+    add(
+        (each for each in log.history if tails and each.short_tailed and not each.outdated),
+        "drawn by an earlier version of activetest, whose intervals "
+        "allowed less for large losses and errors that no draw had met yet. The intervals of "
+        f"{' and '.join(tails)} may be wider, and lie higher, than those that the earlier "
+        "version reported.",
+    )
+    add(
+        (each for each in log.history if values and each.trusting and not each.outdated),
+        "drawn by an earlier version of activetest, which believed "
+        "the level and the slope of guesses of values more. Estimates of "
+        f"{' and '.join(values)} by doubly-robust may differ from those that the earlier "
+        "version reported.",
+    )
+    add(
+        (each for each in log.history if widened and each.cut_off),
+        "drawn by an earlier version of activetest, which hid the "
+        "doubt about a class of which hardly a mistake is known. The intervals of "
+        f"{' and '.join(widened)} may be wider than those that the earlier version reported.",
+    )
+    add(
+        (each for each in log.history if ratios and each.cut_off),
+        "drawn by an earlier version of activetest, which cut off "
+        "the means behind ratios such as precision at what known labels leave possible. The "
+        f"values of {' and '.join(ratios)} are the plain ratios now, so they may differ from "
+        "those that the earlier version reported.",
+    )
     return notes
 
 

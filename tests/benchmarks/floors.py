@@ -31,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import numpy as np
 from saved import pools
 from staging import Stage, staged
+from surrogates import sum_steps
 
 FLOORS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.42, 0.5, 0.6, 0.75)
 USUAL, BUDGETS, BATCH = 0.35, (50, 100, 200), 25
@@ -131,23 +132,6 @@ def play(stage: Stage, seed: int, choose: Callable) -> np.ndarray:
         found = find_variance(np.array(steps), view, metric, slope)
         rows.append([found, value.value, interval.lower, interval.upper, choices.floor])
     return np.array(rows)
-
-
-def sum_steps(columns: np.ndarray, weight: np.ndarray, drawn: np.ndarray) -> list[np.ndarray]:
-    """For every draw of a round sum(s) sum(c c' / s) above sum(c), c over what could be drawn.
-
-    columns (K, N) are h, 1 and the guesses, weight (N,) is s: see surrogates.step_sums.
-    """
-    left = weight > 0
-    strength = np.where(left, weight, 1.0)
-    weighted, sums, total = (columns * (left / strength)) @ columns.T, columns @ left, weight.sum()
-    found = []
-    for row in drawn:
-        found.append(np.vstack([total * weighted, sums]))
-        one = columns[:, row]
-        weighted = weighted - np.outer(one, one) / strength[row]
-        sums, total = sums - one, total - strength[row]
-    return found
 
 
 def find_variance(steps: np.ndarray, view, metric, slope: np.ndarray) -> float:

@@ -14,7 +14,7 @@ blind               confidence says nothing: uniform between .5 and 1, and 8 % a
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -90,16 +90,23 @@ def write_files(folder: Path, name: str, columns: dict, labels: np.ndarray) -> P
     return path
 
 
-def main() -> None:
-    """Write every pool."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def write_pools(
+    about: str, names: Iterable[str], write: Callable[[Path, str, int, int], Path], size: int
+) -> None:
+    """The command line of a script that writes pools: its description, and the usual size."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--size", type=int, default=3000)
+    parser.add_argument("--size", type=int, default=size)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    for name in POOLS:
-        print(write_pool(options.folder, name, options.size, options.seed))
+    for name in names:
+        print(write(options.folder, name, options.size, options.seed))
+
+
+def main() -> None:
+    """Write every pool."""
+    write_pools(__doc__, POOLS, write_pool, 3000)
 
 
 if __name__ == "__main__":

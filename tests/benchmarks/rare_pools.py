@@ -12,13 +12,12 @@ hidden   96 % have a probability of .001, and six times as many are positive; th
          calibrated between .05 and .95
 """
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from hard_pools import write_files
+from hard_pools import write_files, write_pools
 from scipy.optimize import brentq
 from scipy.special import expit
 
@@ -67,14 +66,7 @@ def write_pool(folder: Path, name: str, size: int, seed: int) -> Path:
 
 def main() -> None:
     """Write every pool."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--size", type=int, default=8000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    for name in POOLS:
-        print(write_pool(options.folder, name, options.size, options.seed))
+    write_pools(__doc__, POOLS, write_pool, 8000)
 
 
 if __name__ == "__main__":

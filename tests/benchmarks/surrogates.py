@@ -164,21 +164,26 @@ def play(stage: Stage, budgets: tuple[int, ...], batch: int, seed: int) -> np.nd
 
 
 def step_sums(frozen, drawn: np.ndarray, stage: Stage) -> list[np.ndarray]:
-    """One (3, 3) matrix and (3,) vector, as (4, 3), for every draw of a round.
-
-    With columns c = (h, 1, g) over what could be drawn, s the strength: the matrix is
-    sum(s) sum(c c' / s), the vector sum(c). Whatever the level and slope of the guess turn out to
-    be, the variance of the step is a form of these.
-    """
-    left = frozen.weight > 0
+    """The sums of a round's draws, see sum_steps, over h, 1 and the surrogate's guess g."""
     expected = [
         frozen.surrogate.expected(stage.made.rows(*piece), stage.metric.statistics)[0]
         for piece in stage.made.chunks()
     ]
     columns = np.stack([stage.stats, np.ones(stage.made.size), np.concatenate(expected)])
-    strength = np.where(left, frozen.weight, 1.0)
+    return sum_steps(columns, frozen.weight, drawn)
+
+
+def sum_steps(columns: np.ndarray, weight: np.ndarray, drawn: np.ndarray) -> list[np.ndarray]:
+    """One (K, K) matrix above a (K,) vector, as (K + 1, K), for every draw of a round.
+
+    With columns c (K, N) over what could be drawn and weight s (N,): the matrix is
+    sum(s) sum(c c' / s), the vector sum(c). Whatever the level and slope of a guess turn out to
+    be, the variance of the step is a form of these.
+    """
+    left = weight > 0
+    strength = np.where(left, weight, 1.0)
     weighted = (columns * (left / strength)) @ columns.T
-    sums, total = columns @ left, frozen.weight.sum()
+    sums, total = columns @ left, weight.sum()
     found = []
     for row in drawn:
         found.append(np.vstack([total * weighted, sums]))
