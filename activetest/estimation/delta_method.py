@@ -62,7 +62,7 @@ def linearise_metric(
         draws=draws,
         exact=exact,
     )
-    return linear if draws is not None else _add_model_variance(linear, sample, slope, mean, doubt)
+    return linear if draws is not None else _add_model_variance(linear, means, sample, slope, doubt)
 
 
 def _find_slope(metric: Metric, mean: Array) -> Array:
@@ -78,7 +78,7 @@ def _find_slope(metric: Metric, mean: Array) -> Array:
 
 
 def _add_model_variance(
-    linear: Estimate, sample: Sample, slope: Array, mean: Array, doubt: float
+    linear: Estimate, means: Estimate, sample: Sample, slope: Array, doubt: float
 ) -> Estimate:
     """The estimate with what the surrogate and the labels say about its variance.
 
@@ -88,10 +88,9 @@ def _add_model_variance(
     sum_m w_m^2 sum_{R_m} E[(h - guess)^2] (1 / q - 1) / N^2, the inner sum estimated from the item
     drawn (its term over q). It is smooth where the observed variance collapses.
     """
-    expected, noise = sample.expect(slope)
-    inverse = 1 / sample.prob
-    mass = sample.drawn_mass
-    square = noise + sample.inside * (expected - mass * linear.guess[:, 0]) ** 2
+    noise = sample.expect(slope)[1]
+    inverse, mass, mean = 1 / sample.prob, sample.drawn_mass, np.clip(means.mean, *means.limits)
+    square = noise + sample.inside * _find_shifts(means, sample, slope) ** 2
     model = (sample.weights**2 * (inverse - 1) * inverse) @ square / sample.size**2
     model = float(model) if sample.unknown else 0.0
     opened = sample.left[0] if len(sample.left) and sample.left[0] > 0 else np.inf
@@ -121,6 +120,23 @@ def _add_model_variance(
         open_share=float(share),
         open_items=float(opened * drawn / weighed if weighed > 0 else opened),
     )
+
+
+def _find_shifts(means: Estimate, sample: Sample, slope: Array) -> Array:
+    """(M,) the surrogate's expectation of each drawn item less its guess.
+
+    Where the guess follows earlier draws, these know better than the surrogate how far it is off,
+    and that it was tells nothing about the draws to come.
+    """
+
+    def compare(slope: Array) -> Array:
+        shift: Array = sample.expect(slope)[0] - sample.drawn_mass * (means.guess @ slope)
+        return shift
+
+    if means.follows is None:
+        return compare(slope)
+    held = compare(slope * ~means.follows.any(axis=0))
+    return np.where(means.follows.any(axis=1), held, compare(slope))
 
 
 def _compare_with_uniform(sample: Sample) -> Array:

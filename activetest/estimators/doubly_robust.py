@@ -7,6 +7,8 @@ surrogate's expectation, with level and slope estimated from earlier draws: caut
 freely for values without bounds, where those draws say so.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from activetest.estimators._scores import learn_scale
@@ -30,7 +32,8 @@ def estimate(sample: Sample) -> Estimate:
     rest = sample.left[:, None] * level
     miss = sample.stats - mass * guess
     terms = (sample.known_sum + rest + miss / sample.prob[:, None]) / sample.size
-    return weighted_mean(terms, guess, sample)
+    found, free = weighted_mean(terms, guess, sample), _find_free(sample)
+    return replace(found, follows=free) if free.any() else found
 
 
 def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array]:

@@ -148,6 +148,8 @@ class Estimate:
     limits           (2, d) smallest and largest value that what is known leaves possible
     inside           (M,) 1.0 where the draw fell into the group and could be answered;
                      model-based: empty
+    follows          (M, d) whether the level and slope of a guess are what the draws before it say,
+                     whatever the surrogate says; None: nowhere
     draws            (K, d) posterior draws of the mean; None for design-based estimates
     averaged         a metric is the mean of its values over the draws; else that of the mean
     ignores_labels   what is known binds no value, as labels are not part of it
@@ -185,6 +187,7 @@ class Estimate:
     guess: Array
     limits: Array
     inside: Array
+    follows: Array | None = None
     draws: Array | None = None
     averaged: bool = False
     ignores_labels: bool = False

@@ -14,9 +14,11 @@ PENDING, LABELLED, DECLINED = 0, 1, 2
 # the surrogate, with 5 only for estimates of several means without guesses, as by iid, and for
 # intervals of averages over classes, with 6 only where agreement judges outputs without
 # probabilities, with 7 only for intervals of losses and of shares, with 8 only for means of values
-# without bounds, and with 9 only for bets.
-METHODS, _METHODS_OF_ALL, _METHODS_OF_DROPOUT, _METHODS_OF_RATIOS = 9, 3, 4, 5
+# without bounds, with 9 only for bets, and with 10 only for intervals of means of values without
+# bounds.
+METHODS, _METHODS_OF_ALL, _METHODS_OF_DROPOUT, _METHODS_OF_RATIOS = 10, 3, 4, 5
 _METHODS_OF_VERDICTS, _METHODS_OF_TAILS, _METHODS_OF_VALUES, _METHODS_OF_BETS = 6, 7, 8, 9
+_METHODS_OF_SHIFTS = 10
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
@@ -175,6 +177,11 @@ class Round:
     def trusting(self) -> bool:
         """Whether its version hardly moved level and slope of guesses of values without bounds."""
         return self.methods < _METHODS_OF_VALUES
+
+    @property
+    def alarmed(self) -> bool:
+        """Whether its version took shifts of guesses of values without bounds for variance."""
+        return _METHODS_OF_VALUES <= self.methods < _METHODS_OF_SHIFTS
 
     @property
     def staked_alike(self) -> bool:

@@ -345,6 +345,13 @@ def _describe_older_rounds(
         "version reported.",
     )
     add(
+        (each for each in log.history if values and each.alarmed),
+        "drawn by an earlier version of activetest, whose intervals "
+        "counted how far the first guesses of values were off. Fixed intervals of "
+        f"{' and '.join(values)} by doubly-robust may be narrower than those that the earlier "
+        "version reported.",
+    )
+    add(
         (each for each in log.history if widened and each.cut_off),
         "drawn by an earlier version of activetest, which hid the "
         "doubt about a class of which hardly a mistake is known. The intervals of "

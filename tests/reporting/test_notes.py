@@ -511,6 +511,11 @@ def test_rounds_of_earlier_versions_are_named():
     assert trusting.startswith("Round 1 was drawn by an earlier version")
     assert "Estimates of mean by doubly-robust may differ" in trusting
     assert older(7, now) == older(now, values=("mean",)) == ""
+    alarmed = older(7, 9, now, values=("mean", "rmse"))
+    assert "Round 2 was drawn by an earlier version of activetest, whose intervals" in alarmed
+    assert "Fixed intervals of mean and rmse by doubly-robust may be narrower" in alarmed
+    assert alarmed.count("drawn by an earlier") == 2
+    assert older(9, now) == ""
     fixed, error = row(), row("betting")
     stakes = older(6, 7, now, bets=[fixed, error, row("betting", metric="f1"), error])
     assert stakes.startswith("Rounds 1 to 2 were drawn by an earlier version")
