@@ -8,6 +8,7 @@ from typer import Option
 from activetest.cli import options, streams
 from activetest.cli.spelling import to_commands
 from activetest.errors import ChoiceError
+from activetest.nouns.name_lists import join_names
 
 EXAMPLES = (
     "activetest export -o log.csv",
@@ -80,7 +81,7 @@ def export(
     named = {"points": points, "bins": bins, "format": format, "simultaneous": simultaneous or None}
     settings = options.drop_missing(named)
     if curve is None and settings:
-        names = " and ".join(f"--{name}" for name in settings)
+        names = join_names(f"--{name}" for name in settings)
         raise ChoiceError(f"{names}: only curves have that", "name one, as in --curve roc")
     if curve is not None:
         if rescue or surface or all:

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from activetest.errors import ChoiceError
+from activetest.nouns.name_lists import join_names
 
 # Wider lines are hard to read, whatever the terminal.
 WIDTH = 100
@@ -128,7 +129,7 @@ def explain_usage(error: Any) -> tuple[str, str]:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}? {see}" if close else see
         if elsewhere := _find_commands(error.ctx, name):
-            hint = f"{name} is an option of {' and '.join(elsewhere)}; {see}"
+            hint = f"{name} is an option of {join_names(elsewhere)}; {see}"
         return f"No such option: {name}", hint
     if problem := _explain_number(error):
         return problem, see

@@ -25,6 +25,7 @@ from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Augmentation, Choices
 from activetest.nouns.estimate import Interval, Sample
 from activetest.nouns.log import Log, truncate_log
+from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import OF_FITS, get_surrogate, list_labelled, restore_surrogate
@@ -160,7 +161,7 @@ class View:
         last = next(each for each in self.log.history[::-1] if each.drawn_from is not None)
         aims = [last.choices["metric"], *last.choices.get("also", ())]
         raise NotEstimable(
-            f"items were drawn for {' and '.join(aims)} alone "
+            f"items were drawn for {join_names(aims)} alone "
             f"(`study.change(metric={[*aims, metric.title]!r})` draws others, too), and those that "
             f"cannot change it but can change {metric.title} were left out",
             "estimates follow once items were drawn for it",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from activetest.nouns.quantity import Quantity
+from activetest.nouns.quantity import Quantity, write_level
 
 
 class CurveKind(StrEnum):
@@ -112,15 +112,14 @@ class Curve:
         holds = "all intervals hold together" if self.simultaneous else "each interval holds alone"
         return (
             f"{self.title}: {len(self.points):,} {what}, {self.n_labeled:,} labels, "
-            f"{self.n_pool:,} items; {holds} at {100 * self.level:g} %"
+            f"{self.n_pool:,} items; {holds} at {write_level(self.level)}"
         )
 
     def list_notes(self) -> list[str]:
         """What to know before believing it."""
         holds = "All intervals hold together" if self.simultaneous else "Each interval holds alone"
-        notes = [
-            f"{holds} with a confidence of {100 * self.level:g} %, for this pool, at one look."
-        ]
+        level = write_level(self.level)
+        notes = [f"{holds} with a confidence of {level}, for this pool, at one look."]
         if self.moved:
             notes.append(
                 "Recall and false positive rate cannot rise with the threshold: the estimate or an "

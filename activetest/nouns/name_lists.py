@@ -22,4 +22,14 @@ def list_few(names: Sequence[str], most: int = 3) -> str:
     """
     shown, more = list(names[:most]), len(names) - most
     shown += [f"{more:,} more"] * (more > 0)
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1]))) if shown else ""
+    return join_names(shown)
+
+
+def join_names(names: Iterable[str]) -> str:
+    """All names as a sentence has them.
+
+    >>> join_names(["rmse"]), join_names(["rmse", "mae", "bias"])
+    ('rmse', 'rmse, mae and bias')
+    """
+    *others, last = (*names,) or ("",)
+    return f"{', '.join(others)} and {last}" if others else last

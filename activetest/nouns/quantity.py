@@ -1,5 +1,6 @@
 """A number with its interval, as rows, gates, groups, bins, cells and comparisons hold it."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -84,6 +85,18 @@ class Quantity:
     def saved(self) -> float | None:
         """Random labels that would be as good, over the answers bought; None where unknown."""
         return self.saving.ratio
+
+
+def write_level(level: float) -> str:
+    """A level, as 95 %: to two digits of what is missing to 100 %, however little that is.
+
+    >>> write_level(0.95), write_level(0.9999), write_level(1 - 3e-11)
+    ('95 %', '99.99 %', '99.999999997 %')
+    """
+    missing = 100 * (1 - level)
+    decimals = max(1 - math.floor(math.log10(missing)), 0) if missing > 0 else 0
+    written = f"{100 * level:.{decimals}f}"
+    return f"{written.rstrip('0').rstrip('.') if '.' in written else written} %"
 
 
 @dataclass(frozen=True)

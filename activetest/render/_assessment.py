@@ -267,7 +267,7 @@ def _list_groups(groups: Sequence[Ranked]) -> str:
 
 def _describe_intervals(methods: set[str], level: float, *, ece: bool) -> str:
     """How intervals of groups are made, for a title; methods are those of uncertain ones."""
-    width = words.percent(level)
+    width = words.write_level(level)
     if not methods:
         return ", exact"
     if methods == {_POSTERIOR}:

@@ -44,7 +44,7 @@ def grounds(gate: Gate) -> list[tuple[str, str]]:
         ("group", words.group(gate) if gate.group else "all items"),
         ("verdict", gate.verdict.upper()),
         ("estimate", words.estimate(gate)),
-        ("interval", f"{words.interval(gate)} ({words.percent(gate.level)}, {gate.method})"),
+        ("interval", f"{words.interval(gate)} ({words.write_level(gate.level)}, {gate.method})"),
         ("labels used", words.count(gate.n_bought)),
     ]
     if gate.looks is not None:
@@ -93,7 +93,7 @@ def evidence(gates: Iterable[Gate]) -> str:
     Empty where they show none, or where every answer is known.
     """
     shown = (
-        f"{words.percent(gate.level)} intervals, {_describe_validity(gate)}"
+        f"{words.write_level(gate.level)} intervals, {_describe_validity(gate)}"
         for gate in gates
         if gate.lower is not None and gate.method != "exact"
     )

@@ -140,7 +140,7 @@ def _describe(row: EstimateRow, share: bool) -> str:
     mark = "" if words.reliable(row) else ", not reliable yet"
     mark += ", for one look" if row.quantity.one_look else ""
     written = " to ".join(_write(row, end, share=share) for end in ends)
-    return f"{words.percent(row.level)} confidence: {written}{mark}"
+    return f"{words.write_level(row.level)} confidence: {written}{mark}"
 
 
 def _write(row: EstimateRow, number: str, *, share: bool) -> str:

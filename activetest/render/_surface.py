@@ -280,14 +280,14 @@ def _describe_certainty(cell: SurfaceCell) -> str:
     if cell.method == _EXACT:
         return "exact: every item has a label"
     labels = "1 label" if cell.n_labeled == 1 else f"{_count(cell.n_labeled)} labels"
-    return f"{words.percent(cell.level)} credible: {words.interval(cell)}; {labels} there"
+    return f"{words.write_level(cell.level)} credible: {words.interval(cell)}; {labels} there"
 
 
 def _describe_level(surface: SurfaceReport, cells: Sequence[SurfaceCell]) -> str:
     """What the intervals of a table are; cells are its rows."""
     if are_exact(cells):
         return ", exact"
-    return f", {words.percent(surface.level)} credible intervals"
+    return f", {words.write_level(surface.level)} credible intervals"
 
 
 def are_exact(cells: Sequence[SurfaceCell]) -> bool:

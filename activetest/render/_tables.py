@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from activetest.nouns.group_report import Assessment, Cell
+from activetest.nouns.name_lists import join_names
 from activetest.nouns.report import EstimateRow, Report
 from activetest.render import _extent, _judge
 from activetest.render import _words as words
@@ -313,9 +314,9 @@ def _describe_levels(rows: Sequence[EstimateRow], usual: float | None) -> str:
     if set(columns) <= {usual}:
         return ""
     if len(columns) == 1:
-        return f"{words.percent(rows[0].level)} intervals"
+        return f"{words.write_level(rows[0].level)} intervals"
     parts = (
-        f"{words.percent(level)} for {words.plain(' and '.join(names))}"
+        f"{words.write_level(level)} for {words.plain(join_names(names))}"
         for level, names in columns.items()
     )
     return f"intervals: {', '.join(parts)}"

@@ -6,7 +6,7 @@ from typing import TypeGuard
 
 from activetest import catalog
 from activetest.nouns.arguments import add_to_brackets
-from activetest.nouns.quantity import Measured, Quantity, Saving, SavingKind
+from activetest.nouns.quantity import Measured, Quantity, Saving, SavingKind, write_level
 from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report
 from activetest.safe_text import escape_controls
 
@@ -95,14 +95,6 @@ def times(value: float | None) -> str:
     if not real(value):
         return "-"
     return f"{value:.1f}x" if value >= 0.95 else f"{value:.2f}x"
-
-
-def percent(level: float) -> str:
-    """A level, as 95 %: to two digits of what is missing to 100 %."""
-    missing = 100 * (1 - level)
-    decimals = min(max(1 - math.floor(math.log10(missing)), 0), _MOST_DECIMALS) if missing else 0
-    written = f"{100 * level:.{decimals}f}"
-    return f"{written.rstrip('0').rstrip('.') if '.' in written else written} %"
 
 
 def half_width(quantity: Quantity) -> float | None:
@@ -399,7 +391,7 @@ def _certainty(record: EstimateRow | Gate) -> str:
     mark = "" if reliable(record) else ", not reliable yet"
     mark += ", for one look" if record.quantity.one_look else ""
     kind = "credible" if record.method == _CREDIBLE else "confidence"
-    return f"{percent(record.level)} {kind}: {ends}{mark}"
+    return f"{write_level(record.level)} {kind}: {ends}{mark}"
 
 
 def _cell_classes(record: EstimateRow | Gate) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ from activetest.estimation.view import ANYTIME, FIXED, View
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import Interval
 from activetest.nouns.log import PENDING, Log
-from activetest.nouns.quantity import Quantity, SavingKind
+from activetest.nouns.quantity import Quantity, SavingKind, write_level
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.report_details import MOST_POINTS, HistoryPoint
 from activetest.nouns.rows import Array
@@ -78,7 +78,7 @@ class RandomBand:
         return (
             "The band is the interval that as many labels of items drawn uniformly at random, and "
             "their plain mean, would have around the present estimate, with the variance that is "
-            f"estimated now ({100 * self.level:g} %, at one look)."
+            f"estimated now ({write_level(self.level)}, at one look)."
         )
 
 

@@ -22,6 +22,7 @@ from activetest.ledger.ledger import Answer
 from activetest.nouns.choices import Selection
 from activetest.nouns.estimate import RARE
 from activetest.nouns.log import DECLINED, LABELLED, Log, Round
+from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
 from activetest.pool.groups import LABEL, columns_of
@@ -132,7 +133,7 @@ def note_older_bets(log: Log, records: Sequence[EstimateRow | Gate]) -> list[Not
         return []
     text = (
         f"{_describe_rounds(older)} drawn by an earlier version of activetest, which bet other "
-        f"stakes on each draw. The anytime-valid intervals of {' and '.join(metrics)} differ a "
+        f"stakes on each draw. The anytime-valid intervals of {join_names(metrics)} differ a "
         "little from those that the earlier version reported, and a gate may be decided a few "
         "labels earlier or later."
     )
@@ -154,9 +155,7 @@ def note_kinds(kind: str, compared: Sequence[str], rows: Sequence[EstimateRow]) 
     grouped = any(row.group is not None and row.against is None for row in rows)
     which = ["groups"] * (grouped and kind == POSTERIOR) + ["differences"] * bool(apart)
     if which and kind != FIXED:
-        text = (
-            f"The intervals of {' and '.join(which)} are fixed intervals: they hold for one look."
-        )
+        text = f"The intervals of {join_names(which)} are fixed intervals: they hold for one look."
         notes.append(Note(text, Weight.LIMITED))
     own = dict.fromkeys(
         row.estimator for row in rows if row.quantity.one_look and row.quantity.kind == POSTERIOR
@@ -334,14 +333,14 @@ def _describe_older_rounds(
         (each for each in log.history if tails and each.short_tailed and not each.outdated),
         "drawn by an earlier version of activetest, whose intervals "
         "allowed less for large losses and errors that no draw had met yet. The intervals of "
-        f"{' and '.join(tails)} may be wider, and lie higher, than those that the earlier "
+        f"{join_names(tails)} may be wider, and lie higher, than those that the earlier "
         "version reported.",
     )
     add(
         (each for each in log.history if values and each.trusting and not each.outdated),
         "drawn by an earlier version of activetest, which believed "
         "the level and the slope of guesses of values more. Estimates of "
-        f"{' and '.join(values)} by doubly-robust may differ from those that the earlier "
+        f"{join_names(values)} by doubly-robust may differ from those that the earlier "
         "version reported.",
     )
     add(
@@ -355,13 +354,13 @@ def _describe_older_rounds(
         (each for each in log.history if widened and each.cut_off),
         "drawn by an earlier version of activetest, which hid the "
         "doubt about a class of which hardly a mistake is known. The intervals of "
-        f"{' and '.join(widened)} may be wider than those that the earlier version reported.",
+        f"{join_names(widened)} may be wider than those that the earlier version reported.",
     )
     add(
         (each for each in log.history if ratios and each.cut_off),
         "drawn by an earlier version of activetest, which cut off "
         "the means behind ratios such as precision at what known labels leave possible. The "
-        f"values of {' and '.join(ratios)} are the plain ratios now, so they may differ from "
+        f"values of {join_names(ratios)} are the plain ratios now, so they may differ from "
         "those that the earlier version reported.",
     )
     return notes

@@ -398,7 +398,7 @@ def _name_group(requirement: Requirement) -> dict[str, str] | None:
 def _undecided_gate(view: View, requirement: Requirement, metric: Metric, subject: Subject) -> Gate:
     """The gate before anything is known."""
     # Each side errs with probability 1 - level: of an interval of this level, that is one end.
-    level = round(2 * view.choices.level - 1, 12)
+    level = 1 - float(f"{2 * (1 - view.choices.level):.9g}")
     return Gate(
         quantity=Quantity(
             None, None, None, level, "none", saving=Saving(subject.count_bought(view))

@@ -8,6 +8,7 @@ from activetest.bandits.arms import ACCURACY, CONFUSION, COST, ECE, ERROR, KINDS
 from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
 from activetest.nouns.choices import NO_QUESTION, Choices, Question, Selection, Task
+from activetest.nouns.name_lists import join_names
 from activetest.pool.groups import PREDICTED
 from activetest.rounds.membership import check_model
 from activetest.rounds.surface import find_surface_metric
@@ -62,7 +63,7 @@ def split_task(words: str | Sequence[str] | None) -> tuple[str | None, str | Non
             raise ChoiceError(f"no task is called {word!r}", catalog.nearest(word, tuple(Task)))
     for several in (tasks, questions):
         if len(set(several)) > 1:
-            raise ChoiceError(f"`task` is {' and '.join(several)}", "name one of them")
+            raise ChoiceError(f"`task` is {join_names(several)}", "name one of them")
     return tasks[0] if tasks else None, questions[0] if questions else None
 
 
@@ -81,8 +82,7 @@ def describe_objective(choices: Choices) -> str:
     """The metrics that draws aim at, in words."""
     if chooses_between(choices.acquisition):
         return choices.judged
-    *others, last = (choices.metric, *choices.also)
-    return f"{', '.join(others)} and {last}" if others else last
+    return join_names((choices.metric, *choices.also))
 
 
 def describe_question(choices: Choices) -> str:

@@ -16,6 +16,7 @@ from activetest.labels.values import is_mapping
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
 from activetest.nouns.answer_fields import check_columns
 from activetest.nouns.log import DECLINED, PENDING
+from activetest.nouns.name_lists import join_names
 from activetest.parallel import one_blas_thread
 from activetest.safe_text import escape_controls
 from activetest.sampling.label_source import read_label_source
@@ -84,7 +85,7 @@ class Ingested:
         pairs = [f"{label!r} stands for {name!r}" for label, name in self.likely.items()]
         undo = "" if self.dry_run else "take the file back with `study.undo()` and "
         more = " and so on" * (len(pairs) > _MAPPED)
-        return f"{sentence}: if {' and '.join(pairs[:_MAPPED])}{more}, {undo}say so with `map`"
+        return f"{sentence}: if {join_names(pairs[:_MAPPED])}{more}, {undo}say so with `map`"
 
     def __repr__(self) -> str:
         """One line."""

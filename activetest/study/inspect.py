@@ -21,6 +21,7 @@ from activetest.nouns.class_names import read_class_names
 from activetest.nouns.file_head import read_head
 from activetest.nouns.inspection import LabelsFound, Lacking
 from activetest.nouns.log import LABELLED
+from activetest.nouns.name_lists import join_names
 from activetest.parallel import one_blas_thread
 from activetest.pool import convert
 from activetest.pool.contents import choose_settings, count_labels, describe_columns
@@ -271,7 +272,7 @@ def _find_needs(name: str, facts: Facts) -> str | None:
             if _write_metric(name, replace(facts, **more)) is not None:
                 # One class is too few for some; for others there are too many.
                 needs = _NEEDS | ({"two": "fewer classes"} if size > 2 else {})
-                return " and ".join(needs[each] for each in names)
+                return join_names(needs[each] for each in names)
     return None
 
 

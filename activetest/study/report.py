@@ -24,6 +24,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
 from activetest.nouns.choices import Choices, Question
 from activetest.nouns.log import Log
+from activetest.nouns.name_lists import join_names
 from activetest.nouns.report import JudgeReport, Note, Weight, sort_notes
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.parallel import one_blas_thread
@@ -175,7 +176,7 @@ def report(
         pool=study.pool_name,
         fingerprint=cache.fingerprint,
         seed=study.seed,
-        metric=" and ".join((choices.metric, *choices.also)),
+        metric=join_names((choices.metric, *choices.also)),
         surrogate=choices.surrogate,
         acquisition=choices.acquisition,
         selection=choices.selection,

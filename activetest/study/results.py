@@ -553,7 +553,7 @@ def _describe_aim(choices: Choices, rows: int, *, priced: bool) -> Iterator[str]
     """
     sequential = choices.interval == Interval.SEQUENTIAL
     parts = [choices.interval] * (choices.interval != Choices.interval and not sequential)
-    parts += [f"level {choices.level:g}"] * (choices.level != Choices.level)
+    parts += [f"level {choices.level}"] * (choices.level != Choices.level)
     if parts:
         yield f"intervals: {', '.join(parts)}"
     if choices.budget is not None:

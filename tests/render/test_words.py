@@ -59,12 +59,13 @@ def test_rounding_never_moves_a_figure_across_the_number_that_decides(value, dou
         (1 - 0.05 / 3, "98.3 %"),
         (0.999, "99.9 %"),
         (1 - 0.05 / 800, "99.9938 %"),
+        (1 - 3e-11, "99.999999997 %"),
         (0.5, "50 %"),
         (1.0, "100 %"),
     ],
 )
 def test_levels_are_written_to_two_digits_of_what_is_missing(level, written):
-    assert words.percent(level) == written
+    assert words.write_level(level) == written
 
 
 def test_the_ends_of_a_gate_s_interval_show_on_which_side_of_the_threshold_they_are(gate):

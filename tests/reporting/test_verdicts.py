@@ -56,6 +56,15 @@ def test_a_gate_has_one_end_of_the_interval_that_errs_half_as_often_on_that_side
     assert (anytime.lower, anytime.upper) == approx((shown.lower, shown.upper))
 
 
+def test_a_level_close_to_certainty_stays_one_that_an_interval_can_have(labelled):
+    labelled.update(replace(labelled.choices, level=1 - 1e-13))
+    found = report(labelled, requirements=("error<=1",), interval="fixed")
+    (gate,) = found.gates
+    assert gate.level == approx(1 - 2e-13, abs=1e-14)
+    written = catalog.load("render", "text").render(found)
+    assert "100 %" not in written and "(99.99999999998 % intervals, for one look)" in written
+
+
 @pytest.mark.parametrize("side", ["at most", "at least"])
 def test_failing_one_of_two_gates_takes_the_interval_that_errs_half_as_often(labelled, side):
     """Bonferroni: with two gates each fails at 0.025, which is the study's own 95 % interval."""

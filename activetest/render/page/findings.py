@@ -184,7 +184,7 @@ def _write_group_column(
     ]
     title = f"{metric} by {words.plain(', '.join(columns))}"
     title += ", worst first" if better else ""
-    title += f", {words.percent(first.level)} intervals"
+    title += f", {words.write_level(first.level)} intervals"
     name = words.plain(", ".join(columns))
     more = ("shrunk",) if built[0].cells else ()
     written = interval_table(title, name, built, more=more, reference=whole)
@@ -246,7 +246,7 @@ def _write_map(found: SurfaceMap, surface: SurfaceReport) -> str:
     )
     legend = (
         "The stronger the colour, the worse. Small numbers: "
-        f"{words.percent(surface.level)} credible intervals; {_surface.LEGEND}."
+        f"{words.write_level(surface.level)} credible intervals; {_surface.LEGEND}."
     )
     return table + markup.paragraph(legend, "small")
 

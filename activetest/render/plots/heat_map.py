@@ -207,7 +207,7 @@ def _subtitle(found: SurfaceMap) -> str:
     if _surface.are_exact([cell for row in found.cells for cell in row]):
         return f"{columns}; exact: every item has a label"
     level = found.cells[0][0].level
-    return f"{columns}; under each number its {words.percent(level)} credible interval"
+    return f"{columns}; under each number its {words.write_level(level)} credible interval"
 
 
 def _describe(found: SurfaceMap) -> str:
