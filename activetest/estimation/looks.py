@@ -4,15 +4,20 @@ What is planned stays: the number of draws at the last look, how many looks ther
 error is spent are those that the first round was drawn with.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from activetest.errors import StudyError
 from activetest.nouns.choices import MOST_LOOKS, Choices, Interval, Spending
-from activetest.nouns.log import PENDING, Log, Round, count_usable_draws
+from activetest.nouns.log import PENDING, Log, count_usable_draws
 from activetest.nouns.rows import Array
+
+# What is said after the last look.
+_OVER = (
+    "the last look of sequential gates is past: a gate that it left undecided stays so, unless "
+    "every item gets a label (see the page on gates)"
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class LookPlan:
     last       draws at the last one, at most the items of the pool
     spending   name of the function by which error is spent
     level      confidence of the study: gates err with 1 - level on either side
-    size       items of the pool
+    size       items that the first round could draw: those of the pool without a label before it
     """
 
     looks: int
@@ -95,7 +100,7 @@ class LookPlan:
         return [(due, max(due - answered, 1)) for due in self.due[reached:]]
 
     def describe_next(self, rounds: Array, answered: Array) -> str:
-        """The next look and when it comes, in words; empty after the last.
+        """The next look and when it comes, in words, or that the last one is past.
 
         rounds, answered   (D,) number of the round of each draw, and whether it has an answer
         """
@@ -103,29 +108,43 @@ class LookPlan:
         complete = [look.number for look in self.list_looks(rounds) if look.draws <= whole]
         coming = self.list_coming(max(complete, default=0), int(answered.sum()))
         if not coming:
-            return ""
+            return "" if self.is_exact(self.last) else _OVER
         wait, number = coming[0][1], len(self.due) - len(coming) + 1
         return f"look {number} of {len(self.due)} after {wait:,} more label{'s' * (wait != 1)}"
 
 
-def plan_looks(choices: Choices, history: Sequence[Round], size: int) -> LookPlan | None:
-    """The plan that the first round was drawn with, or the next one will be; None without looks.
+def plan_looks(choices: Choices, size: int) -> LookPlan | None:
+    """The plan of a study with these choices; None without looks.
 
-    size   items of the pool
+    choices   of the first round: those that it was drawn with, or will be
+    size      items that it can draw
 
     Raises StudyError for a recorded plan that no choices allow.
     """
-    if history:
-        choices = Choices.from_record(history[0].choices)
     last = choices.last_look or choices.budget
     if choices.interval != Interval.SEQUENTIAL or last is None:
         return None
-    if history and not _may_be_plan(choices, last):
+    if not _may_be_plan(choices, last):
         raise StudyError(
             "the looks that the first round recorded cannot be planned",
             "restore the study from a backup: it is not what the round wrote",
         )
+    # Without an item to draw there is no look, and no plan that could be wrong.
+    size = max(size, 1)
     return LookPlan(choices.looks, min(int(last), size), choices.spending, choices.level, size)
+
+
+def plan_looks_of_log(choices: Choices, log: Log, size: int) -> LookPlan | None:
+    """The plan that the first round of a log was drawn with, or its next one will be.
+
+    choices   for the rounds to come
+    size      items of the pool
+
+    Raises StudyError as plan_looks does.
+    """
+    if log.history:
+        choices = Choices.from_record(log.history[0].choices)
+    return plan_looks(choices, size - int((log.supplied_round <= 1).sum()))
 
 
 def _may_be_plan(choices: Choices, last: float) -> bool:

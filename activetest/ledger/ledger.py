@@ -40,6 +40,7 @@ from activetest.ledger.rounds import (
     serialise_round,
 )
 from activetest.ledger.untrusted import check_files, check_schema, restrict
+from activetest.nouns.choices import Choices
 from activetest.nouns.log import Round
 from activetest.nouns.rows import Array
 from activetest.safe_text import escape_controls
@@ -249,14 +250,18 @@ class Ledger:
         except (AttributeError, *_UNPARSABLE) as error:
             raise self._call_damaged(f"the choices of a round cannot be read: {error}") from error
 
-    def first_choices(self) -> dict[str, Any] | None:
-        """The choices that the first round was drawn with; None before it."""
+    def first_choices(self) -> Choices | None:
+        """The choices that the first round was drawn with; None before it.
+
+        Raises StudyError where nobody can have chosen so.
+        """
         rounds = self._read().rounds
+        if not rounds:
+            return None
         try:
-            found = self._parser.text(rounds[0].choices) if rounds else None
-        except _UNPARSABLE as error:
+            return Choices.from_record(self._parser.text(rounds[0].choices))
+        except (*_UNPARSABLE, AttributeError) as error:
             raise self._call_damaged(f"the choices of a round cannot be read: {error}") from error
-        return found
 
     def record_round(self, round: Round, ids: Sequence[str], *, revision: int) -> None:
         """Record a round, before any of its items is shown.

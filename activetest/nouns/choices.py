@@ -364,8 +364,8 @@ class Choices:
         Section.AIM, value=0.95, rule="level", kind=Kind.NUMBER, metavar="P",
     )  # fmt: skip
     budget: float | None = declare(
-        "Labels that you plan to buy, or the money for them where they have prices. status counts "
-        "down; you may buy more.",
+        "Labels that you plan to buy, or the money for them where they have prices; you may buy "
+        "more. A number of labels that is known before the first draw plans the looks of gates.",
         Section.AIM, rule="amount or none", kind=Kind.NUMBER, metavar="N",
         simulated=Simulated.NO,
     )  # fmt: skip
@@ -378,21 +378,21 @@ class Choices:
         values=tuple(AnnotatorMethod), simulated=Simulated.NO,
     )  # fmt: skip
     interval: str = declare(
-        "Intervals that draws are made for and reports show: fixed holds at one look, anytime at "
-        "any number of looks. With sequential, gates are decided at looks that are planned before "
-        "the first draw, and other intervals are fixed.",
+        "Intervals that draws are made for and reports show: fixed ones hold at one look, anytime "
+        "ones at any number of looks. With sequential, intervals are fixed, and gates are decided "
+        "at looks that are planned before the first draw.",
         Section.AIM, value=Interval.FIXED.value, rule="one of the values",
         values=(Interval.FIXED, Interval.ANYTIME, Interval.SEQUENTIAL),
         default="sequential if there is a budget of labels before the first draw, else fixed",
         simulated=Simulated.NO,
     )  # fmt: skip
     looks: int = declare(
-        "Number of looks at which sequential gates are decided, after equal numbers of draws.",
+        "Number of looks at which sequential gates are decided, in equal steps up to the last one.",
         Section.AIM, value=5, rule="looks", kind=Kind.WHOLE, metavar="K", simulated=Simulated.NO,
     )  # fmt: skip
     last_look: int | None = declare(
-        "Draws after which sequential gates have their last look; needed where the budget is "
-        "money.",
+        "Draws after which sequential gates are decided for the last time, within a budget of "
+        "labels; needed where the budget is money.",
         Section.AIM, rule="count or none", kind=Kind.WHOLE, metavar="N", default="the budget",
         simulated=Simulated.NO,
     )  # fmt: skip

@@ -16,11 +16,16 @@ from activetest.estimation.spending import find_conditional_power, find_look_lev
 from activetest.estimation.view import View
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.estimate import Interval
 from activetest.nouns.quantity import Saving
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.reporting.gate_values import GateValue, Subject, measure_gate
-from activetest.reporting.requirements import Requirement, decide_by_interval
+from activetest.reporting.requirements import (
+    Requirement,
+    decide_by_interval,
+    explain_shared_error,
+)
 
 # From which time on a gate that will hardly pass is said to be one, and how hardly that is.
 _ADVISED_FROM, _FUTILE = 0.35, 0.05
@@ -62,6 +67,11 @@ class LookVerdicts:
 
     def judge(self, gate: Gate, requirement: Requirement, metric: Metric, subject: Subject) -> Gate:
         """The verdict of the first look that decides; gate is what is known without one."""
+        return self._add_subject(self._judge(gate, requirement, metric, subject))
+
+    def _judge(
+        self, gate: Gate, requirement: Requirement, metric: Metric, subject: Subject
+    ) -> Gate:
         gate = replace(gate, looks=len(self.plan.due), look=0)
         for place, look in enumerate(self.looks):
             gate, decided = self._judge_look(gate, place, requirement, metric, subject)
@@ -70,7 +80,7 @@ class LookVerdicts:
                     f"decided at look {look.number} of {gate.looks}, in round {look.round}; the "
                     "estimate, the interval and the labels are those of that look"
                 )
-                return replace(gate, decided_round=look.round, reason=self._add_subject(reason))
+                return replace(gate, decided_round=look.round, reason=reason)
         if (known := self._judge_known(gate, requirement, metric, subject)) is not None:
             return known
         return self._describe_wait(gate, requirement, metric, subject)
@@ -121,7 +131,10 @@ class LookVerdicts:
         word = decide_by_interval(
             requirement, interval.lower, interval.upper, strict=(strict.lower, strict.upper)
         )
-        return replace(gate, verdict=word), word != UNDECIDED
+        if word == UNDECIDED:
+            shared = explain_shared_error(requirement, interval.lower, interval.upper, self.count)
+            return replace(gate, reason=shared), False
+        return replace(gate, verdict=word), True
 
     def _judge_known(
         self, gate: Gate, requirement: Requirement, metric: Metric, subject: Subject
@@ -174,21 +187,33 @@ class LookVerdicts:
         """The undecided gate, with what is to come."""
         coming = self._list_coming()
         if not coming:
-            reason = (
-                f"no verdict at the last of {gate.looks} looks; further labels narrow the "
-                "estimates, and decide nothing"
-            )
+            reason = self._describe_end(gate, metric, subject)
             return replace(gate, reason=self._join(gate.reason, reason))
         wait = coming[0][1]
         labels = f"{wait:,} more label{'s' * (wait != 1)}"
         if not gate.look:
-            reason = f"the first of {gate.looks} looks comes after {labels}"
+            which = f"first of {gate.looks} looks" if len(self.plan.due) > 1 else "only look"
+            reason = f"the {which} comes after {labels}"
         else:
             reason = f"undecided at look {gate.look} of {gate.looks}; the next comes after {labels}"
         gate = replace(gate, next_look=wait, reason=self._join(gate.reason, reason))
         if not self.looks or gate.estimate is None or not gate.quantity.reliable:
             return gate
         return self._predict_gate(gate, requirement, metric, subject, coming)
+
+    def _describe_end(self, gate: Gate, metric: Metric, subject: Subject) -> str:
+        """What the end of the looks means for a gate that is undecided, and what is left to do."""
+        stays = "stays so unless every item gets a label: until then, further labels"
+        ways = "another study with a budget may still decide it, with an error of its own"
+        if self.view.population is not None:
+            stays = "stays so: further labels"
+        elif subject.against is None and why_not_bettable(metric) is None:
+            ways = f'`interval="anytime"` or {ways}'
+        look = f"last of {gate.looks} looks" if len(self.plan.due) > 1 else "only look"
+        return (
+            f"undecided at the {look}, and {stays} narrow the intervals of the "
+            f"tables and decide nothing; {ways} (see the page on gates)"
+        )
 
     def _predict_gate(
         self,
@@ -236,11 +261,13 @@ class LookVerdicts:
         gate = replace(gate, p_pass=p_pass)
         if p_pass >= _FUTILE:
             return gate
-        either = " and fails" if p_fail < _FUTILE else ""
-        advice = (
-            f"if draws go on like this, it passes{either} by the last look with a probability "
-            f"below {_FUTILE:.0%}"
-        ).replace("%", " %")
+        below = f"a probability below {100 * _FUTILE:g} %"
+        advice = f"if draws go on like this, it passes by the last look with {below}"
+        if p_fail < _FUTILE:
+            advice = (
+                "if draws go on like this, it stays undecided: by the last look it passes and it "
+                f"fails with {below} each"
+            )
         return replace(gate, reason=self._join(gate.reason, advice))
 
     def _list_coming(self) -> list[tuple[int, int]]:
@@ -251,10 +278,12 @@ class LookVerdicts:
     def _join(self, first: str | None, second: str) -> str:
         return second if first is None else f"{first}; {second}"
 
-    def _add_subject(self, reason: str) -> str:
-        if not self.view.population:
-            return reason
-        return f"it is about the population that this pool is a sample of; {reason}"
+    def _add_subject(self, gate: Gate) -> Gate:
+        """The gate; where it is about a population, its reason says so."""
+        if self.view.population is None:
+            return gate
+        about = "it is about the population that this pool is a sample of"
+        return replace(gate, reason=about if gate.reason is None else f"{about}; {gate.reason}")
 
 
 def _standardise(

@@ -82,6 +82,18 @@ def decide_by_interval(
     return FAIL if failing < limit - slack else UNDECIDED
 
 
+def explain_shared_error(
+    requirement: Requirement, lower: float | None, upper: float | None, gates: int
+) -> str | None:
+    """Why an undecided gate has not failed though its interval misses the threshold, if it does."""
+    if decide_by_interval(requirement, lower, upper) != FAIL:
+        return None
+    return (
+        f"its interval misses the threshold, but one of {gates} gates fails only by a wider one: "
+        "they share the error of failing"
+    )
+
+
 def _parse_left(text: str, left: str) -> tuple[str, tuple[str, str] | None]:
     """The metric and the group in what stands before the operator."""
     parts = _LEFT.fullmatch(left)

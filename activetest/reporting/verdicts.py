@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.estimation.looks import plan_looks
+from activetest.estimation.looks import plan_looks_of_log
 from activetest.estimation.planning import plan_gate
 from activetest.estimation.samples import Group
 from activetest.estimation.view import ANYTIME, FIXED, SEQUENTIAL, View
@@ -74,44 +74,64 @@ def judge_requirements(
             f"gates need a level above 0.5, and this study has {view.choices.level:g}",
             "`study.change(level=0.95)`",
         )
-    cells: list[dict[str, str] | None] = []
-    for requirement, metric in required:
-        cell = _find_cell(view, requirement)
-        cells.append(cell)
-        if cell is not None:
-            _check_threshold(requirement, metric)
-            _check_cell(view, requirement, metric, interval)
-        elif interval != FIXED and looks is None and (reason := why_not_bettable(metric)):
-            why = f", because {reason}" if metric.ratio else ""
-            hint = suggest_bound(metric)
-            raise ChoiceError(
-                f"requirement {requirement.text!r}: {metric.title} cannot be decided at every look"
-                + why,
-                _OTHER_WAYS + (f"; {hint}" if hint else ""),
-            )
-
-    def judge(requirement: Requirement, metric: Metric) -> Gate:
-        subject = _find_subject(view, requirement)
-        _check_threshold(requirement, metric, apart=subject.against is not None)
-        if looks is not None:
-            undecided = _undecided_gate(view, requirement, metric, subject)
-            return looks.judge(undecided, requirement, metric, subject)
-        if interval == FIXED:
-            return _judge_once(view, requirement, metric, subject, len(required))
-        if subject.against is not None:
-            raise ChoiceError(
-                f"requirement {requirement.text!r}: a difference between groups cannot be decided "
-                "at every look",
-                _OTHER_WAYS,
-            )
-        return _judge_anytime(view, requirement, metric, subject.group, len(required))
-
+    cells = [_check_requirement(view, *each, interval, looks) for each in required]
     return tuple(
-        judge(requirement, metric)
+        _judge(view, requirement, metric, interval, looks, len(required))
         if cell is None or surface is None
         else _judge_by_surface(view, requirement, metric, cell, len(required), surface)
         for (requirement, metric), cell in zip(required, cells, strict=True)
     )
+
+
+def _check_requirement(
+    view: View,
+    requirement: Requirement,
+    metric: Metric,
+    interval: str | None,
+    looks: LookVerdicts | None,
+) -> dict[str, str] | None:
+    """The combination of attributes that the surface decides; None for all other requirements.
+
+    Nothing is fitted or estimated yet. Raises ChoiceError for what no gate of this kind decides.
+    """
+    cell = _find_cell(view, requirement)
+    if cell is not None:
+        _check_threshold(requirement, metric)
+        _check_cell(view, requirement, metric, interval)
+    elif interval != FIXED and looks is None and (reason := why_not_bettable(metric)):
+        why = f", because {reason}" if metric.ratio else ""
+        hint = suggest_bound(metric)
+        raise ChoiceError(
+            f"requirement {requirement.text!r}: {metric.title} cannot be decided at every look"
+            + why,
+            _OTHER_WAYS + (f"; {hint}" if hint else ""),
+        )
+    return cell
+
+
+def _judge(
+    view: View,
+    requirement: Requirement,
+    metric: Metric,
+    interval: str | None,
+    looks: LookVerdicts | None,
+    count: int,
+) -> Gate:
+    """The verdict on one of `count` requirements, by the kind of gates that the report has."""
+    subject = _find_subject(view, requirement)
+    _check_threshold(requirement, metric, apart=subject.against is not None)
+    if looks is not None:
+        undecided = _undecided_gate(view, requirement, metric, subject)
+        return looks.judge(undecided, requirement, metric, subject)
+    if interval == FIXED:
+        return _judge_once(view, requirement, metric, subject, count)
+    if subject.against is not None:
+        raise ChoiceError(
+            f"requirement {requirement.text!r}: a difference between groups cannot be decided "
+            "at every look",
+            _OTHER_WAYS,
+        )
+    return _judge_anytime(view, requirement, metric, subject.group, count)
 
 
 def _check_threshold(requirement: Requirement, metric: Metric, *, apart: bool = False) -> None:
@@ -136,7 +156,7 @@ def _find_looks(
     """
     if interval in (FIXED, ANYTIME) or (not required and interval != SEQUENTIAL):
         return None
-    plan = plan_looks(view.choices, view.log.history, view.cache.size)
+    plan = plan_looks_of_log(view.choices, view.log, view.cache.size)
     if plan is None and interval == SEQUENTIAL:
         raise ChoiceError(
             "this study planned no looks before its first draw",
@@ -190,6 +210,10 @@ def _judge_anytime(
     view = moment.view
     gate = _undecided_gate(view, requirement, metric, Subject(group))
     interval = bets.interval(gate.level, (low, high))
+    if verdict.word == UNDECIDED:
+        reason = requirements.explain_shared_error(
+            requirement, interval.lower, interval.upper, count
+        )
     estimate = _estimate_or_none(view, metric, group)
     return replace(
         gate,
@@ -260,6 +284,12 @@ def _judge_once(
         verdict, reason = UNDECIDED, "there are too few labels for its interval to be reliable"
     elif interval.method != "exact":
         reason = "a fixed interval holds for one look at a number of labels chosen in advance"
+        if verdict == UNDECIDED and (
+            shared := requirements.explain_shared_error(
+                requirement, interval.lower, interval.upper, count
+            )
+        ):
+            reason = f"{shared}; {reason}"
     if view.population:
         about = "it is about the population that this pool is a sample of"
         reason = about if reason is None else f"{about}; {reason}"

@@ -1,5 +1,6 @@
 """Whether choices make sense: every key and value is checked, whoever wrote them."""
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
@@ -12,11 +13,13 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
 from activetest.nouns.arguments import LARGEST, show
 from activetest.nouns.choices import (
+    DECLARATIONS,
     MOST_LOOKS,
     AnnotatorMethod,
     Augmentation,
     Choices,
     Interval,
+    Kind,
     Question,
     Refit,
     Selection,
@@ -57,7 +60,7 @@ def _check_entries(entries: Mapping[str, Any], pool: Mapping[str, Any], simulate
             raise ChoiceError(f"there is no choice {key!r}", catalog.nearest(key, tuple(rules)))
         words, holds = rules[key]
         if not holds(value):
-            raise ChoiceError(f"{key} is {show(value)}", f"it must be {words}")
+            raise ChoiceError(f"{key} is {_show(key, value)}", f"it must be {words}")
     for field in fields(Choices):
         if field.name not in entries and field.default is MISSING:
             raise ChoiceError(f"{field.name} is missing", "restore the line that was there")
@@ -83,15 +86,41 @@ def usual_looks() -> dict[str, Any]:
     return {name: getattr(Choices, name) for name in _OF_LOOKS}
 
 
+def check_lasting_looks(before: Choices, now: Choices, *, where: str = "") -> None:
+    """Raises ChoiceError where a study that has begun would change what its gates rest on.
+
+    before   the choices that the first round was drawn with
+    where    the file in which they were changed, if it was one
+
+    The budget may change where the last look was planned for itself.
+    """
+    if Interval.SEQUENTIAL not in (before.interval, now.interval):
+        return
+    names = ["interval", *usual_looks(), "level", "floor"]
+    names += ["budget"] if before.last_look is None else []
+    name = next((each for each in names if getattr(now, each) != getattr(before, each)), None)
+    if name is None:
+        return
+    value = getattr(before, name)
+    why = (
+        "stays after the first draw: the looks of sequential gates are planned before it, and "
+        f"this study has {'none' if value is None else value}"
+    )
+    if not where:
+        raise ChoiceError(
+            f"`{name}` {why}",
+            "draws may go on beyond the last look, but they decide nothing; for other gates start "
+            "another study: `Study.create(pool, folder)`",
+        )
+    line = f"restore the line {name} = {json.dumps(value)}"
+    raise ChoiceError(f"{where}: {name} {why}", "remove the line" if value is None else line)
+
+
 def _check_looks(choices: Choices, pool: Mapping[str, Any]) -> None:
     """Raises ChoiceError for looks that cannot be planned, and for those of no sequential gate."""
+    money = bool(pool.get("price"))
     if choices.interval != Interval.SEQUENTIAL:
-        unused = [name for name, usual in usual_looks().items() if getattr(choices, name) != usual]
-        if unused:
-            raise ChoiceError(
-                f"`{unused[0]}` is about sequential gates, and the interval is {choices.interval}",
-                'leave it out, or choose `interval="sequential"`',
-            )
+        _check_unused_looks(choices, money=money)
         return
     if choices.selection == Selection.TOP:
         raise ChoiceError(
@@ -102,13 +131,47 @@ def _check_looks(choices: Choices, pool: Mapping[str, Any]) -> None:
         raise ChoiceError(
             f"gates need a level above 0.5, and this study has {choices.level:g}", "`level=0.95`"
         )
-    if choices.last_look is None and (choices.budget is None or pool.get("price")):
-        money = choices.budget is not None
+    if choices.last_look is None and (choices.budget is None or money):
         raise ChoiceError(
             "sequential gates are decided by a last look, after a number of draws that is planned "
-            "before the first one" + (", and the budget is money" if money else ""),
-            "`last_look=400`" if money or pool.get("price") else "`budget=400`",
+            "before the first one" + (", and the budget is money" if choices.budget else ""),
+            _show_plan(money=money),
         )
+    budget = None if money else choices.budget
+    if choices.last_look is not None and budget is not None and choices.last_look > budget:
+        draws = "1 draw" if choices.last_look == 1 else f"{choices.last_look:,} draws"
+        raise ChoiceError(
+            f"`last_look` is after {draws}, and the budget ends before, at {budget:,}",
+            f"`budget={choices.last_look}`, or a last look within the budget",
+        )
+    last = choices.last_look or budget
+    if last is not None and choices.looks > max(last, Choices.looks):
+        raise ChoiceError(
+            f"{choices.looks} looks do not fit into {last:,} draws",
+            f"at most one look after each draw; `looks={Choices.looks}` is usual",
+        )
+
+
+def _check_unused_looks(choices: Choices, *, money: bool) -> None:
+    """Raises ChoiceError for choices about looks in a study whose gates are not sequential."""
+    unused = [name for name, usual in usual_looks().items() if getattr(choices, name) != usual]
+    if not unused:
+        return
+    if choices.interval == Interval.FIXED and (choices.budget is None or money):
+        raise ChoiceError(
+            f"`{unused[0]}` is about sequential gates, and these need a number of draws that is "
+            "planned before the first one",
+            f"plan it: {_show_plan(money=money)}; or leave `{unused[0]}` out",
+        )
+    raise ChoiceError(
+        f"`{unused[0]}` is about sequential gates, and the interval is {choices.interval}",
+        'leave it out, or choose `interval="sequential"`',
+    )
+
+
+def _show_plan(*, money: bool) -> str:
+    """The setting that plans the number of draws, where the budget is money or not."""
+    return "`last_look=400`" if money else "`budget=400`"
 
 
 def check_inputs(choices: Choices, pool: Mapping[str, Any]) -> None:
@@ -241,6 +304,15 @@ def _to_tuples(value: Any) -> Any:
     return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
 
 
+def _show(key: str, value: Any) -> str:
+    """A value in a message; whole numbers as they are typed, which options read as 5.0."""
+    declaration = DECLARATIONS.get(key)
+    number = declaration is not None and declaration.kind == Kind.NUMBER
+    if number and isinstance(value, float) and value.is_integer():
+        return show(int(value))
+    return show(value)
+
+
 def _is_name(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -291,7 +363,7 @@ RULES: dict[str, Rule] = {
         lambda value: _is_count(value) and value <= MOST_LOOKS,
     ),
     "amount or none": (
-        "a number above 0",
+        "a number above 0; without a budget, leave it out",
         lambda value: value is None or (_is_number(value) and 0 < value < math.inf),
     ),
     "size": ("a number from 0 up", lambda value: _is_number(value) and 0 <= value < math.inf),

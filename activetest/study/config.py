@@ -61,11 +61,16 @@ def read_config(folder: Path) -> Config:
         raise ChoiceError(f"{path}: there is no section {min(unknown)!r}", "remove it")
     if not isinstance(entries.get("choices", {}), dict):
         raise ChoiceError(f"{path}: [choices] is no section", "restore what was there")
-    choices = check_choices(entries.get("choices", {}), pool, where=f"{path}, [choices]")
-    report = read_report_settings(entries.get("report", {}), f"{path}, [report]")
+    choices = check_choices(entries.get("choices", {}), pool, where=name_section(folder, "choices"))
+    report = read_report_settings(entries.get("report", {}), name_section(folder, "report"))
     if report.require:
         _check_gates(report.require, path)
     return Config(pool, choices, report)
+
+
+def name_section(folder: Path, section: str) -> str:
+    """What messages call a section of a study's file."""
+    return f"{folder / CONFIG}, [{section}]"
 
 
 def write_config(folder: Path, config: Config) -> None:
@@ -116,7 +121,8 @@ def _check_gates(gates: tuple[str, ...], path: Path) -> None:
         try:
             parse_requirement(gate)
         except ChoiceError as error:
-            raise ChoiceError(f"{path}, [report]: {error.problem}", error.hint) from error
+            where = name_section(path.parent, "report")
+            raise ChoiceError(f"{where}: {error.problem}", error.hint) from error
 
 
 def _from_parent(address: str, folder: Path) -> str:

@@ -64,7 +64,9 @@ from activetest.study.settings import (
     check_features,
     check_seed,
     choose_choices,
+    describe_budget,
     describe_priors,
+    has_rounds,
     keep_names,
     kept_columns,
 )
@@ -189,7 +191,7 @@ def init(
                 )
             )
             choices = resolve_compared_groups(choices, built, given.compare)
-            notices = _list_notices(pool, built, choices, given)
+            notices = _list_notices(pool, built, choices, given, study, plan_log)
             if source.converted:
                 notices += (CONVERTED,)
             address = source.frame.address if source.frame else source.name
@@ -227,12 +229,21 @@ def _open_kept(folder: Path, parts: tuple[str, ...]) -> StoredStudy:
     return study
 
 
-def _list_notices(pool: Pool, built: Cache, choices: Choices, given: Settings) -> tuple[str, ...]:
-    """What was understood of the pool, the choices and the files, in sentences."""
+def _list_notices(
+    pool: Pool,
+    built: Cache,
+    choices: Choices,
+    given: Settings,
+    study: StoredStudy | None,
+    plan_log: object,
+) -> tuple[str, ...]:
+    """What was understood of the pool, the choices and the files, in sentences; see init."""
     notices = pool.notices + describe_arms(built, choices) + built.notices
     notices += describe_priors(choices, pool)
     notices += auxiliary.check_unused_files(built, pool, **given.files)
-    return notices + provenance.describe_unavailable(built)
+    notices += provenance.describe_unavailable(built)
+    began = plan_log is not None or (study is not None and has_rounds(study))
+    return notices + describe_budget(choices, given.choices, began=began)
 
 
 @one_blas_thread()

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from activetest import catalog
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.estimation.looks import plan_looks
 from activetest.estimation.population import Population
 from activetest.estimation.view import (
     ANYTIME,
@@ -157,7 +156,7 @@ def report(
         *about.note_older_bets(log, [*estimates, *judged]),
     )
     # Last of their weight: what is wrong with a number itself comes first.
-    notes += [*_note_looks(log, choices, cache.size), *_note_pool(study, cache)]
+    notes += _note_pool(study, cache)
     if bound is not None:
         capped = f"Losses that have no bound of their own are capped at {bound:g}, as requested."
         notes.append(Note(capped))
@@ -200,21 +199,6 @@ def report(
         if details
         else None,
     )
-
-
-def _note_looks(log: Log, choices: Choices, size: int) -> list[Note]:
-    """That the looks of gates are those of the first draw, where study.toml was edited since."""
-    planned = plan_looks(choices, log.history, size)
-    if not log.history or planned == plan_looks(choices, (), size):
-        return []
-    if planned is None:
-        text = "This study planned no looks before its first draw: its gates are not sequential."
-    else:
-        text = (
-            f"Sequential gates keep what was planned before the first draw, {planned.looks} looks, "
-            f"the last after {planned.last:,} draws: what study.toml says now came later."
-        )
-    return [Note(text, Weight.LIMITED)]
 
 
 def _note_pool(study: StoredStudy, cache: Cache) -> list[Note]:

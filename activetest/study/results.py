@@ -14,6 +14,7 @@ from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
 from activetest.safe_text import escape_controls, mask_secrets, neutralise_cell
 
 if TYPE_CHECKING:
+    from activetest.estimation.looks import LookPlan
     from activetest.pool.schema import Schema
     from activetest.study.stored import StoredStudy
 
@@ -551,6 +552,8 @@ def _describe_aim(choices: Choices, rows: int, *, priced: bool) -> Iterator[str]
 
     rows   items of the pool
     """
+    from activetest.estimation.looks import plan_looks
+
     sequential = choices.interval == Interval.SEQUENTIAL
     parts = [choices.interval] * (choices.interval != Choices.interval and not sequential)
     parts += [f"level {choices.level}"] * (choices.level != Choices.level)
@@ -558,19 +561,20 @@ def _describe_aim(choices: Choices, rows: int, *, priced: bool) -> Iterator[str]
         yield f"intervals: {', '.join(parts)}"
     if choices.budget is not None:
         unit = "for labels" if priced else f"label{'s' * (choices.budget != 1)}"
-        yield f"budget: {choices.budget:,} {unit}"
-    if sequential:
-        yield _describe_looks(choices, rows)
+        more = f" (the pool has {rows:,} items)" * (not priced and choices.budget > rows)
+        yield f"budget: {choices.budget:,} {unit}{more}"
+    if plan := plan_looks(choices, rows):
+        yield _describe_looks(plan)
 
 
-def _describe_looks(choices: Choices, rows: int) -> str:
+def _describe_looks(plan: "LookPlan") -> str:
     """When sequential gates are decided: at the latest, when every item is drawn."""
-    last, spending = min(choices.last_look or int(choices.budget or 0), rows), ""
-    if choices.spending != Choices.spending:
-        spending = f", spending {choices.spending}"
-    if choices.looks == 1:
-        return f"gates: sequential, one look after {last:,} draws"
-    return f"gates: sequential, {choices.looks} looks, the last after {last:,} draws{spending}"
+    count = len(plan.due)
+    looks = "one look" if count == 1 else f"{count} looks, the last"
+    draws = f"{plan.last:,} draw{'s' * (plan.last != 1)}"
+    everything = " (every item of the pool, so its value is exact)" * plan.is_exact(plan.last)
+    spending = f", spending {plan.spending}" * (plan.spending != Choices.spending and count > 1)
+    return f"gates: sequential, {looks} after {draws}{everything}{spending}"
 
 
 def _describe_unusual(choices: Choices) -> Iterator[str]:

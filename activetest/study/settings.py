@@ -21,7 +21,12 @@ from activetest.pool.classes import keep_spelling
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
-from activetest.sampling.choices import check_choices, check_inputs, usual_looks
+from activetest.sampling.choices import (
+    check_choices,
+    check_inputs,
+    check_lasting_looks,
+    usual_looks,
+)
 from activetest.sampling.question import chooses_between, usual_acquisition, usual_floor
 from activetest.study.config import parse_schema
 from activetest.study.stored import StoredStudy
@@ -192,7 +197,7 @@ def choose_choices(
     choices = check_choices(asdict(stored) | settings, entries)
     check_inputs(choices, entries)
     if began:
-        _check_lasting_looks(study.choices if study else default, choices)
+        check_lasting_looks(study.choices if study else default, choices)
     if "metric" in settings:
         named = (choices.metric, *choices.also)
         recorded = _list_recorded(metrics, named, entries, choices.costs)
@@ -225,6 +230,23 @@ def describe_priors(choices: Choices, pool: Pool) -> tuple[str, ...]:
     if not about_groups or choices.prior == Prior.UNIFORM or not silent:
         return ()
     return ("the pool has no probabilities: priors of groups are uniform",)
+
+
+def describe_budget(choices: Choices, given: Mapping[str, Any], *, began: bool) -> tuple[str, ...]:
+    """A notice where a budget plans no looks of sequential gates, and none were declined.
+
+    given   the choices that were named now
+    began   whether anything was drawn
+    """
+    declined = "interval" in given or choices.selection == Selection.TOP
+    if "budget" not in given or declined or choices.interval != Interval.FIXED:
+        return ()
+    if began:
+        return ("gates stay anytime-valid: looks are planned before the first draw",)
+    return (
+        "gates are anytime-valid, because nobody knows how many draws this money will buy; "
+        "`last_look=400` plans looks",
+    )
 
 
 def _fit_choices(study: StoredStudy, default: Choices, schema: Schema) -> Choices:
@@ -322,6 +344,8 @@ def _complete_looks(
     labels, or by the draws at the last look.
     """
     interval = settings.get("interval", stored.interval)
+    if began and Interval.SEQUENTIAL not in (interval, stored.interval):
+        _check_late_looks(settings)
     if interval != Interval.SEQUENTIAL and stored.interval == Interval.SEQUENTIAL:
         return usual_looks() | settings
     drawn = settings.get("selection", stored.selection) == Selection.DRAW
@@ -333,25 +357,15 @@ def _complete_looks(
     return settings
 
 
-def _check_lasting_looks(before: Choices, now: Choices) -> None:
-    """Raises ChoiceError where a study that has begun would change what its gates rest on.
-
-    The budget may change where the last look was planned for itself.
-    """
-    if Interval.SEQUENTIAL not in (before.interval, now.interval):
-        return
-    names = ["interval", "looks", "last_look", "spending", "level", "floor"]
-    names += ["budget"] if before.last_look is None else []
-    for name in names:
-        value = getattr(before, name)
-        if getattr(now, name) != value:
-            shown = "none" if value is None else value
-            raise ChoiceError(
-                f"`{name}` stays after the first draw: the looks of sequential gates are planned "
-                f"before it, and this study has {shown}",
-                "draws may go on beyond the last look, but they decide nothing; for other gates "
-                "start another study: `Study.create(pool, folder)`",
-            )
+def _check_late_looks(settings: Mapping[str, Any]) -> None:
+    """Raises ChoiceError for looks that are planned after the first draw."""
+    late = [name for name, usual in usual_looks().items() if settings.get(name, usual) != usual]
+    if late:
+        raise ChoiceError(
+            f"`{late[0]}` is about sequential gates, and their looks are planned before the first "
+            "draw: this study began without any",
+            "start another study: `Study.create(pool, folder)`",
+        )
 
 
 def _split_target(metrics: tuple[str, ...], question: str | None) -> dict[str, Any]:

@@ -8,8 +8,7 @@ import numpy as np
 from activetest.cache.cache import Cache
 from activetest.estimation.looks import plan_looks
 from activetest.labels.annotators import resolve_answers
-from activetest.ledger.ledger import Draw
-from activetest.nouns.choices import Choices
+from activetest.ledger.ledger import Draw, Record
 from activetest.nouns.log import DECLINED, LABELLED
 from activetest.nouns.name_lists import list_few
 from activetest.nouns.report import SKIPPED, Counts
@@ -56,21 +55,22 @@ def status(study: StoredStudy, cache: Cache | None = None) -> Status:
         counts = replace(counts, spent=spent)
     labels = [label for status, label in known.values() if status == LABELLED]
     sentence = _describe_next(counts, len(record.supplied), study, pending, labels)
-    if look := _describe_look(study, record.draws, statuses):
+    goes_on = counts.pending or _count_free(counts, len(record.supplied))
+    if goes_on and (look := _describe_look(study, record, statuses)):
         sentence += f"; {look}"
     return Status(counts, sentence)
 
 
-def _describe_look(
-    study: StoredStudy, draws: Sequence[Draw], statuses: Sequence[int | None]
-) -> str:
-    """The next look of sequential gates and when it comes; empty without one."""
-    first = study.ledger.first_choices()
-    choices = study.choices if first is None else Choices.from_record(first)
-    plan = plan_looks(choices, (), study.ledger.rows)
+def _describe_look(study: StoredStudy, record: Record, statuses: Sequence[int | None]) -> str:
+    """The next look of sequential gates and when it comes; empty where none was planned."""
+    # Labels that no round knew yet are known to the first one, where that is still to come.
+    first = (1,) if record.draws else (1, None)
+    before = sum(number in first for number in record.supplied.values())
+    choices = study.ledger.first_choices() or study.choices
+    plan = plan_looks(choices, study.ledger.rows - before)
     if plan is None:
         return ""
-    rounds = np.array([draw.round for draw in draws], int)
+    rounds = np.array([draw.round for draw in record.draws], int)
     return plan.describe_next(rounds, np.array([each is not None for each in statuses], bool))
 
 
@@ -90,6 +90,11 @@ def _sum_prices(cache: Cache, ids: list[str]) -> float:
     places = cache.find(ids)
     prices = cache.take(places[places >= 0]).price
     return 0.0 if prices is None else float(prices.sum())
+
+
+def _count_free(counts: Counts, supplied: int) -> int:
+    """Items that are neither drawn nor supplied."""
+    return counts.n_pool - counts.drawn - counts.deterministic - supplied
 
 
 def _count_drawable(study: StoredStudy, free: int) -> int | None:
@@ -115,7 +120,7 @@ def _describe_next(
     pending is the price of the labels that were drawn and are not known yet; labels are the known
     ones.
     """
-    free = counts.n_pool - counts.drawn - counts.deterministic - supplied
+    free = _count_free(counts, supplied)
     choices = study.choices
     at_random = expects_draws(choices, labels, training=bool(study.pool.get("train")))
     draws = choices.selection == "draw"

@@ -32,7 +32,7 @@ from activetest.nouns.rows import Array
 from activetest.pool import convert
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
-from activetest.sampling.choices import check_choices
+from activetest.sampling.choices import check_choices, check_lasting_looks
 from activetest.study import absent_pool, config, provenance
 from activetest.study.conversion import ensure_conversion, find_current
 from activetest.study.folder import (
@@ -83,7 +83,10 @@ class StoredStudy:
         ledger = Ledger(folder / LEDGER)
         with raising_storage_errors(folder):
             finish_restart(folder, ledger)
-        return StoredStudy(folder, config.read_config(folder), ledger)
+        study = StoredStudy(folder, config.read_config(folder), ledger)
+        if (first := ledger.first_choices()) is not None:
+            check_lasting_looks(first, study.choices, where=config.name_section(folder, "choices"))
+        return study
 
     @property
     def addresses(self) -> dict[str, str]:

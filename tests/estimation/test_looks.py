@@ -1,14 +1,13 @@
 """Which draws are at which look, and at which time."""
 
 from dataclasses import asdict, replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from pytest import approx
 
 from activetest.errors import StudyError
-from activetest.estimation.looks import Look, LookPlan, plan_looks
+from activetest.estimation.looks import _OVER, Look, LookPlan, plan_looks, plan_looks_of_log
 from activetest.nouns.choices import Choices, Interval
 from activetest.nouns.log import LABELLED, PENDING
 
@@ -79,7 +78,8 @@ def test_a_look_is_complete_once_every_draw_until_then_is_answered(play_rounds, 
         # 29 draws have an answer, but one that the look needs has none.
         ((15, 15), (3,), "look 1 of 5 after 1 more label"),
         ((85,), (), "look 5 of 5 after 15 more labels"),
-        ((110,), (), ""),
+        ((110,), (), _OVER),
+        ((110,), (3,), "look 1 of 5 after 1 more label"),
     ],
 )
 def test_the_next_look_in_words(counts, missing, words):
@@ -88,17 +88,35 @@ def test_the_next_look_in_words(counts, missing, words):
     assert PLAN.describe_next(rounds, answered) == words
 
 
+def test_nothing_stays_undecided_after_a_last_look_at_every_item():
+    plan = replace(PLAN, size=100)
+    assert plan.describe_next(rounds_of(100), np.ones(100, bool)) == ""
+
+
 def test_the_plan_is_that_of_the_first_round_whatever_the_choices_are_now(play_rounds):
-    (planned,) = play_rounds((SEQUENTIAL, 5)).history
-    first = replace(planned, choices=asdict(replace(SEQUENTIAL, interval=Interval.FIXED)))
+    log = play_rounds((SEQUENTIAL, 5))
+    (planned,) = log.history
     later = replace(SEQUENTIAL, budget=999, looks=2)
-    assert plan_looks(later, (planned,), 1000) == LookPlan(5, 200, "cubic", 0.95, 1000)
-    assert plan_looks(later, (), 1000) == LookPlan(2, 999, "cubic", 0.95, 1000)
+    assert plan_looks_of_log(later, log, 1000) == LookPlan(5, 200, "cubic", 0.95, 1000)
+    before = replace(log, history=())
+    assert plan_looks_of_log(later, before, 1000) == LookPlan(2, 999, "cubic", 0.95, 1000)
     # A study that began otherwise planned nothing.
-    assert plan_looks(SEQUENTIAL, (first,), 1000) is None
-    assert plan_looks(SEQUENTIAL, (), 150) == LookPlan(5, 150, "cubic", 0.95, 150)
+    first = replace(planned, choices=asdict(replace(SEQUENTIAL, interval=Interval.FIXED)))
+    assert plan_looks_of_log(SEQUENTIAL, replace(log, history=(first,)), 1000) is None
+    assert plan_looks(SEQUENTIAL, 150) == LookPlan(5, 150, "cubic", 0.95, 150)
     money = replace(SEQUENTIAL, budget=12.5, last_look=80)
-    assert plan_looks(money, (), 1000).last == 80
+    assert plan_looks(money, 1000).last == 80
+
+
+def test_time_counts_the_items_that_the_first_round_could_draw(play_rounds):
+    """Labels that came before it are no draws: the sum of LURE's weights is of the others."""
+    log = play_rounds((SEQUENTIAL, 5))
+    log = replace(log, supplied_round=np.array([1] * 700 + [2, 3]))
+    plan = plan_looks_of_log(SEQUENTIAL, log, 1000)
+    assert (plan.size, plan.last) == (300, 200)
+    assert plan.find_time(100) == approx((100 / 200) / (200 / 100))
+    assert plan_looks_of_log(SEQUENTIAL, replace(log, history=()), 900).last == 200
+    assert plan_looks_of_log(SEQUENTIAL, log, 700).due == (1,)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +134,5 @@ def test_the_plan_is_that_of_the_first_round_whatever_the_choices_are_now(play_r
 )
 def test_recorded_looks_that_nobody_planned_are_refused(forged):
     """A ledger may come from anybody."""
-    recorded = asdict(SEQUENTIAL)
-    first = SimpleNamespace(choices=recorded)
-    assert plan_looks(SEQUENTIAL, [first], 1000) == plan_looks(SEQUENTIAL, (), 1000)
     with pytest.raises(StudyError, match="cannot be planned"):
-        plan_looks(SEQUENTIAL, [SimpleNamespace(choices=recorded | forged)], 1000)
+        plan_looks(Choices.from_record(asdict(SEQUENTIAL) | forged), 1000)

@@ -75,11 +75,39 @@ def test_only_unusual_choices_about_draws_are_named(changed, words):
         ({"level": 0.9}, False, ["intervals: level 0.9"]),
         ({"interval": "anytime", "level": 0.9}, True, ["intervals: anytime, level 0.9"]),
         ({"budget": 1}, False, ["budget: 1 label"]),
-        ({"budget": 1200}, False, ["budget: 1,200 labels"]),
+        ({"budget": 9}, False, ["budget: 9 labels"]),
+        ({"budget": 1200}, False, ["budget: 1,200 labels (the pool has 9 items)"]),
+        ({"budget": 1200}, True, ["budget: 1,200 for labels"]),
+        (
+            {"budget": 8, "interval": "sequential", "spending": "pocock"},
+            False,
+            [
+                "budget: 8 labels",
+                "gates: sequential, 5 looks, the last after 8 draws, spending pocock",
+            ],
+        ),
+        (
+            {"budget": 3, "interval": "sequential"},
+            False,
+            ["budget: 3 labels", "gates: sequential, 3 looks, the last after 3 draws"],
+        ),
+        (
+            {"last_look": 1, "interval": "sequential"},
+            True,
+            ["gates: sequential, one look after 1 draw"],
+        ),
+        (
+            {"last_look": 20, "interval": "sequential"},
+            True,
+            [
+                "gates: sequential, 5 looks, the last after 9 draws (every item of the pool, so "
+                "its value is exact)"
+            ],
+        ),
         ({"budget": 1}, True, ["budget: 1 for labels"]),
     ],
 )
-def test_intervals_and_the_budget_have_a_line_where_they_are_no_defaults(changed, priced, lines):
+def test_intervals_budget_and_looks_have_a_line_where_they_are_no_defaults(changed, priced, lines):
     assert list(_describe_aim(replace(PLAIN, **changed), 9, priced=priced)) == lines
 
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from activetest.errors import StudyError
 from activetest.nouns.report import Counts
 from activetest.study.ingest import ingest
 from activetest.study.init import init
@@ -172,4 +173,33 @@ def test_the_next_look_of_sequential_gates_is_named(begin_study, label_draws):
     assert status(study).sentence.endswith("; look 2 of 4 after 8 more labels")
     label_draws(study, 9)
     label_draws(study, 19)
+    over = "; the last look of sequential gates is past: a gate that it left undecided stays so, "
+    over += "unless every item gets a label (see the page on gates)"
+    assert status(study).sentence.endswith(over)
+
+
+def test_labels_that_came_before_the_first_draw_are_no_draws_of_any_look(
+    begin_study, label_draws, label_file
+):
+    """30 of 90 items can be drawn: the last look is after these, and is exact."""
+    study = begin_study(budget=40, looks=4)
+    ingest(study, label_file(*(f"item-{row},cat" for row in range(60))))
+    assert status(study).sentence.endswith("; look 1 of 4 after 8 more labels")
+    label_draws(study, 10)
+    assert status(study).sentence.endswith("; look 2 of 4 after 5 more labels")
+    drawn = {draw.id for draw in study.ledger.record().draws}
+    free = [row for row in range(60, 90) if f"item-{row}" not in drawn]
+    ingest(study, label_file(*(f"item-{row},cat" for row in free[:1])))
+    assert status(study).sentence.endswith("; look 2 of 4 after 5 more labels")
+    ingest(study, label_file(*(f"item-{row},cat" for row in free)))
     assert "look" not in status(study).sentence
+
+
+def test_recorded_looks_that_nobody_planned_stop_status(begin_study, label_draws, monkeypatch):
+    """A ledger may come from anybody; as many looks as it names take no memory."""
+    study = begin_study(budget=40)
+    label_draws(study, 10)
+    forged = replace(study.choices, looks=10**15)
+    monkeypatch.setattr(type(study.ledger), "first_choices", lambda ledger: forged)
+    with pytest.raises(StudyError, match="cannot be planned"):
+        status(study)
