@@ -1,10 +1,8 @@
 """Forests that say what is to be expected of an item from its features, kept in few bytes.
 
-100 trees grown by scikit-learn (Breiman 2001), and of each row that they learned from what the
-trees say that did not draw it.
+100 trees, and of each row that they learned from what the trees say that did not draw it.
 """
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -12,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from activetest.nouns.rows import Array
-from activetest.surrogates._trees import Trees, list_nodes
+from activetest.surrogates._evidence_growing import Grown, Source, grow
+from activetest.surrogates._trees import Trees
 
 _TREES = 100
-# Rows of values that a leaf holds at least, and the share of inputs that a split compares.
+# Rows of values that a leaf holds at least.
 _LEAF = 5
-_SHARE = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -85,24 +83,15 @@ def grow_classes(
 
     inputs (M, W) float32, labels (M,) codes. A row that every tree drew has the shares of all.
     """
-    # Takes a second to load, and whoever only predicts does without.
-    from sklearn.ensemble import RandomForestClassifier
-
-    grower = RandomForestClassifier(_TREES, oob_score=True, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings():
-        # Of rows that every tree drew.
-        warnings.simplefilter("ignore")
-        grown = grower.fit(inputs, labels)
-    trees = [each.tree_ for each in grown.estimators_]
-    found = np.concatenate([tree.value[tree.children_left < 0, 0] for tree in trees])
-    shares = np.zeros((len(found), classes))
-    shares[:, grown.classes_] = found / found.sum(axis=1, keepdims=True)
-    table, leaf = np.unique(shares.astype(np.float32), axis=0, return_inverse=True)
-    held_out = np.zeros((len(labels), classes))
-    held_out[:, grown.classes_] = np.nan_to_num(grown.oob_decision_function_)
-    everywhere = held_out.sum(axis=1) == 0
-    held_out[everywhere] = np.bincount(labels, minlength=classes) / len(labels)
-    return ClassForest(*_shrink(trees), leaf.ravel().astype(np.int32), table), held_out
+    grown = grow(Source(inputs, labels, True, 1), _TREES, rng)
+    leaf, shares = _share_out(grown, labels, classes)
+    held_out, unseen = np.zeros((len(labels), classes)), grown.drawn == 0
+    for out, leaves in zip(unseen, grown.reached, strict=True):
+        held_out[out] += shares[leaf[leaves[out]]]
+    trees = unseen.sum(axis=0)
+    held_out[trees == 0] = np.bincount(labels, minlength=classes) / len(labels)
+    held_out /= np.maximum(trees, 1)[:, None]
+    return ClassForest(*_list_nodes(grown, inputs), leaf, shares), held_out
 
 
 def grow_values(
@@ -112,23 +101,30 @@ def grow_values(
 
     inputs (M, W) float32, labels (M,) values. A row that every tree drew has the mean of all.
     """
-    from sklearn.ensemble import RandomForestRegressor
+    center = labels.mean()
+    grown = grow(Source(inputs, labels - center, False, _LEAF), _TREES, rng)
+    means = center + grown.sum_leaves(labels - center) / grown.sum_leaves(np.ones(len(labels)))
+    unseen = grown.drawn == 0
+    trees = unseen.sum(axis=0)
+    held_out = (unseen * means[grown.reached]).sum(axis=0) / np.maximum(trees, 1)
+    held_out[trees == 0] = center
+    return ValueForest(*_list_nodes(grown, inputs), means.astype(np.float32)), held_out
 
-    grower = RandomForestRegressor(
-        _TREES,
-        min_samples_leaf=_LEAF,
-        max_features=_SHARE,
-        oob_score=True,
-        random_state=int(rng.integers(2**31)),
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        grown = grower.fit(inputs, labels)
-    trees = [each.tree_ for each in grown.estimators_]
-    means = np.concatenate([tree.value[tree.children_left < 0, 0, 0] for tree in trees])
-    held_out = np.nan_to_num(grown.oob_prediction_)
-    held_out[grown.oob_prediction_ == 0] = labels.mean()
-    return ValueForest(*_shrink(trees), means.astype(np.float32)), held_out
+
+def _share_out(grown: Grown, labels: Array, classes: int) -> tuple[Array, Array]:
+    """(leaves,) int32 rows of a table, and the table (U, C) float32: shares of classes in leaves.
+
+    Nearly all leaves are of one class; the table has each class once.
+    """
+    seen, codes = np.unique(labels, return_inverse=True)
+    sums = np.stack([grown.sum_leaves(codes == code) for code in range(len(seen))], axis=1)
+    sums /= sums.sum(axis=1, keepdims=True)
+    leaf = sums.argmax(axis=1)
+    mixed = np.flatnonzero(sums.max(axis=1) < 1)
+    leaf[mixed] = len(seen) + np.arange(len(mixed))
+    shares = np.zeros((len(seen) + len(mixed), classes), np.float32)
+    shares[:, seen] = np.concatenate([np.eye(len(seen)), sums[mixed]])
+    return leaf.astype(np.int32), shares
 
 
 def list_params(forest: ClassForest | ValueForest) -> dict[str, Any]:
@@ -142,12 +138,10 @@ def restore_forest(params: Mapping[str, Any]) -> ClassForest | ValueForest:
     starts, right = np.asarray(params["starts"], np.int64), np.asarray(params["right"], np.int32)
     if starts.ndim != 1 or (np.diff(starts) < 0).any() or starts[-1:] != [len(right)]:
         raise ValueError("the nodes of a forest have different lengths")
-    place = np.arange(len(right)) - np.repeat(starts[:-1], np.diff(starts))
-    left = np.where(right < 0, -1, place + 1).astype(np.int32)
     nodes = (
         int(params["width"]),
         starts,
-        left,
+        _find_left(starts, right),
         right,
         np.asarray(params["feature"], np.int32),
         np.asarray(params["threshold"], np.float32),
@@ -165,13 +159,13 @@ def restore_forest(params: Mapping[str, Any]) -> ClassForest | ValueForest:
     return forest
 
 
-def _shrink(trees: list) -> tuple[int, Array, Array, Array, Array, Array]:
-    """The fields of Trees with thresholds of half the size.
+def _list_nodes(grown: Grown, inputs: Array) -> tuple[int, Array, Array, Array, Array, Array]:
+    """The fields of Trees; inputs (M, W)."""
+    left = _find_left(grown.starts, grown.right)
+    return inputs.shape[1], grown.starts, left, grown.right, grown.feature, grown.threshold
 
-    Inputs are float32: one is at most a threshold just when it is at most the largest float32 that
-    is, so thresholds are rounded down.
-    """
-    width, starts, left, right, feature, threshold = list_nodes(trees)
-    rounded = threshold.astype(np.float32)
-    rounded = np.where(rounded > threshold, np.nextafter(rounded, np.float32(-np.inf)), rounded)
-    return width, starts, left, right, feature, rounded
+
+def _find_left(starts: Array, right: Array) -> Array:
+    """(nodes,) int32 the left child: the node after its parent, counted from the first one."""
+    place = np.arange(len(right)) - np.repeat(starts[:-1], np.diff(starts))
+    return np.where(right < 0, -1, place + 1).astype(np.int32)

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from pytest import approx
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from activetest.nouns.rows import Rows
@@ -25,7 +24,7 @@ from activetest.surrogates._evidence import (
     learn_evidence,
     restore_evidence,
 )
-from activetest.surrogates._evidence_forest import ClassForest
+from activetest.surrogates._evidence_forest import ClassForest, grow_classes
 from activetest.surrogates._evidence_regression import ClassRegression, fit_regression
 
 
@@ -104,21 +103,17 @@ def test_of_values_each_column_is_predicted_label_minus_prediction(value_pool):
     assert np.mean((found[60:, 1] - truth[60:]) ** 2) < 0.4 * truth.var()
 
 
-def test_rows_that_were_not_learned_are_judged_by_scikit_learns_forest(class_pool):
+def test_rows_that_were_not_learned_are_judged_by_all_trees(class_pool):
     pool = class_pool()
     training = pool.training(0)
     evidence, sample = learned(training), training.background
-    seed = int(np.random.default_rng(3).integers(2**31))
-    grown = RandomForestClassifier(100, oob_score=True, random_state=seed)
-    grown.fit(sample.features, sample.outputs.pred)
+    codes = sample.outputs.pred
+    forest, held_out = grow_classes(sample.features, codes, 3, np.random.default_rng(3))
     others = np.setdiff1d(pool.rows.index, sample.index)
-    probs = grown.predict_proba(pool.rows.features[others])
-    places = np.searchsorted(grown.classes_, pool.rows.outputs.pred[others])
-    share = probs[np.arange(len(others)), places]
+    share = forest.class_probs(pool.rows.features[others], pool.rows.outputs.pred[others])
     expected = logit(np.clip((100 * share + 0.5) / 101, 0.005, 0.995))
     assert evidence.values(pool.rows[others])[:, 0] == approx(expected, abs=1e-4)
-    places = np.searchsorted(grown.classes_, sample.outputs.pred)
-    own = grown.oob_decision_function_[np.arange(len(sample.index)), places]
+    own = held_out[np.arange(len(codes)), codes]
     expected = logit(np.clip((100 * own + 0.5) / 101, 0.005, 0.995))
     assert evidence.values(sample)[:, 0] == approx(expected, abs=1e-4)
     assert expected.min() < 0
