@@ -12,8 +12,8 @@ ActivetestError             a problem and a hint; the command line prints both a
 │   └── UnknownMethod       no method has this name
 └── NotEstimable            what was asked for does not exist with the labels there are
 
-`ValueError` is for programmers, `ActivetestError` for users. `CacheRebuilt` and `LargeCache` are
-warnings.
+`ValueError` is for programmers, `ActivetestError` for users. `CacheRebuilt`, `LargeCache` and
+`LearnedAgain` are warnings.
 """
 
 import errno
@@ -92,6 +92,10 @@ class CacheRebuilt(UserWarning):
 
 class LargeCache(UserWarning):
     """The cache that is about to be written is large, or far larger than the pool."""
+
+
+class LearnedAgain(UserWarning):
+    """What the last round's surrogate had learned cannot be read, and is learned again."""
 
 
 class ChoiceError(ActivetestError):

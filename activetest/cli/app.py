@@ -15,7 +15,13 @@ from activetest import __version__
 from activetest.cli import formatter, streams
 from activetest.cli.exit_codes import BUG, ExitCode
 from activetest.cli.interrupts import Interrupts, is_interrupted
-from activetest.errors import ActivetestError, CacheRebuilt, LargeCache, explain_refusal
+from activetest.errors import (
+    ActivetestError,
+    CacheRebuilt,
+    LargeCache,
+    LearnedAgain,
+    explain_refusal,
+)
 
 # One thread per worker of our own, whatever the user says: with several, sums would depend on how
 # many there are. numpy reads these once, when it is first imported; see parallel.one_blas_thread.
@@ -29,7 +35,7 @@ _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, 
 _IMPOSSIBLE = (errno.ENAMETOOLONG, errno.ELOOP)
 _INTERRUPTED = 130
 # Warnings that users are to read.
-_NOTICES = (CacheRebuilt, LargeCache)
+_NOTICES = (CacheRebuilt, LargeCache, LearnedAgain)
 
 app = typer.Typer(
     cls=formatter.Group,

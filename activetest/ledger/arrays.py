@@ -41,6 +41,10 @@ _UNREADABLE = (
 )
 
 
+class UnreadableParameters(StudyError):
+    """The file that a round wrote is missing or damaged."""
+
+
 class MissingParameters(StudyError, KeyError):
     """A parameter is not in the file that a round should have written."""
 
@@ -48,7 +52,8 @@ class MissingParameters(StudyError, KeyError):
 class StoredParams(Mapping[str, Any]):
     """Parameters as they were recorded. Files are read on first access; name as in write_arrays.
 
-    Access raises StudyError for a file that has changed or does not hold the parameter.
+    Access raises UnreadableParameters for a file that is missing or has changed, and
+    MissingParameters where it does not hold the parameter.
     """
 
     def __init__(self, plain: Mapping[str, Any], folder: Path, name: str) -> None:
@@ -117,12 +122,12 @@ def _write_file(arrays: dict[str, Array], folder: Path) -> str:
 
 
 def check_arrays(folder: Path, name: str) -> None:
-    """Raises StudyError when a file of a round, by its own name, is missing or damaged."""
+    """Raises UnreadableParameters when a file, by its own name, is missing or damaged."""
     _read(folder, name)
 
 
 def _read(folder: Path, name: str) -> dict[str, Array]:
-    """The arrays of a file. Raises StudyError when it is missing or damaged."""
+    """The arrays of a file. Raises UnreadableParameters when it is missing or damaged."""
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         raise StudyError(f"{folder} cannot hold a file called {name!r}", _HINT)
     path = folder / name
@@ -134,12 +139,12 @@ def _read(folder: Path, name: str) -> dict[str, Array]:
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
     if problem:
-        raise StudyError(f"{path} {problem}", _HINT)
+        raise UnreadableParameters(f"{path} {problem}", _HINT)
     try:
         with reading_header:
             return _parse_arrays(content)
     except _UNREADABLE as error:
-        raise StudyError(f"{path} is damaged", _HINT) from error
+        raise UnreadableParameters(f"{path} is damaged", _HINT) from error
 
 
 def _parse_arrays(content: bytes) -> dict[str, Array]:

@@ -1,5 +1,6 @@
 """Fitting: the labels that a round knows, and the surrogate fitted to them."""
 
+import warnings
 from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from activetest import catalog, progress
-from activetest.errors import PoolChanged, StudyError
+from activetest.errors import LearnedAgain, PoolChanged, StudyError
 from activetest.item_statistics.statistic import Statistic, statistic
+from activetest.ledger.arrays import UnreadableParameters
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.pool import PoolView
@@ -107,6 +109,7 @@ def _restore_unweighted(round: Round, cache: PoolView) -> Surrogate:
         surrogate: Surrogate = method.restore(round.params)
         attach = getattr(surrogate, "attach", None)
         surrogate = surrogate if attach is None else attach(cache)
+        _try_out(surrogate, cache)
     except StudyError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -117,6 +120,13 @@ def _restore_unweighted(round: Round, cache: PoolView) -> Surrogate:
     if learned is not None and learned.max(initial=-1) >= cache.size:
         raise _explain_damage(round)
     return surrogate
+
+
+def _try_out(surrogate: Surrogate, cache: PoolView) -> None:
+    """Raises ValueError, or whatever NumPy does, where it cannot predict an item of this pool."""
+    expected = surrogate.expected(cache.rows(0, 1), tuple(map(statistic, cache.statistics)))
+    if not np.isfinite(expected).all():
+        raise ValueError("what it predicts is no number")
 
 
 def _check_packed(round: Round, size: int) -> None:
@@ -215,13 +225,25 @@ def _list_inputs(log: Log, cache: PoolView, choices: Choices, rows: Rows) -> dic
 
 
 def _find_earlier(log: Log, cache: PoolView, choices: Choices) -> Surrogate | None:
-    """The surrogate of the last round, if it is the chosen one and can be used again."""
+    """The surrogate of the last round, if it is the chosen one and can be used again.
+
+    Warns with LearnedAgain where its files are missing or damaged: they only save time.
+    """
     if not log.history or choices.surrogate in cache.unavailable:
         return None
     last = log.history[-1]
     if last.imported or last.choices["surrogate"] != choices.surrogate:
         return None
-    return _restore_unweighted(last, cache)
+    try:
+        return _restore_unweighted(last, cache)
+    except UnreadableParameters as damage:
+        warnings.warn(
+            f"{damage.problem}: what the surrogate of round {last.number} had learned is learned "
+            "again",
+            LearnedAgain,
+            stacklevel=2,
+        )
+        return None
 
 
 def _take_background(cache: PoolView, most: int) -> Rows:

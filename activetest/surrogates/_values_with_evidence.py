@@ -108,7 +108,11 @@ class ValuesWithEvidence(Residual):
         return super().params() | {"spread": self.spread} | self.evidence.params()
 
     def attach(self, pool: PoolView) -> "ValuesWithEvidence":
-        """The same for this pool, whose items may have moved since."""
+        """The same for this pool, whose items may have moved since.
+
+        Raises ValueError for a pool of classes or of other features.
+        """
+        super().attach(pool)
         return replace(self, evidence=self.evidence.attach(pool), last=threading.local())
 
     def read(self, rows: Rows) -> tuple[Array, Array]:
@@ -132,9 +136,15 @@ class ValuesWithEvidence(Residual):
 
 
 def restore(params: Mapping[str, Any]) -> ValuesWithEvidence:
-    """The surrogate that params() described."""
+    """The surrogate that params() described.
+
+    Raises ValueError, or LookupError or TypeError, for what it cannot have been.
+    """
     plain, evidence = residual.restore(dict(params)), restore_evidence(params)
-    return ValuesWithEvidence(**vars(plain), evidence=evidence, spread=float(params["spread"]))
+    spread = float(params["spread"])
+    if not 0 < spread < np.inf:
+        raise ValueError("residuals have no standard deviation")
+    return ValuesWithEvidence(**vars(plain), evidence=evidence, spread=spread)
 
 
 def _noise_columns(rows: Rows, evidence: Array, spread: float) -> Array:

@@ -20,6 +20,7 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics.outcomes import other_classes, when_wrong
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._logistic import average_posterior, sigmoid
@@ -42,6 +43,8 @@ _MOST_EFFECTS = 30
 _COST_PRIOR = 2.0
 # Pseudo-observations of the black box's own probabilities of the true class of an error.
 _CLASS_PRIOR = 3.0
+# What is stored of a posterior is below this.
+_LARGEST = 1e12
 
 
 def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Agreement":
@@ -125,6 +128,38 @@ class Agreement:
         if self.shares is not None:
             arrays["shares"] = self.shares.tolist()
         return {"effects": self.effects, "learned": list(self.learned), **arrays}
+
+    def attach(self, pool: PoolView) -> "Agreement":
+        """The same. Raises ValueError for a pool of other classes or statistics."""
+        if len(pool.classes) != self.cost.shape[1]:
+            raise ValueError("it knows other classes than the pool has")
+        if self.learned != pool.statistics[: len(self.learned)]:
+            raise ValueError("it knows other statistics than the pool has")
+        return self
+
+    def check(self) -> None:
+        """Raises ValueError for what nobody fitted: a study may have been written by anybody."""
+        columns, (_, classes) = len(self.mode), self.cost.shape
+        shapes = {
+            "mode": (columns,),
+            "covariance": (columns, columns),
+            "cost": (len(self.learned), classes),
+            "noise": self.cost.shape,
+        }
+        if self.effects not in (0, classes) or columns <= self.effects:
+            raise ValueError("class effects do not fit the classes or the coefficients")
+        if any(getattr(self, name).shape != shape for name, shape in shapes.items()):
+            raise ValueError("a posterior does not fit its coefficients")
+        if any((~(np.abs(getattr(self, name)) < _LARGEST)).any() for name in shapes):
+            raise ValueError("a posterior has what is no number, or too large")
+        if (self.noise < 0).any() or (np.linalg.eigvalsh(self.covariance) <= 0).any():
+            raise ValueError("a posterior has a variance below zero")
+        if (self.confused < 0).any() or (self.confused >= classes).any():
+            raise ValueError("errors are of classes that there are not")
+        if self.shares is not None and (
+            self.shares.shape != (classes,) or not ((self.shares > 0) & (self.shares <= 1)).all()
+        ):
+            raise ValueError("predicted classes have no shares")
 
     def beliefs(
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
@@ -235,11 +270,18 @@ _ARRAYS = ("mode", "covariance", "cost", "noise", "confused")
 
 
 def restore(params: dict[str, Any]) -> Agreement:
-    """The surrogate that params() described."""
+    """The surrogate that params() described.
+
+    Raises ValueError, or LookupError or TypeError, for what it cannot have been.
+    """
     arrays = {name: np.array(params[name], float) for name in _ARRAYS}
+    if arrays["cost"].ndim != 2:
+        raise ValueError("factors of costs are no table")
     arrays["confused"] = arrays["confused"].reshape(-1, 2).astype(np.intp)
     shares = np.array(params["shares"], float) if "shares" in params else None
-    return Agreement(params["effects"], tuple(params["learned"]), **arrays, shares=shares)
+    found = Agreement(int(params["effects"]), tuple(params["learned"]), **arrays, shares=shares)
+    found.check()
+    return found
 
 
 def _require(moments: Array | None) -> Array:

@@ -109,7 +109,11 @@ class Auto(Agreement):
         return super().params() | self.evidence.params() | kernel | {"trust": self.trust}
 
     def attach(self, pool: PoolView) -> "Auto":
-        """The same for this pool, whose items may have moved since."""
+        """The same for this pool, whose items may have moved since.
+
+        Raises ValueError for a pool of other classes or features.
+        """
+        super().attach(pool)
         return replace(self, evidence=self.evidence.attach(pool))
 
     def draw_members(self, count: int, rng: np.random.Generator) -> Any:
@@ -174,8 +178,8 @@ def restore(params: dict[str, Any]) -> Auto | ValuesWithEvidence:
         return _values_with_evidence.restore(params)
     plain, kernel = agreement.restore(params), restore_kernel(params)
     columns, trust = len(plain.mode), float(params["trust"])
-    if plain.covariance.shape != (columns, columns) or not 0 <= trust <= 1:
-        raise ValueError("a posterior does not fit its coefficients")
+    if not 0 <= trust <= 1:
+        raise ValueError("the share of other models is no share")
     if kernel is not None and len(kernel.mode) != columns:
         raise ValueError("a kernel does not fit the columns beside it")
     return Auto(**vars(plain), evidence=evidence, kernel=kernel, trust=trust)

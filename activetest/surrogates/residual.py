@@ -13,6 +13,7 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs, expectation
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._gaussian import (
@@ -83,6 +84,25 @@ class Residual:
         }
         return {"labels": self.labels, **arrays}
 
+    def attach(self, pool: PoolView) -> "Residual":
+        """The same. Raises ValueError for a pool of classes."""
+        if pool.classes:
+            raise ValueError("it predicts values, and the pool has classes")
+        return self
+
+    def check(self) -> None:
+        """Raises ValueError for what nobody fitted: a study may have been written by anybody."""
+        columns = len(self.mode)
+        if self.mode.ndim != 1 or self.log_variance.ndim != 1 or not len(self.log_variance):
+            raise ValueError("coefficients are no vectors")
+        if self.covariance.shape != (columns, columns):
+            raise ValueError("a posterior does not fit its coefficients")
+        arrays = (self.mode, self.covariance, self.log_variance)
+        if not all((np.abs(each) < np.inf).all() for each in arrays):
+            raise ValueError("a posterior has what is no number")
+        if self.labels < 0 or (np.linalg.eigvalsh(self.covariance) < 0).any():
+            raise ValueError("a posterior has a variance below zero")
+
     def beliefs(
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
     ) -> Beliefs:
@@ -131,11 +151,16 @@ class Residual:
 
 
 def restore(params: dict[str, Any]) -> Residual:
-    """The surrogate that params() described."""
+    """The surrogate that params() described.
+
+    Raises ValueError, or LookupError or TypeError, for what it cannot have been.
+    """
     arrays = {
         name: np.array(params[name], float) for name in ("mode", "covariance", "log_variance")
     }
-    return Residual(labels=params["labels"], **arrays)
+    found = Residual(labels=int(params["labels"]), **arrays)
+    found.check()
+    return found
 
 
 def design_columns(rows: Rows) -> Array:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from activetest.errors import StudyError
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.nouns.rows import Outputs
@@ -16,6 +17,7 @@ from activetest.rounds.fit import (
     fit_surrogate,
     get_surrogate,
     make_generator,
+    restore_surrogate,
 )
 from activetest.sampling import plan
 from tests.makers import label_items, play_rounds
@@ -120,3 +122,60 @@ def test_items_of_a_class_are_found_in_every_chunk(pool, monkeypatch):
     assert (find_predicted_as(pool, (0, 2)) == (pred != 1)).all()
     assert not find_predicted_as(pool, ()).any()
     assert find_predicted_as(pool, None).all()
+
+
+# --- what somebody else recorded
+
+
+def put(place, value):
+    """What puts a value somewhere in an array."""
+
+    def harm(array):
+        array[place] = value
+        return array
+
+    return harm
+
+
+FORGED = {
+    "effects below zero": ("effects", lambda _: -1),
+    "effects of another number of classes": ("effects", lambda _: 2),
+    "a coefficient that is none": ("mode", put(0, np.nan)),
+    "a coefficient without end": ("mode", put(0, 1e300)),
+    "one coefficient less": ("mode", lambda mode: mode[:-1]),
+    "no coefficient": ("mode", lambda mode: mode[:0]),
+    "a variance below zero": ("covariance", put((0, 0), -1.0)),
+    "a variance without end": ("covariance", put((0, 0), np.inf)),
+    "variances alone": ("covariance", np.diag),
+    "statistics in another order": ("learned", lambda learned: learned[::-1]),
+    "statistics that there are not": ("learned", put(0, "none")),
+    "costs of two classes": ("cost", lambda cost: cost[:, :2]),
+    "costs in a row": ("cost", lambda cost: cost[0]),
+    "costs that are words": ("cost", lambda cost: cost.astype(str) + "x"),
+    "noise below zero": ("noise", lambda noise: -1 - noise),
+    "errors of a class that there is not": ("confused", lambda _: np.array([[0, 3]])),
+    "errors of a class below zero": ("confused", lambda _: np.array([[-1, 0]])),
+    "errors that are no pairs": ("confused", lambda _: np.array([0, 1, 2])),
+    "shares of two classes": ("shares", lambda _: np.array([0.5, 0.5])),
+    "shares that are none": ("shares", lambda _: np.array([0.5, 0.5, np.nan])),
+}
+
+
+@pytest.mark.parametrize("surrogate", ["agreement", "auto"])
+@pytest.mark.parametrize("harm", FORGED)
+def test_a_round_that_nobody_fitted_is_refused(pool, surrogate, harm):
+    last = played(pool, replace(CHOICES, surrogate=surrogate), 2).history[-1]
+    restore_surrogate(last, pool)
+    name, forge = FORGED[harm]
+    forged = {name: forge(np.array(last.params.get(name, 0)))}
+    with pytest.raises(StudyError, match="cannot be restored"):
+        restore_surrogate(replace(last, params={**last.params, **forged}), pool)
+
+
+def test_coefficients_that_do_not_fit_the_pool_are_refused(pool):
+    """They fit each other: one component more than the pool has."""
+    last = played(pool, CHOICES, 2).history[-1]
+    size = len(last.params["mode"]) + 1
+    forged = {"mode": np.zeros(size), "covariance": np.eye(size)}
+    with pytest.raises(StudyError, match="cannot be restored"):
+        restore_surrogate(replace(last, params={**last.params, **forged}), pool)
