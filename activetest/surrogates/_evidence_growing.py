@@ -73,17 +73,16 @@ def grow(source: Source, trees: int, rng: np.random.Generator) -> Grown:
     parts = []
     for first in range(0, trees, _TOGETHER):
         parts.append(_grow_block(source, min(_TOGETHER, trees - first), rng))
-    leaves = np.cumsum([0, *(each.leaves for each in parts)])
     sizes = np.concatenate([np.diff(each.starts) for each in parts])
+    leaves = np.cumsum([0, *(each.leaves for each in parts[:-1])])
+    reached = [each.reached + before for each, before in zip(parts, leaves, strict=True)]
     return Grown(
         np.append(0, np.cumsum(sizes)),
-        *(
-            np.concatenate([getattr(each, name) for each in parts])
-            for name in ("right", "feature", "threshold", "drawn")
-        ),
-        np.concatenate(
-            [each.reached + before for each, before in zip(parts, leaves, strict=False)]
-        ),
+        np.concatenate([each.right for each in parts]),
+        np.concatenate([each.feature for each in parts]),
+        np.concatenate([each.threshold for each in parts]),
+        np.concatenate([each.drawn for each in parts]),
+        np.concatenate(reached),
     )
 
 
