@@ -63,7 +63,7 @@ def _find_use(path: Path, inputs: Mapping[str, object], study: Path | None) -> s
         place = _find_path(given)
         if place is None:
             continue
-        if _is_same(real, place):
+        if _is_same(real, place) or real == Path(os.path.realpath(place)):
             return what
         # Of a folder, what is read is Parquet.
         if real.suffix.lower() == ".parquet" and any(_is_same(folder, place) for folder in above):

@@ -105,11 +105,21 @@ def simulate(
         "FILE,...",
         section=Section.ADVANCED,
     ) = None,
+    output: Annotated[
+        list[str] | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write this file as well, .html, .json, .md or .txt; may be given again.",
+            rich_help_panel=Section.ADVANCED.value.capitalize(),
+        ),
+    ] = None,
     force: Annotated[
         bool,
         Option(
             "--force",
-            help="Let --plot replace a file that simulate has not drawn.",
+            help="Let -o and --plot replace files that simulate has not written.",
             rich_help_panel=Section.ADVANCED.value.capitalize(),
         ),
     ] = False,
@@ -126,6 +136,7 @@ def simulate(
 
     from activetest.render.plots import figure
     from activetest.simulation.simulate import simulate
+    from activetest.study import report_files
 
     renderer = options.load_format(format, "simulation")
     pictures = [Path(part) for text in plot or () for part in _BETWEEN_PICTURES.split(text)]
@@ -133,6 +144,8 @@ def simulate(
     inputs |= {what: choices.get(name) for name, what in _FILES.items()}
     for path in pictures:
         figure.check(path, inputs=inputs, force=force)
+    files = report_files.find_files(list(filter(None, output or ())), report_files.SIMULATION)
+    report_files.check_files(files, None, force=force, inputs=inputs)
     own = {
         "budgets": options.read_numbers("--budget", budget, int) if budget else None,
         "estimators": options.split_names(estimator),
@@ -166,6 +179,9 @@ def simulate(
     streams.write(renderer.simulation(rows), styled=True)
     for path in pictures:
         figure.draw(rows, path, inputs=inputs, force=force)
+    report_files.save_simulation(rows, files, force=force, inputs=inputs)
+    for file in files:
+        streams.say(f"written: {file.path}")
 
 
 COMMAND = simulate

@@ -12,7 +12,8 @@ from activetest.render.page import build
 SHOWS = ("report", "simulation")
 NEEDS_DETAILS = True
 SUFFIXES = (".html", ".htm")
-MARKS = ('<meta name="generator" content="activetest ',)
+MARKS = ('<meta name="generator" content="activetest report">',)
+SIMULATION_MARKS = ('<meta name="generator" content="activetest simulate">',)
 
 
 def render(report: Report) -> str:

@@ -23,6 +23,7 @@ from activetest.render import _assessment, _judge
 
 SUFFIXES = (".json",)
 MARKS = ('{\n  "schema_version": ', '"fingerprint": "', '"surrogate": "', '"acquisition": "')
+SIMULATION_MARKS = ('{\n  "schema_version": ', '"results": [', '"acquisition": "')
 
 # Keys of each kind of record, in order.
 ESTIMATE_KEYS = (

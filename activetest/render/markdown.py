@@ -24,6 +24,7 @@ from activetest.safe_text import escape_controls
 ABRIDGED = True
 SUFFIXES = (".md", ".markdown")
 HEAD = "<!-- report by activetest -->\n\n"
+SIMULATION_HEAD = "<!-- simulation by activetest -->\n\n"
 
 # GitHub refuses the summary of a job's step above 1024 KiB.
 MOST_BYTES = 1_000_000

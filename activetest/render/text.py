@@ -33,6 +33,7 @@ from activetest.render._text_tables import Page
 ABRIDGED = True
 SUFFIXES = (".txt",)
 HEAD = "A report by activetest.\n\n"
+SIMULATION_HEAD = "A simulation by activetest.\n\n"
 
 # Terminals with fewer columns have a fact's name and its value in one.
 _NARROW = 50
@@ -139,16 +140,25 @@ def inspection(found: Inspection, *, width: int | None = None, color: bool | Non
 
 
 def simulation(
-    results: Sequence[dict], *, width: int | None = None, color: bool | None = None
+    results: Sequence[dict],
+    *,
+    width: int | None = None,
+    color: bool | None = None,
+    file: bool = False,
 ) -> str:
-    """One row per strategy, metric and budget, with a gap between metrics."""
+    """One row per strategy, metric and budget, with a gap between metrics; file as in render."""
 
     def write(page: Page) -> None:
         _text_tables.show(page, _tables.strategies(results), gaps=True)
         _print_notes(page, list(map(Note, _tables.remarks(results))))
         _print_end(page, [])
 
-    return _capture(write, width, color)
+    return _capture(write, width, color, file=file)
+
+
+def simulation_document(results: Sequence[dict]) -> str:
+    """The same for a file, whatever standard output is."""
+    return simulation(results, file=True)
 
 
 def _capture(

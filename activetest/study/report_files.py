@@ -1,10 +1,10 @@
-"""The files of a report: several formats from one computation, all of them or none.
+"""The files of a report, or of a simulation: several formats from one computation, all or none.
 
 What is there is replaced only where it is an earlier report in the same format: every file of a
 format has its marks near the beginning.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,8 @@ from activetest.study.export import find_inputs, write_text
 from activetest.study.folder import CONFIG, raising_storage_errors
 
 _FAMILY = "render"
+# What formats call that which they show.
+REPORT, SIMULATION = "report", "simulation"
 # Bytes from the beginning of a file in which its marks stand.
 _LONGEST_HEAD = 4096
 _REMEDY = "choose another file, one you may write to"
@@ -26,39 +28,58 @@ _REMEDY = "choose another file, one you may write to"
 
 @dataclass(frozen=True)
 class ReportFile:
-    """A file that a report is written to, and the format that its ending says."""
+    """A file that is written, the format that its ending says, and what it shows.
+
+    shows   "report" or "simulation", as the formats call it
+    """
 
     path: Path
     format: str
+    shows: str = REPORT
+
+    @property
+    def head(self) -> str:
+        """What stands before what the format writes."""
+        return self._find_fact("HEAD") or ""
+
+    @property
+    def marks(self) -> Sequence[str]:
+        """What stands near the beginning of every such file."""
+        return self._find_fact("MARKS") or ([self.head] if self.head else [])
+
+    def _find_fact(self, name: str) -> Any:
+        prefix = "" if self.shows == REPORT else f"{self.shows.upper()}_"
+        return catalog.fact(_FAMILY, self.format, prefix + name)
 
 
-def list_suffixes() -> dict[str, str]:
-    """{ending: format} of the files that reports are written to, the usual ending of each first."""
+def list_suffixes(shows: str = REPORT) -> dict[str, str]:
+    """{ending: format} of the files that show this, the usual ending of each first."""
     return {
         suffix: format
         for format in catalog.names(_FAMILY)
+        if shows in (catalog.fact(_FAMILY, format, "SHOWS") or (shows,))
         for suffix in catalog.fact(_FAMILY, format, "SUFFIXES") or ()
     }
 
 
-def find_files(paths: Sequence[str | Path]) -> tuple[ReportFile, ...]:
+def find_files(paths: Sequence[str | Path], shows: str = REPORT) -> tuple[ReportFile, ...]:
     """The files at these paths, each with its format. Nothing is looked up on the disk.
 
     Raises ChoiceError for an ending that is of no format, and where two are one file.
     """
-    known, found = list_suffixes(), []
+    known, found = list_suffixes(shows), []
     for path in map(Path, paths):
         format = known.get(path.suffix.lower())
         if format is None:
             where = "standard output" if str(path) == "-" else str(path)
             raise ChoiceError(
-                f"{where} has no ending of a report's file",
+                f"{where} has no ending of a {shows}'s file",
                 f"name a file that ends with one of {', '.join(known)}; what standard output "
                 "shows is chosen by `format`",
             )
-        found.append(ReportFile(path, format))
+        found.append(ReportFile(path, format, shows))
     if len({file.path.resolve() for file in found}) < len(found):
-        raise ChoiceError("two of the report's files are one file", "give each a name of its own")
+        raise ChoiceError(f"two of the {shows}'s files are one file", "give each a name of its own")
     return tuple(found)
 
 
@@ -79,16 +100,23 @@ def locate_files(names: Sequence[str], folder: Path) -> tuple[Path, ...]:
     return tuple(parent / name for name in names)
 
 
-def check_files(files: Sequence[ReportFile], folder: Path | None, *, force: bool) -> None:
+def check_files(
+    files: Sequence[ReportFile],
+    folder: Path | None,
+    *,
+    force: bool,
+    inputs: Mapping[str, object] | None = None,
+) -> None:
     """Raises ChoiceError or StorageError for a file that may not or cannot be written.
 
     folder   of the study, no file of which is written over, nor of what it reads
-    force    files that are no earlier reports may be replaced
+    force    files that are no earlier ones of ours may be replaced
+    inputs   {what it is: address} of what else is only read
 
     Nothing is changed.
     """
     for file in files:
-        _check_file(file, folder, force=force)
+        _check_file(file, folder, force=force, inputs=inputs)
     with _replacing(files) as buildings:
         for building in buildings:
             building.unlink()
@@ -105,7 +133,32 @@ def save_report(
     """
     for file in files:
         _check_file(file, folder, force=force)
-    texts = [render_report(report, file.format, **extent) for file in files]
+    _write_files(files, [render_report(report, file.format, **extent) for file in files])
+
+
+def save_simulation(
+    results: Sequence[dict[str, Any]],
+    files: Sequence[ReportFile],
+    *,
+    force: bool,
+    inputs: Mapping[str, object],
+) -> None:
+    """Write what a simulation found to all of the files, or to none of them.
+
+    results   fields of SimulatedStrategy, a dict each
+
+    Raises as check_files does.
+    """
+    texts = []
+    for file in files:
+        _check_file(file, None, force=force, inputs=inputs)
+        module: ModuleType = catalog.load(_FAMILY, file.format)
+        write = getattr(module, "simulation_document", module.simulation)
+        texts.append(f"{file.head}{write(results)}")
+    _write_files(files, texts)
+
+
+def _write_files(files: Sequence[ReportFile], texts: Sequence[str]) -> None:
     with _replacing(files) as buildings:
         for file, building, text in zip(files, buildings, texts, strict=True):
             with raising_storage_errors(file.path, remedy=_REMEDY):
@@ -129,7 +182,7 @@ def _replacing(files: Sequence[ReportFile]) -> Iterator[list[Path]]:
         try:
             stack.close()
         except OSError as error:
-            where = error.filename2 or error.filename or "the report's files"
+            where = error.filename2 or error.filename or "the files"
             raise StorageError(*explain_refusal(error, where, _REMEDY)) from error
 
 
@@ -151,12 +204,18 @@ def render_report(report: Report, format: str, **extent: Any) -> str:
     module: ModuleType = catalog.load(_FAMILY, format)
     if not catalog.fact(_FAMILY, format, "ABRIDGED"):
         extent = {}
-    head = catalog.fact(_FAMILY, format, "HEAD") or ""
+    head = ReportFile(Path(), format).head
     return f"{head}{getattr(module, 'document', module.render)(report, **extent)}"
 
 
-def _check_file(file: ReportFile, folder: Path | None, *, force: bool) -> None:
-    """Raises ChoiceError or StorageError for a file that no report may be written to."""
+def _check_file(
+    file: ReportFile,
+    folder: Path | None,
+    *,
+    force: bool,
+    inputs: Mapping[str, object] | None = None,
+) -> None:
+    """Raises ChoiceError or StorageError for a file that may not be written; see check_files."""
     check_path(file.path, ChoiceError)
     if not file.path.parent.is_dir():
         raise ChoiceError(f"there is no folder {file.path.parent}", "make it first")
@@ -166,13 +225,11 @@ def _check_file(file: ReportFile, folder: Path | None, *, force: bool) -> None:
     def check_content(path: Path) -> None:
         with raising_storage_errors(path, remedy=_REMEDY), open(path, "rb") as stream:
             beginning = stream.read(_LONGEST_HEAD)
-        head = catalog.fact(_FAMILY, file.format, "HEAD")
-        marks = catalog.fact(_FAMILY, file.format, "MARKS") or ([head] if head else [])
-        if not marks or not all(mark.encode() in beginning for mark in marks):
+        if not file.marks or not all(mark.encode() in beginning for mark in file.marks):
             raise StorageError(
-                f"{path} is there already, and is no earlier report",
+                f"{path} is there already, and is no earlier {file.shows}",
                 "write to another file, or replace it: `force=True`",
             )
 
-    inputs = find_inputs(folder) if folder else {}
+    inputs = {**(inputs or {}), **(find_inputs(folder) if folder else {})}
     overwrite.check_target(file.path, check_content, inputs=inputs, study=folder, force=force)

@@ -128,9 +128,73 @@ def test_finished_runs_are_kept_and_curves_drawn(words, folder, capsys):
     assert (folder / "curves.png").stat().st_size > 10_000
 
 
+FILES = ["page.html", "found.json", "found.md", "found.txt"]
+
+
+def test_results_are_written_in_the_format_of_each_ending(words, folder, capsys):
+    words += ["--metric", "error", "--estimator", "lure"]
+    outputs = [word for name in FILES for word in ("-o", name)]
+    for _ in range(2):
+        assert main([*words, *outputs]) == 0
+        out, err = capsys.readouterr()
+        assert err.splitlines()[-4:] == [f"written: {name}" for name in FILES]
+    written = {name: (folder / name).read_text(encoding="utf-8") for name in FILES}
+    assert main([*words, "--format", "json"]) == 0
+    assert written["found.json"] == capsys.readouterr().out
+    assert main([*words, "--format", "markdown"]) == 0
+    table = capsys.readouterr().out
+    assert written["found.md"] == f"<!-- simulation by activetest -->\n\n{table}"
+    assert written["found.txt"] == f"A simulation by activetest.\n\n{out}"
+    assert 'content="activetest simulate"' in written["page.html"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_only_an_earlier_simulation_in_the_same_format_is_replaced(words, folder, capsys, name):
+    """Reports and files of others stay, unless they are forced; nothing is simulated before."""
+    words += ["--metric", "error", "--estimator", "lure", "-o", "first.txt", "-o", name]
+    heads = [
+        "mine",
+        "A report by activetest.\n",
+        "<!-- report by activetest -->\n",
+        '<meta name="generator" content="activetest report">',
+        '{\n  "schema_version": 2,\n  "acquisition": "optimal"\n}\n',
+    ]
+    for head in heads:
+        (folder / name).write_text(head)
+        assert main(words) == 2
+        problem = f"error: {name} is there already, and is no earlier simulation\n"
+        assert capsys.readouterr() == (
+            "",
+            f"{problem}hint:  write to another file, or replace it: --force\n",
+        )
+        assert (folder / name).read_text() == head and not (folder / "first.txt").exists()
+    assert main([*words, "--force"]) == 0
+    assert main(words) == 0
+
+
+def test_a_simulation_is_never_written_over_what_it_reads(words, folder, capsys):
+    words += ["--metric", "error", "--estimator", "lure", "--force"]
+    (folder / "key.csv").rename(folder / "key.txt")
+    words[words.index("key.csv")] = "key.txt"
+    key = (folder / "key.txt").read_bytes()
+    assert main([*words, "-o", "key.txt"]) == 2
+    assert "key.txt is the answer key, and is never written over" in capsys.readouterr().err
+    assert (folder / "key.txt").read_bytes() == key
+    # Nor over finished runs that are not there yet.
+    assert main([*words, "--save", "runs.json", "-o", "./runs.json"]) == 2
+    assert "runs.json is the file of finished runs" in capsys.readouterr().err
+    assert not (folder / "runs.json").exists()
+    assert main([*words, "-o", "one.md", "-o", "./one.md"]) == 2
+    assert "two of the simulation's files are one file" in capsys.readouterr().err
+    assert not (folder / "one.md").exists()
+
+
 @pytest.mark.parametrize(
     ("wish", "problem"),
     [
+        (["-o", "found.pdf"], "found.pdf has no ending of a simulation's file"),
+        (["-o", "junit.xml"], "ends with one of .html, .htm, .json, .md, .markdown, .txt"),
+        (["-o", "nowhere/found.md"], "there is no folder nowhere"),
         (["--plot", "curves.pdf"], "neither .svg nor .png"),
         (["--plot", f"{'x' * 300}.png"], "xxx...xxx"),
         (["--save", "nowhere/runs.jsonl"], "cannot keep runs in nowhere/runs.jsonl"),
