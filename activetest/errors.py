@@ -18,7 +18,8 @@ ActivetestError             a problem and a hint; the command line prints both a
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -125,6 +126,20 @@ def explain_refusal(error: OSError, path: object, remedy: str) -> tuple[str, str
         # There, that is also what is said of a file that is open.
         remedy = f"close other programs that use it, or {remedy}"
     return f"cannot write {path}: {reason}", remedy
+
+
+@contextmanager
+def raising_storage_errors(
+    path: object, *, remedy: str = "choose another `folder`, one you may write to"
+) -> Iterator[None]:
+    """Turn what the file system refuses while `path` is written, or read, into a StorageError.
+
+    remedy  its hint, unless there is no space
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(*explain_refusal(error, path, remedy)) from error
 
 
 def _is_unreadable(path: object) -> bool:

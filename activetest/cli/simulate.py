@@ -134,9 +134,9 @@ def simulate(
     """
     from dataclasses import asdict
 
+    from activetest.render.files import documents
     from activetest.render.plots import figure
     from activetest.simulation.simulate import simulate
-    from activetest.study import report_files
 
     renderer = options.load_format(format, "simulation")
     pictures = [Path(part) for text in plot or () for part in _BETWEEN_PICTURES.split(text)]
@@ -144,8 +144,8 @@ def simulate(
     inputs |= {what: choices.get(name) for name, what in _FILES.items()}
     for path in pictures:
         figure.check(path, inputs=inputs, force=force)
-    files = report_files.find_files(list(filter(None, output or ())), report_files.SIMULATION)
-    report_files.check_files(files, None, force=force, inputs=inputs)
+    files = documents.find_files(list(filter(None, output or ())), documents.SIMULATION)
+    documents.check_files(files, force=force, inputs=inputs)
     own = {
         "budgets": options.read_numbers("--budget", budget, int) if budget else None,
         "estimators": options.split_names(estimator),
@@ -179,7 +179,7 @@ def simulate(
     streams.write(renderer.simulation(rows), styled=True)
     for path in pictures:
         figure.draw(rows, path, inputs=inputs, force=force)
-    report_files.save_simulation(rows, files, force=force, inputs=inputs)
+    documents.save_simulation(rows, files, force=force, inputs=inputs)
     for file in files:
         streams.say(f"written: {file.path}")
 

@@ -1,12 +1,10 @@
-"""The folder of a study: where it is, how it is recognised, and what the file system may refuse."""
+"""The folder of a study: where it is, and how it is recognised."""
 
 import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from activetest.errors import StorageError, StudyError, explain_refusal
+from activetest.errors import StudyError
 from activetest.nouns.arguments import find_working_directory, read_path
 
 FOLDER = ".activetest"
@@ -80,20 +78,6 @@ def resolve_address(address: str, folder: Path) -> str:
     path = str(folder.parent / address)
     # A link in it may lead elsewhere than its text says: only what is not there is tidied up.
     return path if os.path.exists(path) else os.path.normpath(path)
-
-
-@contextmanager
-def raising_storage_errors(
-    path: Path, *, remedy: str = "choose another `folder`, one you may write to"
-) -> Iterator[None]:
-    """Turn what the file system refuses while `path` is written, or read, into a StorageError.
-
-    remedy  its hint, unless there is no space
-    """
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(*explain_refusal(error, path, remedy)) from error
 
 
 def hash_file(path: Path) -> str:

@@ -15,7 +15,7 @@ from activetest import atomic, locks
 from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
 from activetest.cache.checked import MANIFEST
-from activetest.errors import ChoiceError, StudyError
+from activetest.errors import ChoiceError, StudyError, raising_storage_errors
 from activetest.nouns.choices import NO_QUESTION, Choices, Question, Task
 from activetest.parallel import one_blas_thread
 from activetest.pool import convert
@@ -44,7 +44,6 @@ from activetest.study.folder import (
     FOLDER,
     LEDGER,
     POOL,
-    raising_storage_errors,
     read_folder,
 )
 from activetest.study.frames import (

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from activetest import atomic, catalog, overwrite
-from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError, StorageError
+from activetest.errors import (
+    ActivetestError,
+    ChoiceError,
+    LabelError,
+    PoolError,
+    StorageError,
+    raising_storage_errors,
+)
 from activetest.formats import FAMILY
 from activetest.labels import exports, files
 from activetest.labels.annotators import resolve_answers
@@ -27,7 +34,6 @@ from activetest.safe_text import neutralise_cell, restore_cell
 from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.plan import plan_round
 from activetest.study.config import parse_schema
-from activetest.study.folder import raising_storage_errors
 from activetest.study.label_checks import make_normaliser
 from activetest.study.results import FORMATS, Batch
 from activetest.study.stored import StoredStudy, find_items

@@ -463,7 +463,8 @@ class Report(nouns.Report):
         StorageError for a file that may not or cannot be written.
         """
         from activetest.nouns.arguments import read_flag, read_paths
-        from activetest.study.report_files import find_files, save_report
+        from activetest.render.files.documents import find_files
+        from activetest.study.report_files import save_report
 
         extent: dict[str, Any] = {"verbose": verbose} | ({} if more is None else {"more": more})
         files, force = find_files(read_paths("path", path)), read_flag("force", force)

@@ -17,7 +17,13 @@ import numpy as np
 from activetest import atomic, locks
 from activetest.cache import cache as caches
 from activetest.cache.cache import Cache
-from activetest.errors import CacheRebuilt, PoolError, StorageError, StudyError
+from activetest.errors import (
+    CacheRebuilt,
+    PoolError,
+    StorageError,
+    StudyError,
+    raising_storage_errors,
+)
 from activetest.labels.annotators import (
     DAWID_SKENE,
     InferredLabels,
@@ -41,7 +47,6 @@ from activetest.study.folder import (
     LEDGER,
     find_study,
     is_study,
-    raising_storage_errors,
 )
 from activetest.study.frames import name_pool
 from activetest.study.restart import finish_restart, prepare_restart

@@ -762,7 +762,8 @@ class Study:
             StorageError: A file is there already, belongs to the study, or cannot be written.
         """
         from activetest.nouns.arguments import read_paths
-        from activetest.study.report_files import check_files, find_files
+        from activetest.render.files.documents import find_files
+        from activetest.study.report_files import check_files
 
         files = find_files(read_paths("path", path))
         check_files(files, self.folder, force=read_flag("force", force))

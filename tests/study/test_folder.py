@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from activetest.errors import StorageError, StudyError
-from activetest.study.folder import FOLDER, find_study, is_study, raising_storage_errors
+from activetest.errors import StorageError, StudyError, raising_storage_errors
+from activetest.study.folder import FOLDER, find_study, is_study
 
 
 def make_study(folder: Path) -> Path:

@@ -9,6 +9,7 @@ import pytest
 
 from activetest import catalog
 from activetest.errors import ActivetestError, ChoiceError, StorageError
+from activetest.render.files import documents
 from activetest.study import report_files
 from activetest.study.study import Study
 
@@ -131,7 +132,7 @@ def test_where_one_file_fails_none_is_written(report, folder, monkeypatch):
         written.append(path)
         path.write_text(text, encoding="utf-8")
 
-    monkeypatch.setattr(report_files, "write_text", fill)
+    monkeypatch.setattr(documents, "_write_text", fill)
     with pytest.raises(StorageError, match="No space left|space"):
         replace(report, seed=7).save(NAMES)
     assert {name: (folder / name).read_bytes() for name in NAMES} == before

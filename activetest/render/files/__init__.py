@@ -1,0 +1,1 @@
+"""The files that reports and simulations are written to."""
