@@ -6,8 +6,8 @@ predicted label minus the model's prediction.
 - SELF: a forest learns the model's own predictions from the features of at most 3,000 evenly spaced
   items, with known labels in place of predictions. Where it would have predicted otherwise, the
   model is more often wrong.
-- TRAINING: a forest of training rows and known labels; of classes, a multinomial regression where
-  its cross-validated log-loss on the training rows is smaller, once both are as sharp as fits.
+- TRAINING: a forest of training rows and known labels; of classes, the mean of its logit and that
+  of a multinomial regression of the same, in shares that predict training rows best.
 - OTHERS: the mean of what other models say.
 
 What is learned is learned again as labels come in, at 20, 40, 80 and 160 of them, and kept in
@@ -29,13 +29,17 @@ from activetest.nouns.training import TrainingSet
 from activetest.parallel import map_reduce
 from activetest.surrogates._evidence_learned import (
     Learned,
+    can_regress,
     find_axes,
     learn,
+    learn_twice,
     read_inputs,
     restore_learned,
 )
 
 SELF, TRAINING, OTHERS = "predictions", "training rows", "other models"
+# What is learned besides, for the column of training rows.
+LINEAR = "training rows, linear"
 
 # Numbers of labels from which on what is learned is learned again.
 _STAGES = (0, 20, 40, 80, 160)
@@ -58,7 +62,8 @@ class Evidence:
     axes     (D, W) float32, from features to the inputs of forests; None where these are the same
     rows     number of training rows
     others   number of other models
-    columns  (N, learned) float32, of all items of the pool that it is attached to
+    linear   share of LINEAR in the column of training rows
+    columns  (N, names but OTHERS) float32, of all items of the pool that it is attached to
     """
 
     names: tuple[str, ...]
@@ -68,16 +73,24 @@ class Evidence:
     axes: Array | None = None
     rows: int = 0
     others: int = 0
+    linear: float = 0.0
     columns: Array | None = field(default=None, compare=False, repr=False)
 
     def describe(self) -> tuple[str, ...]:
         """What there is besides the model's outputs, for the report."""
-        words = {
-            SELF: "its predictions from features",
-            TRAINING: f"{self.rows:,} training row{'s' * (self.rows != 1)}",
-            OTHERS: f"{self.others:,} other model{'s' * (self.others != 1)}",
+        counts = {
+            SELF: (self._count_features(), "feature"),
+            TRAINING: (self.rows, "training row"),
+            OTHERS: (self.others, "other model"),
         }
-        return tuple(words[name] for name in self.names)
+        found = [counts[name] for name in self.names]
+        return tuple(f"{count:,} {words}{'s' * (count != 1)}" for count, words in found)
+
+    def _count_features(self) -> int:
+        """The number of features that forests learn from, or their components."""
+        if self.axes is not None:
+            return len(self.axes)
+        return int(self.learned[SELF].model.width) if SELF in self.learned else 0
 
     def values(self, rows: Rows) -> Array:
         """(R, names) logits that the prediction is right, or predicted labels minus predictions."""
@@ -107,7 +120,7 @@ class Evidence:
         return replace(here, columns=stored["columns"])
 
     def _judge_all(self, pool: PoolView) -> Array:
-        """(N, learned) float32 columns of all items."""
+        """(N, names but OTHERS) float32 columns of all items."""
 
         def judge_piece(piece: tuple[int, int]) -> list[Array]:
             return [self._judge(pool.rows(*piece))]
@@ -116,14 +129,17 @@ class Evidence:
         return np.concatenate(found)
 
     def _judge(self, rows: Rows) -> Array:
-        """(R, learned) float32 columns of what was learned."""
-        columns = np.empty((len(rows.index), len(self.learned)), np.float32)
-        if self.learned:
-            inputs = read_inputs(rows, self.axes)
-            for place, each in enumerate(self.learned.values()):
-                found = each.judge(rows, inputs)
-                columns[:, place] = _scale_judgement(found, rows, self.classes)
-        return columns
+        """(R, names but OTHERS) float32 columns of what was learned."""
+        if not self.learned:
+            return np.empty((len(rows.index), 0), np.float32)
+        inputs = read_inputs(rows, self.axes)
+        found = {
+            name: _scale_judgement(each.judge(rows, inputs), rows, self.classes)
+            for name, each in self.learned.items()
+        }
+        if LINEAR in found:
+            found[TRAINING] += self.linear * (found.pop(LINEAR) - found[TRAINING])
+        return np.stack(list(found.values()), axis=1).astype(np.float32)
 
     def _compute_digest(self) -> str:
         """Hexadecimal: of what was learned."""
@@ -142,6 +158,7 @@ class Evidence:
             "classes": self.classes,
             "rows": self.rows,
             "others": self.others,
+            "linear": self.linear,
         }
         if self.axes is not None:
             stored["axes"] = self.axes
@@ -160,27 +177,34 @@ def learn_evidence(
     Raises ValueError for features without a background sample.
     """
     names = _list_names(training)
-    forests = [name for name in names if name != OTHERS]
+    known = [name for name in names if name != OTHERS]
+    if can_regress(training) and known:
+        known.append(LINEAR)
     count = len(training.labels)
     rows = 0 if training.train is None else len(training.train.labels)
     external = training.rows.external
     others = 0 if external is None else external.shape[1]
-    if not forests:
+    if not known:
         return Evidence(names, count, training.classes, others=others)
     if (
         earlier is not None
-        and list(earlier.learned) == forests
+        and list(earlier.learned) == known
         and earlier.classes == training.classes
         and _find_stage(earlier.labels) == _find_stage(count)
     ):
         return replace(earlier, names=names, rows=rows, others=others)
     axes = find_axes(training)
-    before = {} if earlier is None else earlier.learned
-    learned = {
-        name: learn(training, axes, of_self=name == SELF, earlier=before.get(name), rng=rng)
-        for name in forests
-    }
-    found = Evidence(names, count, training.classes, learned, axes, rows, others)
+    learned, linear = {SELF: learn(training, axes, of_self=True, rng=rng)}, 0.0
+    if LINEAR in known:
+        width = share = None
+        if earlier is not None and LINEAR in earlier.learned:
+            width, share = float(earlier.learned[LINEAR].model.width), earlier.linear
+        learned[TRAINING], learned[LINEAR], linear = learn_twice(
+            training, axes, width=width, share=share, rng=rng
+        )
+    elif TRAINING in known:
+        learned[TRAINING] = learn(training, axes, of_self=False, rng=rng)
+    found = Evidence(names, count, training.classes, learned, axes, rows, others, linear)
     return found if training.pool is None else found.attach(training.pool)
 
 
@@ -198,15 +222,19 @@ def restore_evidence(params: Mapping[str, Any]) -> Evidence:
     classes, axes = int(stored["classes"]), stored.get("axes")
     learned = {
         name: restore_learned(_take_named(stored, f"{name}."), classes)
-        for name in names
-        if name != OTHERS
+        for name in (*names, LINEAR)
+        if name != OTHERS and (name != LINEAR or f"{LINEAR}.weights" in stored)
     }
     if axes is not None:
         axes = np.asarray(axes, np.float32)
         if axes.ndim != 2 or not np.isfinite(axes).all():
             raise ValueError("the components of features are not numbers")
     labels, rows, others = (int(stored[name]) for name in ("labels", "rows", "others"))
-    return Evidence(names, labels, classes, learned, axes, rows, others)
+    # Earlier versions had a forest or a regression.
+    linear = float(stored.get("linear", 0.0))
+    if not 0 <= linear <= 1 or (LINEAR in learned and TRAINING not in learned):
+        raise ValueError("a regression has no share in what training rows say")
+    return Evidence(names, labels, classes, learned, axes, rows, others, linear)
 
 
 def _take_named(params: Mapping[str, Any], prefix: str) -> dict[str, Any]:

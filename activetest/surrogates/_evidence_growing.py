@@ -11,6 +11,7 @@ neighbours. Rows that a tree did not draw go down with the others, with weight 0
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -86,19 +87,27 @@ def grow(source: Source, trees: int, rng: np.random.Generator) -> Grown:
     )
 
 
-class _Standing(NamedTuple):
+@dataclass(frozen=True)
+class _Standing:
     """Rows of the nodes of a level.
 
     row     (R,) which one of the source's rows
     slot    (R,) the same, counted over all trees
     starts  (N + 1,) where each node's rows begin, and the end
+    width   number of inputs
     """
 
     row: Array
     slot: Array
     starts: Array
+    width: int
 
-    @property
+    @cached_property
+    def _first(self) -> Array:
+        """(R,) where the inputs of each row begin."""
+        return self.row * self.width
+
+    @cached_property
     def sizes(self) -> Array:
         """(N,) number of rows of each node."""
         return np.diff(self.starts)
@@ -112,11 +121,18 @@ class _Standing(NamedTuple):
         """(R,) of each row the value (N,) of its node."""
         return np.repeat(values, self.sizes)
 
+    def compare(self, source: Source, feature: Array, threshold: Array) -> Array:
+        """(R,) True where a row goes right: feature and threshold (N,) of its node."""
+        cell = self.spread(feature)
+        cell += self._first
+        right: Array = source.inputs.take(cell) > self.spread(threshold)
+        return right
+
     def keep(self, which: Array) -> "_Standing":
         """Only these nodes (N,) bool."""
         rows = self.spread(which)
         starts = np.append(0, np.cumsum(self.sizes[which]))
-        return _Standing(self.row[rows], self.slot[rows], starts)
+        return _Standing(self.row[rows], self.slot[rows], starts, self.width)
 
     def descend(self, right: Array) -> "_Standing":
         """The children of all nodes, left and right in turn: right (R,) bool of each row."""
@@ -133,7 +149,7 @@ class _Standing(NamedTuple):
         row, slot = np.empty_like(self.row), np.empty_like(self.slot)
         row[place], slot[place] = self.row, self.slot
         sizes = np.stack([lefts, rights], axis=1).ravel()
-        return _Standing(row, slot, np.append(0, np.cumsum(sizes)))
+        return _Standing(row, slot, np.append(0, np.cumsum(sizes)), self.width)
 
 
 class _Totals(NamedTuple):
@@ -202,7 +218,7 @@ def _grow_block(source: Source, trees: int, rng: np.random.Generator) -> Grown:
     order = np.argsort(source.labels, kind="stable") if source.classes else np.arange(size)
     row = np.tile(order, trees)
     slot = row + np.repeat(np.arange(trees) * size, size)
-    standing = _Standing(row, slot, np.arange(trees + 1) * size)
+    standing = _Standing(row, slot, np.arange(trees + 1) * size, source.inputs.shape[1])
     levels, reached, before = [], np.empty(trees * size, np.intp), 0
     while standing.nodes:
         feature, threshold = _find_splits(standing, source, weights, rng)
@@ -213,7 +229,7 @@ def _grow_block(source: Source, trees: int, rng: np.random.Generator) -> Grown:
         before += standing.nodes
         standing = standing.keep(split)
         if standing.nodes:
-            right = _compare(standing, source, feature[split], threshold[split])
+            right = standing.compare(source, feature[split], threshold[split])
             standing = standing.descend(right)
     return _order_nodes(levels, drawn, reached.reshape(drawn.shape))
 
@@ -234,7 +250,7 @@ def _find_splits(
     best = np.full(standing.nodes, -np.inf)
     chosen, value = feature[inner], threshold[inner]
     for tried, at in _draw_splits(standing, source, rng):
-        score, smaller = totals.split(_compare(standing, source, tried, at))
+        score, smaller = totals.split(standing.compare(source, tried, at))
         better = (smaller >= source.least) & (score > best)
         best[better], chosen[better], value[better] = score[better], tried[better], at[better]
     feature[inner], threshold[inner] = chosen, value
@@ -250,15 +266,6 @@ def _draw_splits(
         feature = rng.integers(width, size=standing.nodes)
         place = standing.starts[:-1] + (rng.random(standing.nodes) * standing.sizes).astype(int)
         yield feature, source.inputs[standing.row[place], feature]
-
-
-def _compare(standing: _Standing, source: Source, feature: Array, threshold: Array) -> Array:
-    """(R,) True where a row goes right."""
-    width = source.inputs.shape[1]
-    cell = standing.row * width
-    cell += standing.spread(feature)
-    right: Array = source.inputs.take(cell) > standing.spread(threshold)
-    return right
 
 
 def _order_nodes(levels: list[tuple[Array, Array]], drawn: Array, reached: Array) -> Grown:

@@ -19,8 +19,8 @@ from activetest.surrogates._evidence_forest import (
 )
 from activetest.surrogates._evidence_regression import (
     ClassRegression,
+    choose_share,
     choose_width,
-    compute_loss,
     fit_regression,
     hold_out,
 )
@@ -30,7 +30,7 @@ from activetest.surrogates._thinning import evenly_spaced, thin_training_rows
 _MOST_ROWS = 3_000
 # With more features than this, models learn from so many of their principal components.
 _MOST_FEATURES, _COMPONENTS = 200, 20
-# Training rows from which on a regression is tried.
+# Training rows from which on there is a regression.
 _FEWEST_ROWS = 30
 # Pseudo-count of all classes alike in what a forest says.
 _SPARE = 1.0
@@ -123,33 +123,73 @@ class _Source(NamedTuple):
     codes: Array
     items: Array
 
+    def take_own(self, probs: Array) -> Array:
+        """(M,) of probabilities (M, C) that of the class of interest."""
+        found: Array = probs[np.arange(len(self.codes)), self.codes]
+        return found
+
 
 def learn(
+    training: TrainingSet, axes: Array | None, *, of_self: bool, rng: np.random.Generator
+) -> Learned:
+    """A forest of the model's own predictions (of_self) or of training rows, and of known labels.
+
+    axes (D, W) as of find_axes. Raises ValueError for features without a background sample.
+    """
+    source = _collect_rows(training, axes, of_self=of_self)
+    if not training.classes:
+        return _keep(
+            source, *grow_values(source.inputs, source.labels.astype(float), rng), training
+        )
+    forest, probs = grow_classes(source.inputs, source.labels, training.classes, rng)
+    return _keep(source, forest, source.take_own(probs), training)
+
+
+def learn_twice(
     training: TrainingSet,
     axes: Array | None,
     *,
-    of_self: bool,
-    earlier: Learned | None,
+    width: float | None,
+    share: float | None,
     rng: np.random.Generator,
-) -> Learned:
-    """What the model's own predictions (of_self) or training rows teach, and the known labels.
+) -> tuple[Learned, Learned, float]:
+    """A forest and a regression of training rows and known labels, and the share of the latter.
 
-    axes (D, W) as of find_axes; earlier was learned from fewer labels. Raises ValueError for
-    features without a background sample.
+    The width of the regression's prior, and the share of its logit in the mean of both, are chosen
+    by training rows alone unless they are given: by predictions of rows that were not learned.
     """
-    source = _collect_rows(training, axes, of_self=of_self)
-    model: _Model
-    if not training.classes:
-        model, held_out = grow_values(source.inputs, source.labels.astype(float), rng)
-    else:
-        try_regression = not of_self and _may_be_regression(source, earlier)
-        model, probs = _learn_classes(source, training.classes, earlier, try_regression, rng)
-        held_out = probs[np.arange(len(source.codes)), source.codes]
+    source, classes = _collect_rows(training, axes, of_self=False), training.classes
+    inputs, labels, foreign = source.inputs, source.labels, source.items < 0
+    forest, by_forest = grow_classes(inputs, labels, classes, rng)
+    if width is None:
+        width = choose_width(inputs[foreign], labels[foreign], classes, rng)
+    regression = fit_regression(inputs, labels, classes, width)
+    by_regression = hold_out(regression, inputs, labels, classes, rng)
+    if share is None:
+        smoothed = (forest.size * by_forest + _SPARE / classes) / (forest.size + _SPARE)
+        share = choose_share(smoothed[foreign], by_regression[foreign], labels[foreign])
+    return (
+        _keep(source, forest, source.take_own(by_forest), training),
+        _keep(source, regression, source.take_own(by_regression), training),
+        share,
+    )
+
+
+def _keep(source: _Source, model: _Model, held_out: Array, training: TrainingSet) -> Learned:
+    """What was learned, with the items that it was learned from; held_out (M,) of all rows."""
     inside = np.flatnonzero(source.items >= 0)
     inside = inside[np.argsort(source.items[inside], kind="stable")]
     items = source.items[inside]
     ids = None if training.pool is None else training.pool.hashes[items]
     return Learned(model, items, held_out[inside].astype(np.float32), ids)
+
+
+def can_regress(training: TrainingSet) -> bool:
+    """Whether training rows of classes are enough for a regression."""
+    if training.train is None or not training.classes:
+        return False
+    labels = training.train.labels
+    return len(labels) >= _FEWEST_ROWS and len(np.unique(labels)) > 1
 
 
 def find_axes(training: TrainingSet) -> Array | None:
@@ -205,39 +245,3 @@ def _collect_rows(training: TrainingSet, axes: Array | None, *, of_self: bool) -
         np.concatenate([values, known.outputs.pred]).astype(kind),
         np.concatenate([items, known.index]),
     )
-
-
-def _may_be_regression(source: _Source, earlier: Learned | None) -> bool:
-    """Whether a regression is tried, or was chosen before."""
-    if earlier is not None:
-        return isinstance(earlier.model, ClassRegression)
-    labels = source.labels[source.items < 0]
-    return len(labels) >= _FEWEST_ROWS and len(np.unique(labels)) > 1
-
-
-def _learn_classes(
-    source: _Source,
-    classes: int,
-    earlier: Learned | None,
-    try_regression: bool,
-    rng: np.random.Generator,
-) -> tuple[_Model, Array]:
-    """A model, and (M, C) what it says of each row where it does not learn from it.
-
-    Which model it is, training rows alone decide, the first time.
-    """
-    foreign = source.items < 0
-    chosen = earlier.model if earlier is not None and try_regression else None
-    if isinstance(chosen, ClassRegression):
-        width = chosen.width
-    else:
-        forest, shares = grow_classes(source.inputs, source.labels, classes, rng)
-        if not try_regression:
-            return forest, shares
-        labels = source.labels[foreign]
-        width, probs = choose_width(source.inputs[foreign], labels, classes, rng)
-        smoothed = (forest.size * shares[foreign] + _SPARE / classes) / (forest.size + _SPARE)
-        if compute_loss(smoothed, labels) <= compute_loss(probs, labels):
-            return forest, shares
-    model = fit_regression(source.inputs, source.labels, classes, width)
-    return model, hold_out(model, source.inputs, source.labels, classes, ~foreign, rng)

@@ -269,7 +269,7 @@ def test_what_a_surrogate_says_of_itself_stands_beside_its_name(report):
 
 
 def test_what_a_surrogate_listens_to_stands_in_every_format(report):
-    sources = ("the model's confidence", "its predictions from features", "4 other models")
+    sources = ("the model's confidence", "64 features", "4 other models")
     with_sources = replace(report(), surrogate="auto", listens_to=sources)
     sentence = f"The surrogate listens to: {', '.join(sources)}."
     for render in (text.render, markdown.render, html.render, partial(text.render, verbose=True)):

@@ -272,7 +272,7 @@ def kept_files() -> dict[str, int]:
 
 def test_what_auto_learns_is_kept_between_rounds_and_stored_once(scene, answered):
     """Rounds at 0, 6, 12, 18 and 24 labels: two of them learn."""
-    sources = ("the model's confidence", "its predictions from features", "30 training rows")
+    sources = ("the model's confidence", "2 features", "30 training rows")
     answered(surrogate="auto", train=TRAIN, other_models=JUDGES)
     first = kept_files()
     assert len(first) == 1

@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from activetest.nouns.rows import Rows
 from activetest.nouns.training import TrainingRows
 from activetest.surrogates._evidence import (
+    LINEAR,
     OTHERS,
     SELF,
     TRAINING,
@@ -90,6 +91,18 @@ def test_other_models_say_what_they_give_the_prediction_on_average(class_pool):
     rows = without(rows, features=None, external=votes)
     found = learned(replace(training, rows=rows[:0])).values(rows)
     assert found[:, 0] == approx(logit(np.array([0.99, 0.75, 0.01])))
+
+
+def test_reports_say_how_much_there_is(class_pool):
+    pool = class_pool()
+    assert learned_once(class_pool, 20).describe() == (
+        "2 features",
+        "300 training rows",
+        "2 other models",
+    )
+    rows = without(pool.rows, features=pool.rows.features[:, :1], external=None)
+    training = replace(pool.training(0), rows=rows[:0], background=rows[::3])
+    assert learned(training).describe() == ("1 feature",)
 
 
 def test_of_values_each_column_is_predicted_label_minus_prediction(value_pool):
@@ -166,7 +179,11 @@ def test_evidence_is_learned_again_as_labels_pass_a_stage(class_pool, count, aga
 def test_evidence_is_learned_again_where_there_is_more_to_learn_from(class_pool):
     pool = class_pool()
     earlier = learned(pool.training(20))
-    assert set(learned(pool.training(21, train=True), earlier=earlier).learned) == {SELF, TRAINING}
+    assert set(learned(pool.training(21, train=True), earlier=earlier).learned) == {
+        SELF,
+        TRAINING,
+        LINEAR,
+    }
 
 
 @pytest.mark.parametrize("kind", ["class_pool", "value_pool"])
@@ -220,6 +237,7 @@ def test_of_many_features_forests_learn_principal_components(class_pool):
     wide = replace(training, rows=widen(training.rows), background=widen(training.background))
     evidence = learned(wide)
     assert evidence.learned[SELF].model.width == 20
+    assert evidence.describe()[0] == "250 features"
     narrow = learned(training).values(pool.rows)[:, 0]
     assert np.corrcoef(evidence.values(widen(pool.rows))[:, 0], narrow)[0, 1] > 0.5
     again = restore_evidence(stored(evidence.params()))
@@ -234,14 +252,64 @@ def test_training_rows_decide_between_forest_and_regression(class_pool):
     chess = ((np.floor(features).sum(axis=1)) % 2).astype(int)
     board = replace(pool.training(0, train=True), train=TrainingRows(features, chess))
     crooked = learned(board)
-    assert isinstance(straight.learned[TRAINING].model, ClassRegression)
-    assert isinstance(crooked.learned[TRAINING].model, ClassForest)
-    assert not isinstance(straight.learned[SELF].model, ClassRegression)
-    # Once chosen, also with more labels.
-    more = learned(replace(pool.training(20, train=True), train=board.train), earlier=straight)
-    assert isinstance(more.learned[TRAINING].model, ClassRegression)
+    assert straight.linear >= 0.75
+    assert crooked.linear == 0
+    kinds = {name: type(each.model) for name, each in straight.learned.items()}
+    assert kinds == {SELF: ClassForest, TRAINING: ClassForest, LINEAR: ClassRegression}
     again = restore_evidence(stored(straight.params()))
     np.testing.assert_array_equal(again.values(pool.rows), straight.values(pool.rows))
+
+
+def test_what_training_rows_say_is_a_mean_of_logits(class_pool):
+    pool = class_pool()
+    evidence = learned_once(class_pool, 20)
+    columns = [
+        replace(evidence, linear=share).values(pool.rows)[:, 1] for share in (0.0, 0.25, 1.0)
+    ]
+    assert (columns[0] != columns[2]).any()
+    assert columns[1] == approx(0.75 * columns[0] + 0.25 * columns[2], abs=1e-5)
+    probs = evidence.learned[LINEAR].model.predict(pool.rows.features)
+    own = probs[np.arange(600), pool.rows.outputs.pred][60:]
+    expected = logit(np.clip((100 * own + 0.5) / 101, 0.005, 0.995))
+    assert columns[2][60:] == approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("rows, there", [(29, False), (30, True)])
+def test_a_few_training_rows_are_too_few_for_a_regression(class_pool, rows, there):
+    pool = class_pool()
+    train = TrainingRows(pool.train.features[:rows], pool.train.labels[:rows])
+    evidence = learned(replace(pool.training(0), train=train))
+    assert (LINEAR in evidence.learned) == there
+    assert TRAINING in evidence.names
+    one = replace(train, labels=np.zeros(rows, int))
+    assert LINEAR not in learned(replace(pool.training(0), train=one)).learned
+
+
+def test_width_and_share_of_a_regression_stay(class_pool):
+    pool = class_pool()
+    first = learned(pool.training(0, train=True))
+    model = first.learned[LINEAR].model
+    assert model.width in (1.0, 3.0, 10.0)
+    model = replace(model, width=2.0)
+    known = dict(first.learned) | {LINEAR: replace(first.learned[LINEAR], model=model)}
+    first = replace(first, learned=known, linear=0.1)
+    again = learned(pool.training(20, train=True), earlier=first)
+    assert (again.learned[LINEAR].model.width, again.linear) == (2.0, 0.1)
+
+
+def test_evidence_of_earlier_versions_is_used_and_then_learned_again(class_pool):
+    """There, a forest or a regression stood for the training rows."""
+    pool = class_pool()
+    now = learned(pool.training(20, train=True))
+    known = {SELF: now.learned[SELF], TRAINING: now.learned[LINEAR]}
+    then = stored(replace(now, learned=known).params())
+    del then["kept.evidence.linear"]
+    again = restore_evidence(then)
+    assert again.values(pool.rows).shape == (600, 3)
+    assert again.describe() == now.describe()
+    found = learned(pool.training(21, train=True), earlier=again)
+    assert list(found.learned) == [SELF, TRAINING, LINEAR]
+    assert found.labels == 21
 
 
 def test_a_regression_is_scikit_learns(class_pool):
@@ -284,7 +352,8 @@ FORGED = {
     "items out of order": ("predictions.items", put(0, 10**6)),
     "items without predictions": ("predictions.held_out", lambda array: array[:-1]),
     "predictions that are none": ("predictions.held_out", put(0, np.nan)),
-    "coefficients that are none": ("training rows.weights", put(0, np.nan)),
+    "coefficients that are none": ("training rows, linear.weights", put(0, np.nan)),
+    "a share beyond all": ("linear", lambda _: np.array(1.5)),
     "another version": ("version", lambda _: 2),
     "a kind of evidence twice": ("names", lambda names: np.repeat(names, 2)),
     "kinds in another order": ("names", lambda names: names[::-1]),
