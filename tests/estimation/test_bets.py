@@ -149,6 +149,16 @@ def test_every_draw_is_known_to_its_last_digit(pool, truth, name, value, group):
     check(study, metric_of(pool, name), group, value)
 
 
+def test_a_round_that_cannot_be_predicted_again_has_no_increments(pool, truth):
+    """Here the second draw of a round has half of the probability that its weight gives it."""
+    study = Study(pool, truth, ERROR).draw(3).draw(3)
+    metric = metric_of(pool, "error")
+    study.bets(metric, 0, 0.0)
+    study.log.prob[4] /= 2
+    with pytest.raises(NotEstimable, match="the weights of round 2 cannot be computed again"):
+        study.bets(metric, 0, 0.0)
+
+
 @pytest.mark.parametrize("group", [0, 1])
 @pytest.mark.parametrize(("name", "value"), [BETS[0], BETS[3]])
 def test_supplied_labels_are_known_from_their_round_on(pool, truth, name, value, group):

@@ -10,6 +10,7 @@ from pytest import approx
 from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
+from activetest.estimation.delta_method import linearise_metric
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
@@ -110,6 +111,27 @@ def test_where_a_metric_is_not_defined_the_reason_is_said(pool):
     sample, metric = of(pool, log, "recall[dog]")
     with pytest.raises(NotEstimable, match="no item labelled as 'dog' has been seen"):
         estimate.estimate_metric(sample, metric, "lure")
+
+
+def test_a_metric_that_is_defined_at_a_single_point_has_no_interval(pool, truth):
+    sample, metric = of(pool, drawn(pool, truth, 15), "mcc")
+    means = catalog.load("estimators", "doubly-robust").estimate(sample)
+    at = np.clip(means.mean, *means.limits)
+
+    def smooth(mean):
+        return np.where(np.abs(mean - at).sum(axis=-1) < 1e-12, 0.5, np.nan)
+
+    with pytest.raises(NotEstimable):
+        linearise_metric(means, sample, replace(metric, smooth=smooth), (-1, 1))
+
+
+def test_posterior_draws_stay_within_what_known_labels_leave_possible(pool, truth):
+    sample, metric = of(pool, drawn(pool, truth, 15), "error")
+    means = catalog.load("estimators", "doubly-robust").estimate(sample)
+    limits, draws = np.array([[0.2], [0.7]]), np.array([[2.0], [-1.0], [0.5]])
+    means = replace(means, mean=np.array([0.3]), limits=limits, draws=draws)
+    linear = linearise_metric(means, sample, metric, (0, 1))
+    assert linear.draws.ravel().tolist() == [0.7, 0.2, 0.5]
 
 
 # --- what the surrogate and the labels say about a variance

@@ -40,6 +40,15 @@ def test_the_raw_rate_is_the_share_that_is_predicted_in_every_group(tmp_path, co
         assert measure_raw(pool, metric, group) == approx(expected, rel=1e-12)
 
 
+def test_a_piece_of_the_pool_may_lack_a_group(tmp_path, columns, monkeypatch):
+    columns |= {"place": sorted(columns["place"])}
+    pool = build_table(tmp_path, columns, groups=("place",))
+    monkeypatch.setattr(pool, "chunks", lambda: [(0, 20), (20, 40), (40, 60)])
+    hits = columns["pred"] == "pass"
+    found = [measure_raw(pool, find_metric(pool, "rate[pass]"), each) for each in list_groups(pool)]
+    assert found == approx([hits.mean(), hits[:20].mean(), hits[20:40].mean(), hits[40:].mean()])
+
+
 def test_the_raw_mean_is_the_mean_prediction_on_its_scale(tmp_path):
     values = np.random.default_rng(4).normal(size=ROWS)
     pool = build_table(tmp_path, {"id": range(ROWS), "pred": values})

@@ -3,10 +3,13 @@
 import csv
 import io
 
+import numpy as np
 import pytest
 
 from activetest.cli.app import main
 from activetest.errors import ChoiceError
+from activetest.rounds.fit import list_labelled
+from activetest.study import again
 from activetest.study.study import Study
 
 
@@ -34,6 +37,26 @@ def test_disagreements_come_first_and_agreements_last(doubted, method):
     assert set(order[-3:]) == set(ids[2:5])
     if method == "majority":
         assert set(order[:2]) == set(ids[:2])
+
+
+def test_among_equals_that_comes_first_which_another_answer_tells_most(doubted, monkeypatch):
+    study, ids = doubted
+    added, cost = np.arange(20) % 3, np.arange(20) % 2
+    ranked = {}
+
+    def rank(log, cache, *_, **__):
+        positions, _ = list_labelled(log)
+        ranked.update({id: at for at, id in enumerate(cache.ids(positions))})
+        return added, cost
+
+    monkeypatch.setattr(again, "rank_classes", rank)
+    order = study.next(again=20).ids
+
+    def place(id):
+        tier = [id in ids[:2], id in ids[5:], id in ids[2:5]].index(True)
+        return tier, -added[ranked[id]], -cost[ranked[id]], id
+
+    assert list(order) == sorted(ids, key=place)
 
 
 def test_asking_again_records_nothing_and_leaves_what_is_pending(doubted):

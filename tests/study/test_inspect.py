@@ -290,6 +290,10 @@ def test_a_file_of_which_there_can_be_no_study_says_why(place, capsys):
     assert "No study can be made of it" in shown and "no column holds the model's outputs" in shown
     document = json.loads(look(capsys, "texts.parquet", "--format", "json", code=2))
     assert document["create"] is None and document["problem"] == found.problem
+    noted = {"activetest": json.dumps({"notes": ["2 samples are left out"]})}
+    texts = pq.read_table("texts.parquet").replace_schema_metadata(noted)
+    pq.write_table(texts, place / "noted.parquet")
+    assert at.inspect("noted.parquet").summary == ("2 samples are left out",)
     pq.write_table(pa.table({"id": IDS, "score": [*SCORES[:-1], None]}), place / "gap.parquet")
     found = at.inspect("gap.parquet")
     assert found.create is None and "row 39" in found.problem
@@ -308,6 +312,11 @@ def test_what_is_no_table_is_an_error_of_the_input(place, capsys, content):
     else:
         assert at.inspect("pool.csv").problem
     assert [path.name for path in place.iterdir()] == ["pool.csv"]
+
+
+def test_a_file_is_a_path():
+    with pytest.raises(PoolError, match="`file` is 7"):
+        at.inspect(7)
 
 
 def test_missing_files_are_named(place, capsys):

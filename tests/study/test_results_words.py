@@ -105,6 +105,16 @@ def test_only_unusual_choices_about_draws_are_named(changed, words):
             ],
         ),
         ({"budget": 1}, True, ["budget: 1 for labels"]),
+        (
+            {"interval": "sequential", "last_look": 7, "looks": 1},
+            False,
+            ["gates: sequential, one look after 7 draws"],
+        ),
+        (
+            {"interval": "sequential", "last_look": 12, "looks": 3, "spending": "pocock"},
+            False,
+            ["gates: sequential, 3 looks, the last after 9 draws, spending pocock"],
+        ),
     ],
 )
 def test_intervals_budget_and_looks_have_a_line_where_they_are_no_defaults(changed, priced, lines):
