@@ -96,6 +96,13 @@ def test_hard_labels_have_no_calibration_and_uniform_priors(folder):
     assert not any("priors" in notice for notice in again.notices)
 
 
+def test_what_columns_may_be_is_said_with_a_question_too(folder):
+    codes = [f"code-{row}" for row in range(12)]
+    pq.write_table(pa.table({"code": codes, "pred": ["x", "y"] * 6}), folder / "pool.parquet")
+    made = init("pool.parquet", question="identify")
+    assert "column 'code' is unique: `id='code'` uses it" in made.notices
+
+
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
