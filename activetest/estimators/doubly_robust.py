@@ -51,6 +51,8 @@ def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array
     rest = np.where(sample.left > 0, sample.left, 0.0)[:, None]
     level = share * (rest - inverse * (rest > 0)) / (_PSEUDO_DRAWS + _sum_before(weight))
     deviation = sample.imputed - center
+    # Where all guesses are alike, rounding would pass for a slope.
+    deviation[np.abs(deviation) <= 1e-9 * np.abs(sample.imputed).max(initial=0)] = 0.0
     there = shrunk > 0
     slope = -share * inverse * deviation / np.where(there, shrunk, 1) * there
     up = deviation > 0

@@ -124,6 +124,23 @@ def test_a_round_that_knows_nothing_of_a_group_says_nothing_about_it(pool, truth
         assert (getattr(one, name)[8:] > 0).any(), name
 
 
+def test_what_a_round_did_not_record_of_a_group_is_predicted_again(pool, truth):
+    log = drawn(Log.empty(), pool, truth, 8)
+    early = log.history[0]
+    early = replace(early, groups=("",), imputed_sum=early.imputed_sum[:1], count=early.count[:1])
+    evidence = samples.collect_evidence(
+        replace(log, history=(early,)), pool, CHOICES, [ERROR], seed=1
+    )
+    recorded = gathered(log, pool)
+    for name in ("imputed", "imputed_sum", "left"):
+        found, expected = (
+            getattr(samples.build_sample(each, ERROR, each.groups[1]), name)
+            for each in (evidence, recorded)
+        )
+        assert found == approx(expected, rel=1e-5), name
+        assert (found > 0).any(), name
+
+
 # --- which draws count
 
 

@@ -259,3 +259,27 @@ def test_draws_in_proportion_to_weights_calibrate_guesses_as_even_draws_do():
     guesses = [doubly_robust.estimate(each).guess for each in (even, weighted)]
     assert guesses[0] == approx(guesses[1])
     assert np.ptp(guesses[0] - one.imputed) > 0.01
+
+
+def test_what_a_label_moves_where_the_first_round_recorded_nothing_of_the_group():
+    """Against the estimate with each label moved: it is linear, as the guesses are all alike."""
+    known = np.arange(DRAWS) < 5
+    whole = sample(np.arange(SIZE) % 3 % 2, np.full(SIZE, 0.4))
+    one = replace(
+        whole,
+        left=np.where(known, 0.0, whole.left),
+        imputed=np.where(known[:, None], 0.0, whole.imputed),
+        imputed_sum=np.where(known[:, None], 0.0, whole.imputed_sum),
+    )
+
+    def move(draw: int, by: float) -> float:
+        change = by * (np.arange(DRAWS) == draw)[:, None]
+        stats, later = one.stats + change, np.cumsum(change, axis=0) - change
+        return doubly_robust.estimate(
+            replace(one, stats=stats, known_sum=one.known_sum + later)
+        ).mean[0]
+
+    low, high = np.zeros_like(one.stats), np.ones_like(one.stats)
+    smallest, largest = doubly_robust.label_weights(one, low, high)
+    exact = [move(draw, 0.5) - move(draw, -0.5) for draw in range(DRAWS)]
+    assert smallest.ravel() == approx(exact) and largest.ravel() == approx(exact)

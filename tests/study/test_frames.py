@@ -315,3 +315,17 @@ def test_standard_input_is_a_pool(folder, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"id,score\nx\n")))
     assert main(["init", "-", "--study", "other"]) == 2
     assert "standard input" in capsys.readouterr().err and not (folder / "other").exists()
+
+
+def test_creating_a_study_again_removes_frames_that_nobody_reads_and_a_dry_run_does_not(
+    frame, folder
+):
+    study = Study.create(frame, seed=1)
+    (name,) = kept(study.folder)
+    stale = study.folder / "pool" / f"{'0' * 32}.parquet"
+    shutil.copy(study.folder / "pool" / name, stale)
+    os.utime(stale, (time.time() - DAY,) * 2)
+    study.change(dry_run=True, level=0.9)
+    assert stale.exists()
+    Study.create(frame, seed=1)
+    assert not stale.exists() and kept(study.folder) == [name]

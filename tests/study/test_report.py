@@ -160,7 +160,8 @@ def test_an_answer_that_comes_late_gives_the_numbers_of_one_in_time(folder, writ
 
 
 def test_declined_items_leave_the_target_and_are_counted(study, label_file):
-    ids = [row["id"] for row in next_batch(study, 40).rows]
+    ids = [row["id"] for row in next_batch(study, 35).rows]
+    ids += [item for item in (f"item-{row}" for row in range(40)) if item not in ids]
     lines = [f"{item},cat," for item in ids[:30]] + [f"{item},,declined" for item in ids[30:]]
     ingest(study, label_file(*lines, header="id,label,status"))
     shown = report(study)

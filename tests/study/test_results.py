@@ -69,6 +69,11 @@ def test_a_batch_is_not_written_over_labels_that_the_study_does_not_know(face, f
         batch.to_csv(folder / "nowhere" / "batch.csv")
 
 
+def test_a_workbook_is_no_text(face):
+    with pytest.raises(ChoiceError, match="xlsx is no text"):
+        face.next(2).to("xlsx")
+
+
 def test_an_empty_batch_has_a_frame_too():
     frame = Batch(None, [], repeated=False).to_frame("pyarrow")
     assert frame.num_rows == 0 and frame.column_names == ["id", "label"]

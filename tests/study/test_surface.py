@@ -15,6 +15,7 @@ import activetest as at
 from activetest.cli.app import main
 from activetest.render import junit, markdown, text
 from activetest.reporting import surface_answer
+from activetest.study.surface import _write_cells
 from tests.attribute_models.makers import make_attributes
 
 SEXES, RACES = ("F", "M"), ("a", "b", "c")
@@ -292,6 +293,11 @@ def test_values_that_a_spreadsheet_would_run_are_neutral_in_csv(folder):
     )
     study.ingest(dict.fromkeys(study.next(5).ids, 1))
     assert study.surface().to_csv().splitlines()[1].startswith("'=1+1,")
+
+
+def test_a_number_that_there_is_not_is_an_empty_cell():
+    row = (float("nan"), 0.5, True, 3, "=1")
+    assert list(_write_cells(row)) == ["", 0.5, "true", 3, "'=1"]
 
 
 # --- maps
