@@ -317,3 +317,10 @@ def test_many_studies_at_once_are_each_as_if_alone(kind, question):
             assert np.isfinite(
                 compute_values(bandit.arms, expect_outcome_shares(bandit.arms))
             ).all()
+
+
+def test_a_bandit_without_a_pair_compares_nothing():
+    arms = make_arms("accuracy", [5, 5], np.zeros((2, 2)), np.ones((2, 2)))
+    assert Bandit(arms, COMPARE, pair=(1, 0)).arm_pair == (1, 0)
+    with pytest.raises(ValueError, match="needs a pair"):
+        _ = Bandit(arms, COMPARE).arm_pair

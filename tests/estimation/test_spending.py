@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from pytest import approx
 from scipy.special import ndtr, ndtri
+from scipy.stats import multivariate_normal
 
 from activetest.estimation.looks import LookPlan
 from activetest.estimation.spending import (
@@ -94,6 +95,16 @@ def test_looks_that_are_close_together_and_many_of_them_add_up():
         levels = find_nominal_levels(times, 0.05, spending)
         total = find_crossing_probabilities(times, (-ndtri(levels)).tolist()).sum()
         assert total == approx(spent, rel=1e-4)
+
+
+@pytest.mark.parametrize("time", [0.01, 0.5, 0.999])
+def test_two_looks_are_those_of_a_normal_pair(time):
+    """Also where one step is far longer than the other."""
+    stays, reaches = 0.3, 0.8
+    pair = multivariate_normal(cov=[[1, time**0.5], [time**0.5, 1]])
+    exact = ndtr(stays) - pair.cdf([stays, reaches])
+    found = find_crossing_probabilities((time, 1.0), (stays, reaches))
+    assert found == approx([ndtr(-stays), exact], abs=2e-6)
 
 
 def test_conditional_power_is_how_often_the_last_look_rejects_if_the_trend_goes_on():

@@ -9,6 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from activetest import atomic
 from activetest.errors import StudyError
 from activetest.ledger.arrays import StoredParams, check_arrays, list_files, write_arrays
 from activetest.nouns.surrogate import KEPT
@@ -71,6 +72,13 @@ def test_what_was_written_is_read(tmp_path):
     for name, array in GIVEN.items():
         np.testing.assert_array_equal(again[name], array)
     np.testing.assert_array_equal(stored(tmp_path, WHOLE)["leaves"], np.ones(3))
+
+
+def test_what_was_written_is_on_the_disk(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(atomic, "sync_file", lambda path: synced.append(path.read_bytes()))
+    name = write_arrays({"a": np.arange(3.0)}, tmp_path)
+    assert synced == [(tmp_path / name).read_bytes()]
 
 
 def test_arrays_that_rounds_have_in_common_are_written_once(tmp_path):

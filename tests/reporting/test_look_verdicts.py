@@ -267,6 +267,13 @@ def test_of_several_gates_each_fails_at_its_share_of_the_error(begin, label_draw
     assert judge(study, f"error<={above}", *[FAR] * 19)[0].verdict == "pass"
 
 
+def test_of_several_gates_each_waits_longer_to_fail(begin, label_draws):
+    study = begin()
+    label_draws(study, 40)
+    assert judge(study, "error<=0.31")[0].more == 20
+    assert judge(study, "error<=0.31", *[FAR] * 19)[0].more is None
+
+
 def test_a_gate_that_will_hardly_pass_says_so_and_still_waits(begin, label_draws):
     study = begin()
     label_draws(study, 20)

@@ -15,6 +15,7 @@ from activetest.cli import app
 from activetest.errors import PoolError
 from activetest.pool import convert
 from activetest.render import text
+from activetest.study import inspect as look_into
 
 ROWS = 40
 IDS = [f"item-{row}" for row in range(ROWS)]
@@ -255,6 +256,13 @@ def test_labels_in_the_file_are_counted_and_handed_in_as_is_said(place, capsys):
     obey(capsys, "pool.csv", "csv")
     assert app.main(["ingest", "pool.csv"]) == 0
     assert at.Study.open().status().counts.supplied == ROWS
+
+
+def test_a_file_of_labels_that_is_too_large_to_read_as_such_has_no_advice_to(place, monkeypatch):
+    write_csv(place / "pool.csv", pa.table({"id": IDS, "pred": WORDS, "label": WORDS[::-1]}))
+    monkeypatch.setattr(look_into, "_LARGEST", 10)
+    (labels,) = at.inspect("pool.csv").labels
+    assert labels.advice.startswith("write them to a CSV file")
 
 
 def test_labels_name_the_classes_of_a_score(place, capsys):
