@@ -149,6 +149,18 @@ def test_every_draw_is_known_to_its_last_digit(pool, truth, name, value, group):
     check(study, metric_of(pool, name), group, value)
 
 
+def test_replaying_rounds_says_so_where_it_takes_long(pool, truth, monkeypatch):
+    titles, reduce = [], bets.map_reduce
+
+    def note(*given, title: str = "", **more):
+        titles.append(title)
+        return reduce(*given, title=title, **more)
+
+    monkeypatch.setattr(bets, "map_reduce", note)
+    Study(pool, truth, ERROR).draw(2).bets(metric_of(pool, "error"), 0, 0.0)
+    assert titles == ["replaying the rounds"]
+
+
 def test_a_round_that_cannot_be_predicted_again_has_no_increments(pool, truth):
     """Here the second draw of a round has half of the probability that its weight gives it."""
     study = Study(pool, truth, ERROR).draw(3).draw(3)
