@@ -74,6 +74,14 @@ def test_what_was_computed_from_an_older_revision_is_refused(ledger):
     assert ledger.record() == before
 
 
+def test_a_log_goes_only_into_a_ledger_in_which_nothing_is_written(ledger):
+    add(ledger, ("i1", "cat"))
+    before = ledger.record()
+    with pytest.raises(LedgerMoved):
+        ledger.record_log([(a_round(1, [4]), ["i4"])], [], source="log")
+    assert ledger.record() == before
+
+
 def test_no_item_is_drawn_twice(ledger):
     draw(ledger, 1, 4)
     before = ledger.record()
