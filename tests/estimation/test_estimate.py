@@ -113,6 +113,11 @@ def test_where_a_metric_is_not_defined_the_reason_is_said(pool):
         estimate.estimate_metric(sample, metric, "lure")
 
 
+def test_where_some_are_declined_and_no_other_is_wrong_the_error_is_nothing(pool):
+    log = drawn(pool, pool.rows(0, SIZE).outputs.pred.astype(float), 15, declined=3)
+    assert estimate.estimate_metric(*of(pool, log, "error"), "lure").value == 0
+
+
 def test_a_metric_that_is_defined_at_a_single_point_has_no_interval(pool, truth):
     sample, metric = of(pool, drawn(pool, truth, 15), "mcc")
     means = catalog.load("estimators", "doubly-robust").estimate(sample)

@@ -126,6 +126,15 @@ def test_anytime_intervals_of_groups_share_the_error_alike_at_every_look(farm):
         assert [row.level for row in found] == approx([1 - 0.05 / 4] * 4)
 
 
+def test_labels_that_were_supplied_are_no_draws_of_a_group(farm):
+    metric, log = find_metric(farm, "error"), play_rounds(farm.pool, farm.truth, (CHOICES, 12))
+    free = np.setdiff1d(np.arange(farm.pool.size), log.rows)[:40]
+    view = view_of(farm, supply_labels(log, free, farm.truth))
+    found = rows.estimate_groups(view, [metric], ("place",), "fixed", simultaneous=False)
+    few = [row for row in found if row.reason]
+    assert few and all(f"too few drawn labels ({row.n_labeled} of 10)" == row.reason for row in few)
+
+
 def test_a_difference_is_of_two_groups_with_ten_labels_each(farm):
     metric, log = find_metric(farm, "error"), play_rounds(farm.pool, farm.truth, (CHOICES, 38))
     view = view_of(farm, log)

@@ -438,6 +438,13 @@ def test_the_order_of_tasks_goes_on_from_round_to_round(study):
     assert sorted(data, key=lambda each: each["activetest_order"]) == data
 
 
+def test_tasks_are_text_or_a_file(study, folder):
+    batch = next_batch(study, 3)
+    for written in (batch.to_label_studio, batch.to_argilla):
+        assert written(folder / "tasks.json", force=True) is None
+        assert (folder / "tasks.json").read_text() == written()
+
+
 def test_second_opinions_are_tasks_as_well(study, folder):
     batch = next_batch(study, 3)
     ingest(study, [{"id": id, "label": "cat", "annotator": "ann"} for id in ids(batch)])
