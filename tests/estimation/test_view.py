@@ -14,7 +14,7 @@ from activetest.item_statistics.metric import Facts, ratio_metric
 from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import DECLINED, PENDING
+from activetest.nouns.log import DECLINED, PENDING, truncate_log
 from tests import makers
 from tests.makers import build_table, set_status
 
@@ -122,6 +122,16 @@ def test_an_anytime_interval_is_of_the_group_that_was_asked_for(pool, play_round
     value = found.value(error, "doubly-robust")
     assert found.interval(value, 0.9, "anytime") == whole
     assert found.interval(value, 0.9, "anytime", found.evidence.groups[1]) == barn
+
+
+def test_a_curve_at_an_earlier_round_is_the_one_that_was_seen_then(pool, play_rounds):
+    log = play_rounds((CHOICES, 16), (CHOICES, 14))
+    found, (area,) = view(pool, log, "auroc[cat]")
+    found.value(area, "doubly-robust")
+    then = found.as_of(1, [area], supplied=1).value(area, "doubly-robust").estimate
+    first, (alone,) = view(pool, truncate_log(log, 1, supplied=1), "auroc[cat]")
+    seen = first.value(alone, "doubly-robust").estimate
+    assert then.mean == approx(seen.mean) and then.variance == approx(seen.variance)
 
 
 @GROUPED
