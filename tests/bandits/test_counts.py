@@ -2,12 +2,13 @@
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.bandits.counts import count_groups
+from activetest.bandits.counts import _average_confidence, count_groups
 from activetest.bandits.partition import Partition
 from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import statistic
@@ -153,3 +154,11 @@ def test_what_cannot_judge_groups_is_refused(pool):
         count_groups(Log.empty(), pool, CHOICES, group="ink")
     with pytest.raises(ChoiceError, match="matrix of costs"):
         count_groups(Log.empty(), pool, replace(CHOICES, costs=None), kind="cost")
+
+
+def test_a_cell_whose_items_were_all_declined_has_no_confidence():
+    totals = SimpleNamespace(prob_sums=np.array([[1.7], [0.9]]))
+    rows = SimpleNamespace(outputs=SimpleNamespace(confidence=np.array([0.8, 0.9, 0.9])))
+    cells, declined = np.array([0, 0, 1]), np.array([False, False, True])
+    found = _average_confidence(totals, rows, cells, declined, np.array([2, 0]), None)
+    assert found == approx([0.85, 0.0])

@@ -189,3 +189,8 @@ def test_halves_of_characters_are_no_text(row):
 
 def test_ids_may_have_bytes_that_are_no_text():
     assert values.read_mapping({"a\udcff": "cat"})[0].id == "a\udcff"
+
+
+def test_only_whole_numbers_are_rows_of_a_frame():
+    found = values.read_mapping({"row-3": "cat", 4: "dog"}, id_prefix="row-")
+    assert [row.id for row in found] == ["row-3", "row-4"]
