@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from activetest.estimation.simultaneous import find_joint_level
+from activetest.estimation.simultaneous import _weigh_errors, find_joint_level
 
 DRAWS = 200
 
@@ -74,3 +74,8 @@ def test_the_same_seed_gives_the_same_level():
     rng = np.random.default_rng(7)
     values = [make_value(rng.normal(size=DRAWS)) for _ in range(4)]
     assert find_level(values, seed=3) == find_level(values, seed=3)
+
+
+def test_values_without_draws_have_no_errors():
+    nothing = SimpleNamespace(terms=np.empty((0, 1)), weights=np.empty(0))
+    assert _weigh_errors(SimpleNamespace(estimate=nothing)).shape == (0,)

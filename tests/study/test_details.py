@@ -437,6 +437,18 @@ def test_the_commands_lead_to_the_same_choices(folder, capsys, settings):
     assert names == set(settings)
 
 
+def test_what_mistakes_cost_is_a_setting(folder):
+    pets = ("cat", "dog", "owl")
+    costs = {a: {b: float(a != b) * (1 + len(a + b) % 3) for b in pets} for a in pets}
+    study = begin(folder, metric="cost", costs=costs)
+    provenance = study.report(details=True).details.provenance
+    assert dict(provenance.settings).keys() == {"metric", "costs"}
+    with chdir(folder):
+        line = provenance.commands[0].replace("Study", "at.Study", 1)
+        again = eval(line[:-1] + ", folder='again')", {"at": at, "costs": costs})
+    assert again.choices == study.choices and again.choices.costs
+
+
 def test_rounds_and_files_are_counted_in_the_commands(folder):
     study = answer(begin(folder), 10, 10, 7)
     expected = [
