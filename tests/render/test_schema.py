@@ -41,6 +41,17 @@ REPORTS = {
         ["--require", "error<=0.99,recall[cat]>=0.99,accuracy@place=barn>=0.5"],
     ),
     "gates, one look": ([], 30, ["--require", "error<=0.5", "--interval", "fixed"]),
+    "sequential, early": (["--budget", "40"], 5, ["--require", "error<=0.5"]),
+    "sequential": (
+        ["--budget", "40", "--looks", "2"],
+        30,
+        ["--require", "error<=0.66,error@place=barn,tree<=0.1"],
+    ),
+    "sequential, over": (
+        ["--budget", "30", "--looks", "1"],
+        30,
+        ["--require", "error<=0.66,f1>=0.1,error@place=barn,tree<=0.1"],
+    ),
     "anytime": (["--interval", "anytime"], 30, ["--require", "error<=0.5,accuracy>=0.2"]),
     "anytime, early": (["--interval", "anytime"], 0, ["--require", "error<=0.5"]),
     "groups, differences": (["--group", "place,predicted"], 30, ["--difference", "place"]),
@@ -177,6 +188,29 @@ def print_curve(kind: str, capsys: pytest.CaptureFixture) -> dict:
     words = ["--bins", "5"] if kind == CurveKind.RELIABILITY else ["--points", "5"]
     words += ["--curve", f"{kind}[cat]", "--format", "json"]
     return json.loads(run(capsys, "export", *words))
+
+
+def test_documents_of_sequential_gates_are_at_every_stage(folder, capsys):
+    stages = {}
+    for name in REPORTS:
+        if name.startswith("sequential"):
+            gates = print_report(name, capsys)["gates"]
+            (folder / ".activetest").rename(folder / name)
+            (folder / "batch.csv").unlink()
+            stages[name] = [
+                [gate[key] is not None for key in ("next_look", "p_pass", "against", "estimate")]
+                for gate in gates
+            ]
+            assert all(gate["look"] <= gate["looks"] for gate in gates)
+    assert stages == {
+        "sequential, early": [[True, False, False, False]],
+        "sequential": [[True, True, False, True], [True, True, True, True]],
+        "sequential, over": [
+            [False, False, False, True],
+            [False, False, False, True],
+            [False, False, True, True],
+        ],
+    }
 
 
 @pytest.fixture(scope="module")
