@@ -308,7 +308,7 @@ def _show(key: str, value: Any) -> str:
     """A value in a message; whole numbers as they are typed, which options read as 5.0."""
     declaration = DECLARATIONS.get(key)
     number = declaration is not None and declaration.kind == Kind.NUMBER
-    if number and isinstance(value, float) and value.is_integer():
+    if number and isinstance(value, float) and abs(value) < LARGEST and value.is_integer():
         return show(int(value))
     return show(value)
 

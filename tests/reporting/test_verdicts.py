@@ -73,10 +73,11 @@ def test_failing_one_of_two_gates_takes_the_interval_that_errs_half_as_often(lab
     assert ends[0] > ends[1] if at_most else ends[0] < ends[1]
     op, between = "<=" if at_most else ">=", sum(ends) / 2
     assert judge(labelled, f"error{op}{between}")[0].verdict == "fail"
-    assert [each.verdict for each in judge(labelled, f"error{op}{between}", OTHER)] == [
-        "undecided",
-        "pass",
-    ]
+    shared, other = judge(labelled, f"error{op}{between}", OTHER)
+    assert (shared.verdict, other.verdict) == ("undecided", "pass")
+    words = "its interval misses the threshold, but one of 2 gates fails only by a wider one: "
+    assert shared.reason.startswith(f"{words}they share the error of failing; a fixed interval")
+    assert "misses" not in other.reason
     beyond = ends[1] + (ends[1] - ends[0]) / 2
     assert judge(labelled, f"error{op}{beyond}", OTHER)[0].verdict == "fail"
 
@@ -100,7 +101,9 @@ def test_an_anytime_valid_gate_of_several_fails_later_and_passes_as_soon(labelle
 
     between, surely = find_threshold(30), find_threshold(41)
     assert judge(labelled, f"error<={between}", interval="anytime")[0].verdict == "fail"
-    assert judge(labelled, f"error<={between}", OTHER, interval="anytime")[0].verdict == "undecided"
+    shared = judge(labelled, f"error<={between}", OTHER, interval="anytime")[0]
+    assert shared.verdict == "undecided"
+    assert shared.reason.startswith("its interval misses the threshold, but one of 2 gates fails")
     assert judge(labelled, f"error<={surely}", OTHER, interval="anytime")[0].verdict == "fail"
 
 
