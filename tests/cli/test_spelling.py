@@ -236,7 +236,7 @@ OF_THE_COMMAND_LINE = {
     "next": {"--verbose"},
     "report": {"--format", "--verbose"},
     "status": {"--format"},
-    "simulate": {"--force", "--format", "--plot", "--verbose"},
+    "simulate": {"--force", "--format", "--output", "--plot", "--verbose"},
 }
 
 
