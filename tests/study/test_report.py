@@ -244,7 +244,7 @@ def test_regression_reports_its_own_metrics(folder, label_file):
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
     pq.write_table(pa.table({"id": np.arange(300), "pred": 2 * x, "x": x}), "pool.parquet")
-    init("pool.parquet", seed=1)
+    init("pool.parquet", seed=1, level=0.999)
     study = StoredStudy.open()
     truth = 2 * x + 0.5 + rng.normal(size=300) * 0.3
     for _ in range(4):
