@@ -3,7 +3,8 @@
 A fit has two phases of Adam on the evidence lower bound (15): in the first, the Gaussian processes
 and the embedding learn from the arms with labels; in the second, the Gaussian processes alone learn
 from all arms, where those without labels have the prior counts of section 4.4. Expectations over
-the latent values are taken by Gauss-Hermite quadrature.
+the latent values are taken by Gauss-Hermite quadrature. What has a number for each arm is computed
+in single precision, and parameters, their covariances and predictions in double.
 
 Randomness comes from the given numpy Generator alone: it draws the first parameters and the seed of
 a torch.Generator of our own, so that torch's global state is neither read nor written.
@@ -232,7 +233,7 @@ def _train(
     explored = np.flatnonzero(counts.sum(axis=1) > 0)
     others = np.flatnonzero(counts.sum(axis=1) <= 0)
     prior = options["prior"] * np.array([data.mean, 1 - data.mean])
-    grids = [_make_grid(torch, count) for count in _POINTS]
+    grids = [[each.float() for each in _make_grid(torch, count)] for count in _POINTS]
     for phase in (1, 2):
         others_left = phase == 2 and len(others) > 0 and options["prior"] > 0
         if not len(explored) and not others_left:
@@ -255,14 +256,14 @@ def _train(
             training.advance()
             optimizer.zero_grad()
             chosen, weight = _draw_arms(torch, len(explored), _MOST_EXPLORED, generator)
-            index, seen, known = explored[chosen], labels[chosen], observed[chosen]
+            index, seen, known = explored[chosen], labels[chosen], observed[chosen].float()
             if others_left:
                 chosen, more = _draw_arms(torch, len(others), _MOST_OTHERS, generator)
                 index, weight = np.append(index, others[chosen]), torch.cat([weight, more])
                 seen = torch.cat([seen, torch.as_tensor(prior).expand(len(chosen), 2)])
-            right, wrong = seen.T
+            (right, wrong), weight = seen.float().T, weight.float()
             place = fixed[index] if phase == 2 else embed(parameters, inputs[index])
-            mean, variance = believe(torch, parameters, place)
+            mean, variance = believe(torch, parameters, place.float())
             bound = _expect_likelihood(
                 torch, method, options, grids, mean, variance, right, wrong, weight
             )

@@ -78,14 +78,14 @@ def embed(parameters: dict[str, Any], inputs: Any) -> Any:
 def compute_kernel(torch: Any, parameters: dict[str, Any], left: Any, right: Any) -> Any:
     """(L, M, N) covariance of embedded inputs (M, D) or (L, M, D) and (N, D) or (L, N, D)."""
     softplus = torch.nn.functional.softplus
-    length = softplus(parameters["raw_length"])[:, None]
+    length = softplus(parameters["raw_length"])[:, None].to(right.dtype)
     left, right = left / length, right / length
     squares = (
         left.square().sum(-1)[:, :, None]
         + right.square().sum(-1)[:, None, :]
         - 2 * left @ right.transpose(1, 2)
     )
-    scale = softplus(parameters["raw_scale"])[:, None, None]
+    scale = softplus(parameters["raw_scale"])[:, None, None].to(right.dtype)
     return scale * torch.exp(-0.5 * squares.clamp(min=0))
 
 
@@ -93,24 +93,29 @@ def project(torch: Any, parameters: dict[str, Any], embedded: Any) -> tuple[Any,
     """What is believed of the latent values at embedded inputs (B, D), given v.
 
     Returns the (L, m, B) coefficients of v in the latent values, and the (L, B) variance that is
-    left where v is known.
+    left where v is known, in the precision of the inputs. The covariance of the inducing points
+    needs double precision.
     """
-    points = embed(parameters, parameters["inducing"])
+    points, kind = embed(parameters, parameters["inducing"]), embedded.dtype
     scale = torch.nn.functional.softplus(parameters["raw_scale"])[:, None]
     inner = compute_kernel(torch, parameters, points, points)
     jitter = _JITTER * scale[:, :, None] * torch.eye(inner.shape[-1], dtype=inner.dtype)
     root = torch.linalg.cholesky(inner + jitter)
-    cross = compute_kernel(torch, parameters, points, embedded)
-    coefficients = torch.linalg.solve_triangular(root, cross, upper=False)
-    return coefficients, (scale - coefficients.square().sum(1)).clamp(min=1e-12)
+    cross = compute_kernel(torch, parameters, points.to(kind), embedded)
+    unit = torch.eye(root.shape[-1], dtype=root.dtype)
+    coefficients = torch.linalg.solve_triangular(root, unit, upper=False).to(kind) @ cross
+    return coefficients, (scale.to(kind) - coefficients.square().sum(1)).clamp(min=1e-12)
 
 
 def believe(torch: Any, parameters: dict[str, Any], embedded: Any) -> tuple[Any, Any]:
     """(L, B) mean and variance of the latent values at embedded inputs (B, D)."""
     coefficients, left = project(torch, parameters, embedded)
-    mean = parameters["center"][:, None] + (parameters["mean"][:, :, None] * coefficients).sum(1)
-    spread = torch.tril(parameters["root"]).transpose(1, 2) @ coefficients
-    return mean, left + spread.square().sum(1)
+    center, mean, root = (
+        parameters[name].to(embedded.dtype) for name in ("center", "mean", "root")
+    )
+    spread = torch.tril(root).transpose(1, 2) @ coefficients
+    latent = center[:, None] + (mean[:, None] @ coefficients)[:, 0]
+    return latent, left + spread.square().sum(1)
 
 
 def compute_divergence(torch: Any, parameters: dict[str, Any]) -> Any:
