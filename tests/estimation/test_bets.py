@@ -149,6 +149,14 @@ def test_every_draw_is_known_to_its_last_digit(pool, truth, name, value, group):
     check(study, metric_of(pool, name), group, value)
 
 
+def test_draws_among_items_that_matter_are_bet_on(pool, truth):
+    """Draws for the precision of a class are of items that are predicted as it alone."""
+    only = replace(ERROR, metric="precision[dog]", metrics=("precision[dog]",))
+    study = Study(pool, truth, only).draw(2)
+    assert (pool.take(study.log.rows).outputs.pred == pool.classes.index("dog")).all()
+    assert len(study.bets(metric_of(pool, "precision[dog]"), 0, 0.5).value) > 0
+
+
 def test_replaying_rounds_says_so_where_it_takes_long(pool, truth, monkeypatch):
     titles, reduce = [], bets.map_reduce
 

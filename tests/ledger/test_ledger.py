@@ -82,6 +82,16 @@ def test_a_log_goes_only_into_a_ledger_in_which_nothing_is_written(ledger):
     assert ledger.record() == before
 
 
+def test_the_draws_of_a_log_are_numbered_from_one(ledger):
+    rounds = [(a_round(1, [4, 2]), ["i4", "i2"]), (a_round(2, [9]), ["i9"])]
+    ledger.record_log(rounds, [Answer("i4", "", LABELLED, "cat")], source="log")
+    with sqlite3.connect(ledger.path) as db:
+        positions = db.execute("SELECT position FROM draws ORDER BY position").fetchall()
+        files = db.execute("SELECT number FROM ingests").fetchall()
+        events = db.execute("SELECT number FROM events").fetchall()
+    assert (positions, files, events) == ([(1,), (2,), (3,)], [(1,)], [(1,)])
+
+
 def test_no_item_is_drawn_twice(ledger):
     draw(ledger, 1, 4)
     before = ledger.record()

@@ -120,6 +120,34 @@ def test_labels_of_items_that_were_never_drawn_are_known_from_the_same_round_aga
     assert again.verify().passed
 
 
+@pytest.mark.parametrize(
+    ("design", "problem"),
+    [
+        ("poisson", "make no sequence of draws"),
+        ("inclusion", "does not say how likely each draw was"),
+        ("with-replacement", "replacement"),
+        ("cluster", "is no design"),
+    ],
+)
+def test_designs_of_which_nothing_can_be_estimated_say_why(pool, truth, design, problem):
+    rows = draw(pool, truth, (6, 6))
+    with pytest.raises(ChoiceError, match=problem):
+        Study.from_draws("pool.parquet", rows, "study", design=design)
+
+
+def test_a_blank_cell_says_that_nothing_took_the_place_of_an_answer(pool, truth):
+    rows = [row | {"superseded": " "} for row in draw(pool, truth, (6, 6))]
+    study = Study.from_draws("pool.parquet", rows, "study", design="sequential", seed=1)
+    assert study.status().counts.labelled == 12
+
+
+def test_a_log_in_another_encoding_is_to_be_saved_as_csv(pool, truth):
+    Path("log.csv").write_bytes("id,label\n".encode("utf-16"))
+    with pytest.raises(LabelError) as raised:
+        Study.from_draws("pool.parquet", "log.csv", "study")
+    assert raised.value.hint == "save it as UTF-8 CSV"
+
+
 def test_labels_without_a_round_must_say_which_round_knew_them(pool, truth):
     rows = draw(pool, truth, (6, 6))
     drawn = {row["id"] for row in rows}

@@ -16,6 +16,7 @@ from activetest.errors import PoolError
 from activetest.pool import convert
 from activetest.render import text
 from activetest.study import inspect as look_into
+from tests.exports import annotate, choose, write_label_studio
 
 ROWS = 40
 IDS = [f"item-{row}" for row in range(ROWS)]
@@ -320,6 +321,15 @@ def test_what_is_no_table_is_an_error_of_the_input(place, capsys, content):
     else:
         assert at.inspect("pool.csv").problem
     assert [path.name for path in place.iterdir()] == ["pool.csv"]
+
+
+def test_a_file_of_answers_is_no_pool(place):
+    tasks = [({"activetest_id": id}, [annotate(1, 1, choose("yes"))]) for id in IDS[:3]]
+    (place / "answers.json").write_bytes(write_label_studio(tasks))
+    found = at.inspect("answers.json")
+    assert (found.format, found.rows, found.create) == ("label-studio", 3, None)
+    assert found.labels[0].count == 3 and "study.ingest" in found.labels[0].advice
+    assert found.problem.startswith("these are answers of annotators")
 
 
 def test_a_file_is_a_path():

@@ -74,6 +74,14 @@ def test_a_workbook_is_no_text(face):
         face.next(2).to("xlsx")
 
 
+def test_a_batch_of_no_study_has_tasks_without_classes(face):
+    batch = face.next(2)
+    alone = json.loads(replace(batch, study=None).encode("label-studio"))
+    assert [task["data"] for task in alone] == [
+        task["data"] for task in json.loads(batch.encode("label-studio"))
+    ]
+
+
 def test_an_empty_batch_has_a_frame_too():
     frame = Batch(None, [], repeated=False).to_frame("pyarrow")
     assert frame.num_rows == 0 and frame.column_names == ["id", "label"]

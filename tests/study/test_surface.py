@@ -13,6 +13,7 @@ import pytest
 
 import activetest as at
 from activetest.cli.app import main
+from activetest.errors import NotEstimable
 from activetest.render import junit, markdown, text
 from activetest.reporting import surface_answer
 from activetest.study.surface import _write_cells
@@ -333,6 +334,18 @@ def test_maps_that_cannot_be_drawn_are_refused_and_nothing_is_written(opened, se
     with pytest.raises(at.ActivetestError, match=problem):
         opened.report(**settings)
     assert not Path("a.svg").exists()
+
+
+def test_a_map_of_no_labels_is_not_drawn(folder):
+    rows = {"id": [f"i{row}" for row in range(20)], "score": [0.2, 0.8] * 10}
+    rows |= {"kind": ["x", "y"] * 10, "size": ["s", "l", "m", "s"] * 5}
+    pq.write_table(pa.table(rows), folder / "early.parquet")
+    study = at.Study.create(
+        *("early.parquet", "early"), attributes=("kind", "size"), question="surface", surface="beta"
+    )
+    with pytest.raises(NotEstimable, match="no surface to map yet"):
+        study.report(maps="kind*size", plot="map.svg")
+    assert not Path("map.svg").exists()
 
 
 def test_a_surface_shows_itself(opened):
