@@ -255,8 +255,16 @@ def test_second_opinions_are_about_items_that_this_annotator_has_not_labelled(st
     assert given.status().counts.drawn == 4
 
 
-@pytest.mark.parametrize("wrong", [{"n": 0}, {"again": 0}, {"n": 1, "again": 1}, {"n": "x"}])
-def test_numbers_that_make_no_sense_are_refused(study, wrong):
-    with pytest.raises(ChoiceError):
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"n": 0}, "`n` is 0"),
+        ({"again": 0, "annotator": "ben"}, "`again` is 0"),
+        ({"n": 1, "again": 1}, "`again` draws none"),
+        ({"n": "x"}, "`n` is 'x'"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(study, wrong, problem):
+    with pytest.raises(ChoiceError, match=problem):
         open_study(study).label(**wrong)
     assert open_study(study).status().counts.drawn == 0
