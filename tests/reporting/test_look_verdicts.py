@@ -267,6 +267,16 @@ def test_of_several_gates_each_fails_at_its_share_of_the_error(begin, label_draw
     assert judge(study, f"error<={above}", *[FAR] * 19)[0].verdict == "pass"
 
 
+def test_a_look_with_too_few_labels_decides_nothing_and_a_later_one_may(begin, label_draws):
+    study = begin()
+    label_draws(study, 20)
+    (gate,) = judge(study, "log-loss<=9")
+    assert gate.verdict == "undecided" and "too few labels for its interval" in gate.reason
+    label_draws(study, 40)
+    (gate,) = judge(study, "log-loss<=9")
+    assert (gate.verdict, gate.look) == ("pass", 3)
+
+
 def test_of_several_gates_each_waits_longer_to_fail(begin, label_draws):
     study = begin()
     label_draws(study, 40)

@@ -346,6 +346,8 @@ def test_a_map_of_no_labels_is_not_drawn(folder):
     with pytest.raises(NotEstimable, match="no surface to map yet"):
         study.report(maps="kind*size", plot="map.svg")
     assert not Path("map.svg").exists()
+    with pytest.raises(at.ActivetestError, match="no item has kind=z"):
+        study.report(at={"kind": "z"})
 
 
 def test_a_surface_shows_itself(opened):
