@@ -23,6 +23,7 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.curve import MEASURES, Curve, CurveKind
 from activetest.nouns.log import DECLINED, PENDING, Log
 from activetest.nouns.quantity import Quantity
+from activetest.nouns.report import EstimateRow
 from activetest.reporting import curves
 from activetest.reporting.curves import make_monotone
 from activetest.reporting.rows import HEADLINE, estimate_row
@@ -322,6 +323,27 @@ def test_bins_with_too_few_labels_have_no_number(tmp_path):
     assert few and all(point["observed"] is None for point in few)
     assert all("too few labels" in point["reason"] for point in few)
     assert any(point["observed"] for point in points)
+
+
+@pytest.mark.parametrize(("used", "reason"), [(4, "were left out of the draws"), (5, "no cats")])
+def test_a_point_that_all_draws_are_about_says_itself_why_it_has_no_value(
+    monkeypatch, used, reason
+):
+    row = EstimateRow(
+        quantity=Quantity(None, None, None, 0.95, "none"),
+        metric="recall",
+        estimator=HEADLINE,
+        n_labeled=5,
+        n_pool=9,
+        reason="no cats",
+    )
+    view = SimpleNamespace(
+        log=SimpleNamespace(left_out=True), evidence=SimpleNamespace(steps=range(5))
+    )
+    monkeypatch.setattr(curves, "estimate_row", lambda *_, **__: row)
+    monkeypatch.setattr(curves, "find_metric_steps", lambda *_: range(used))
+    found = curves._estimate_point(view, SimpleNamespace(name="recall"), 0.95)
+    assert found.reason.endswith(reason)
 
 
 def test_a_bin_is_the_group_of_its_items_with_ends_that_are_whole_items(tmp_path):
