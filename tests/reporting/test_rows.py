@@ -126,6 +126,14 @@ def test_anytime_intervals_of_groups_share_the_error_alike_at_every_look(farm):
         assert [row.level for row in found] == approx([1 - 0.05 / 4] * 4)
 
 
+def test_the_surrogates_own_view_has_a_spread_and_others_have_none(farm):
+    metric, log = find_metric(farm, "error"), play_rounds(farm.pool, farm.truth, (CHOICES, 30))
+    view = view_of(farm, log)
+    own = rows.estimate_row(view, metric, "ase", level=0.95)
+    assert own.spread == view.value(metric, "ase").spread > 0
+    assert rows.estimate_row(view, metric, "doubly-robust", level=0.95).spread is None
+
+
 def test_labels_that_were_supplied_are_no_draws_of_a_group(farm):
     metric, log = find_metric(farm, "error"), play_rounds(farm.pool, farm.truth, (CHOICES, 12))
     free = np.setdiff1d(np.arange(farm.pool.size), log.rows)[:40]

@@ -12,6 +12,7 @@ from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.nouns.rows import Outputs
 from activetest.rounds.fit import (
     _count_verdicts,
+    _try_out,
     find_predicted_as,
     find_reusable_round,
     fit_surrogate,
@@ -179,3 +180,9 @@ def test_coefficients_that_do_not_fit_the_pool_are_refused(pool):
     forged = {"mode": np.zeros(size), "covariance": np.eye(size)}
     with pytest.raises(StudyError, match="cannot be restored"):
         restore_surrogate(replace(last, params={**last.params, **forged}), pool)
+
+
+def test_a_surrogate_that_expects_no_number_of_one_statistic_is_not_restored(pool):
+    half = SimpleNamespace(expected=lambda *_: np.array([[0.5], [np.nan]]))
+    with pytest.raises(ValueError, match="no number"):
+        _try_out(half, pool)
