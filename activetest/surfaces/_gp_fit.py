@@ -233,7 +233,8 @@ def _train(
     explored = np.flatnonzero(counts.sum(axis=1) > 0)
     others = np.flatnonzero(counts.sum(axis=1) <= 0)
     prior = options["prior"] * np.array([data.mean, 1 - data.mean])
-    grids = [[each.float() for each in _make_grid(torch, count)] for count in _POINTS]
+    exact = [_make_grid(torch, count) for count in _POINTS]
+    grids = [(points.float(), weights.float()) for points, weights in exact]
     for phase in (1, 2):
         others_left = phase == 2 and len(others) > 0 and options["prior"] > 0
         if not len(explored) and not others_left:
