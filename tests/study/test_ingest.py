@@ -396,7 +396,7 @@ def test_a_small_file_of_which_no_label_is_a_class_gets_a_notice(other_study, la
     study = other_study(**columns)
     done = ingest(study, label_file(*lines[:9]))
     assert done.likely == {"Negative": "negative", "Neutral": "neutral", "Positive": "positive"}
-    assert "if 'Negative' stands for 'negative' and" in str(done)
+    assert "if 'Negative' stands for 'negative', 'Neutral' stands for 'neutral' and" in str(done)
     assert str(done).endswith("take the file back with `study.undo()` and say so with `map`")
     with pytest.raises(LabelError, match="none of its 10 labels"):
         ingest(study, label_file(*lines[:10]))
@@ -409,7 +409,7 @@ def test_labels_that_match_by_chance_do_not_hide_what_the_others_stand_for(other
     assert done.likely == {"one": "1", "two": "2", "zero": "0"}
     done = ingest(study, label_file("i0,1", *lines[1:20]))
     assert str(done).endswith(
-        "if 'one' stands for '1' and 'two' stands for '2' and 'zero' stands for '0', "
+        "if 'one' stands for '1', 'two' stands for '2' and 'zero' stands for '0', "
         "take the file back with `study.undo()` and say so with `map`"
     )
     # Where most labels are classes, the others may well be further ones.
