@@ -114,8 +114,8 @@ def test_only_unusual_choices_about_draws_are_named(changed, words):
             {"interval": "sequential", "last_look": 12, "looks": 3, "spending": "pocock"},
             False,
             [
-                "gates: sequential, 3 looks, the last after 9 draws (every item of the pool, so its "
-                "value is exact), spending pocock"
+                "gates: sequential, 3 looks, the last after 9 draws (every item of the pool, so "
+                "its value is exact), spending pocock"
             ],
         ),
     ],
