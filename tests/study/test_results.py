@@ -143,6 +143,12 @@ def test_a_half_width_is_what_labels_are_planned_for(face):
     assert "The interval of error already has a half-width below 0.11." in notes
 
 
+def test_a_report_of_the_population_may_be_by_clusters(face):
+    face.ingest(dict.fromkeys(face.next(12).ids, "cat"))
+    report = face.report(population=True, cluster="place")
+    assert report.population and report.cluster == "place"
+
+
 def test_a_state_is_counts_and_a_sentence(face, capsys):
     face.next(3)
     status = face.status()
