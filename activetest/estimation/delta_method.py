@@ -88,9 +88,9 @@ def _add_model_variance(
     sum_m w_m^2 sum_{R_m} E[(h - guess)^2] (1 / q - 1) / N^2, the inner sum estimated from the item
     drawn (its term over q). It is smooth where the observed variance collapses.
     """
-    noise = sample.expect(slope)[1]
+    expected, noise = sample.expect(slope)
     inverse, mass, mean = 1 / sample.prob, sample.drawn_mass, np.clip(means.mean, *means.limits)
-    square = noise + sample.inside * _find_shifts(means, sample, slope) ** 2
+    square = noise + sample.inside * _find_shifts(means, sample, slope, expected) ** 2
     model = (sample.weights**2 * (inverse - 1) * inverse) @ square / sample.size**2
     model = float(model) if sample.unknown else 0.0
     opened = sample.left[0] if len(sample.left) and sample.left[0] > 0 else np.inf
@@ -122,21 +122,19 @@ def _add_model_variance(
     )
 
 
-def _find_shifts(means: Estimate, sample: Sample, slope: Array) -> Array:
-    """(M,) the surrogate's expectation of each drawn item less its guess.
+def _find_shifts(means: Estimate, sample: Sample, slope: Array, expected: Array) -> Array:
+    """(M,) the surrogate's expectation (M,) of each drawn item less its guess.
 
     Where the guess follows earlier draws, these know better than the surrogate how far it is off,
     and that it was tells nothing about the draws to come.
     """
-
-    def compare(slope: Array) -> Array:
-        shift: Array = sample.expect(slope)[0] - sample.drawn_mass * (means.guess @ slope)
-        return shift
-
+    shift = expected - sample.drawn_mass * (means.guess @ slope)
     if means.follows is None:
-        return compare(slope)
-    held = compare(slope * ~means.follows.any(axis=0))
-    return np.where(means.follows.any(axis=1), held, compare(slope))
+        return shift
+    held, rest = slope * ~means.follows.any(axis=0), np.zeros(len(shift))
+    if held.any():
+        rest = sample.expect(held)[0] - sample.drawn_mass * (means.guess @ held)
+    return np.where(means.follows.any(axis=1), rest, shift)
 
 
 def _compare_with_uniform(sample: Sample) -> Array:
