@@ -41,6 +41,20 @@ def verbose(help: str = "", *, section: str = "") -> Any:
     ]
 
 
+def output_files(endings: str, *, section: str = "") -> Any:
+    """The option -o of files that are written beside what is printed, with these endings."""
+    return Annotated[
+        list[str] | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help=f"Write this file as well, {endings}; may be given again.",
+            rich_help_panel=section.capitalize() or None,
+        ),
+    ]
+
+
 def pool_address(help: str = "File, folder of Parquet files, or an address.") -> Any:
     """The argument POOL."""
     return Argument(metavar="POOL", help=help)

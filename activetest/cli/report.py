@@ -116,16 +116,7 @@ def report(
         list[Path] | None,
         Option("--plot", metavar="FILE", help="Draw the map to this file, .svg; one for each."),
     ] = None,
-    output: Annotated[
-        list[str] | None,
-        Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write this file as well, .html, .json, .md, .txt, or .xml for JUnit; may be "
-            "given again.",
-        ),
-    ] = None,
+    output: options.output_files(".html, .json, .md, .txt, or .xml for JUnit") = None,
     force: Annotated[
         bool, Option("--force", help="Let -o and --plot replace files that are no earlier ones.")
     ] = False,

@@ -105,16 +105,7 @@ def simulate(
         "FILE,...",
         section=Section.ADVANCED,
     ) = None,
-    output: Annotated[
-        list[str] | None,
-        Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write this file as well, .html, .json, .md or .txt; may be given again.",
-            rich_help_panel=Section.ADVANCED.value.capitalize(),
-        ),
-    ] = None,
+    output: options.output_files(".html, .json, .md or .txt", section=Section.ADVANCED) = None,
     force: Annotated[
         bool,
         Option(
