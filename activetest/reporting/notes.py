@@ -347,7 +347,7 @@ def _describe_older_rounds(
         (each for each in log.history if values and each.alarmed),
         "drawn by an earlier version of activetest, whose intervals "
         "counted how far the first guesses of values were off. Fixed intervals of "
-        f"{' and '.join(values)} by doubly-robust may be narrower than those that the earlier "
+        f"{join_names(values)} by doubly-robust may be narrower than those that the earlier "
         "version reported.",
     )
     add(
