@@ -5,6 +5,8 @@ Labels are given one by one, so that there is no binomial coefficient (Piratla 2
 
 from typing import Any
 
+from activetest.surfaces._lgamma import lgamma
+
 
 def log_bernoulli(phi: Any, right: Any, wrong: Any) -> Any:
     """Log-probability of labels whose accuracy is phi, eq. (3)."""
@@ -22,10 +24,10 @@ def log_beta_binomial_of_mean(torch: Any, phi: Any, psi: Any, right: Any, wrong:
     phi (P, 1, B) and psi (Q, B) may be of different shapes; what psi alone makes is computed once.
     """
     alpha, beta = phi * psi, (1 - phi) * psi
-    both = torch.lgamma(alpha + right) + torch.lgamma(beta + wrong)
-    both = both - torch.lgamma(alpha) - torch.lgamma(beta)
-    return both + torch.lgamma(psi) - torch.lgamma(psi + right + wrong)
+    both = lgamma(torch, alpha + right) + lgamma(torch, beta + wrong)
+    both = both - lgamma(torch, alpha) - lgamma(torch, beta)
+    return both + lgamma(torch, psi) - lgamma(torch, psi + right + wrong)
 
 
 def _log_beta(torch: Any, alpha: Any, beta: Any) -> Any:
-    return torch.lgamma(alpha) + torch.lgamma(beta) - torch.lgamma(alpha + beta)
+    return lgamma(torch, alpha) + lgamma(torch, beta) - lgamma(torch, alpha + beta)

@@ -7,6 +7,8 @@ it grows with the sum of all psi.
 
 from typing import Any
 
+from activetest.surfaces._lgamma import lgamma
+
 # Counts are clamped to these limits for the Gamma.
 _FEWEST, _MOST = 0.01, 10.0
 
@@ -18,11 +20,11 @@ def log_dirichlet(torch: Any, psi: Any, count: Any, weight: Any) -> Any:
     no density. psi and count are (B,); an arm stands for `weight` (B,) arms.
     """
     share = count / (weight * count).sum()
-    own = (psi - 1) * share.log() - torch.lgamma(psi)
-    return (weight * own).sum() + torch.lgamma((weight * psi).sum())
+    own = (psi - 1) * share.log() - lgamma(torch, psi)
+    return (weight * own).sum() + lgamma(torch, (weight * psi).sum())
 
 
 def log_gamma(torch: Any, psi: Any, count: Any) -> Any:
     """Log-density of each arm's count, clamped to [0.01, 10], under Gamma(psi, 1)."""
     clamped = count.clamp(_FEWEST, _MOST)
-    return (psi - 1) * clamped.log() - clamped - torch.lgamma(psi)
+    return (psi - 1) * clamped.log() - clamped - lgamma(torch, psi)

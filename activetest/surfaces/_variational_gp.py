@@ -79,14 +79,14 @@ def compute_kernel(torch: Any, parameters: dict[str, Any], left: Any, right: Any
     """(L, M, N) covariance of embedded inputs (M, D) or (L, M, D) and (N, D) or (L, N, D)."""
     softplus = torch.nn.functional.softplus
     length = softplus(parameters["raw_length"])[:, None].to(right.dtype)
-    left, right = left / length, right / length
-    squares = (
-        left.square().sum(-1)[:, :, None]
-        + right.square().sum(-1)[:, None, :]
-        - 2 * left @ right.transpose(1, 2)
-    )
     scale = softplus(parameters["raw_scale"])[:, None, None].to(right.dtype)
-    return scale * torch.exp(-0.5 * squares.clamp(min=0))
+    left, right = left / length, right / length
+    # What stands in the exponent is a product of rows with two columns more: arrays of all pairs
+    # are where the time of a fit goes, and so there are only two of them.
+    own, other = (-0.5 * each.square().sum(-1, keepdim=True) for each in (left, right))
+    left = torch.cat([left, torch.ones_like(own), own + scale.log()], dim=-1)
+    right = torch.cat([right, other, torch.ones_like(other)], dim=-1)
+    return torch.exp(left @ right.transpose(1, 2))
 
 
 def project(torch: Any, parameters: dict[str, Any], embedded: Any) -> tuple[Any, Any]:
