@@ -51,12 +51,16 @@ class Imputation:
     posterior    (K, T) members' sums, with labels drawn
     count        number of such items, or the sum of their weights
     statistics   (T,) names
+    whole        whether it is about the items with a label, too
+    informed     whether the surrogate had anything to learn from
     """
 
     mean: Array
     posterior: Array
     count: float
     statistics: tuple[str, ...]
+    whole: bool = False
+    informed: bool = True
 
 
 @dataclass(frozen=True)
@@ -148,14 +152,16 @@ class Value:
         return float(self.metric.gradient(np.clip(self.estimate.mean, *self.estimate.limits))[0])
 
 
-def impute_unknown(evidence: Evidence, cache: PoolView, *, seed: int) -> Imputation:
-    """The surrogate's beliefs about the rest of the pool.
+def impute_unknown(
+    evidence: Evidence, cache: PoolView, *, seed: int, whole: bool = False
+) -> Imputation:
+    """The surrogate's beliefs about the rest of the pool, or about the whole of it.
 
     The mean is summed over every row; how far members differ from it is measured on at most 10,000
     rows, spread evenly over the unknown ones, and scaled up.
     """
     log, statistics, surrogate = evidence.log, evidence.statistics, evidence.surrogate
-    free = find_unknown(log, cache.size)
+    free = np.ones(cache.size, bool) if whole else find_unknown(log, cache.size)
     counted = find_counted(cache)
     rest = np.flatnonzero(free if counted is None else free & counted)
 
@@ -177,16 +183,23 @@ def impute_unknown(evidence: Evidence, cache: PoolView, *, seed: int) -> Imputat
             posterior.shape
         )
     names = tuple(each.name for each in statistics)
-    return Imputation(mean, posterior, measure_items(cache, rest), names)
+    informed = getattr(surrogate, "informed", True)
+    return Imputation(mean, posterior, measure_items(cache, rest), names, whole, informed)
 
 
 def add_imputation(sample: Sample, metric: Metric, imputation: Imputation) -> Sample:
-    """The sample of the whole pool, with the surrogate's beliefs about the rest."""
+    """The sample of the whole pool, with the surrogate's beliefs about the rest, or about all.
+
+    Raises NotEstimable where the surrogate had nothing to learn from.
+    """
+    if sample.unknown and not imputation.informed:
+        raise NotEstimable("the surrogate has learned nothing yet", "`study.next(10)`")
     columns = [imputation.statistics.index(each.name) for each in metric.statistics]
     # Items whose label is not known count as answerable.
     answerable = [float(imputation.count)] * (sample.stats.shape[1] - len(columns))
     constant = np.tile(answerable, (len(imputation.posterior), 1))
-    certain = 0.0 if sample.certain is None else sample.certain
+    # The sum of what is known has the part of items without an answer that is certain.
+    certain = 0.0 if sample.certain is None or imputation.whole else sample.certain
     return replace(
         sample,
         surrogate=np.concatenate([imputation.mean[columns], answerable]) - certain,

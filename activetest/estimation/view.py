@@ -117,7 +117,10 @@ class View:
         if needs_passes(estimator):
             check_passes(metric, self.cache)
             return add_passes(sample, metric, self._passes)
-        return estimate.add_imputation(sample, refined, self._imputation)
+        whole = ignores_labels(estimator)
+        return estimate.add_imputation(
+            sample, refined, self._imputation_of_all if whole else self._imputation
+        )
 
     @cached_property
     def _passes(self) -> Passes:
@@ -126,6 +129,10 @@ class View:
     @cached_property
     def _imputation(self) -> Imputation:
         return estimate.impute_unknown(self.evidence, self.cache, seed=self.seed)
+
+    @cached_property
+    def _imputation_of_all(self) -> Imputation:
+        return estimate.impute_unknown(self.evidence, self.cache, seed=self.seed, whole=True)
 
     def difference(
         self, first: Value, second: Value, groups: tuple[Group, Group], level: float
@@ -341,6 +348,11 @@ def is_model_based(estimator: str) -> bool:
 def needs_passes(estimator: str) -> bool:
     """Whether a model-based estimator looks at every pass of the surrogate."""
     return bool(catalog.fact("estimators", estimator, "NEEDS_PASSES"))
+
+
+def ignores_labels(estimator: str) -> bool:
+    """Whether an estimator believes the surrogate about the items with a label, too."""
+    return catalog.split_options("estimators", estimator)[1].get("plug_in") == "nothing"
 
 
 def find_possible_range(sample: Sample, metric: Metric) -> tuple[float, float]:

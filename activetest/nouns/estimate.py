@@ -53,8 +53,9 @@ class Sample:
                   the group, around this mean, from all that is known: that of one random draw, who
                   may draw an item that is declined. NaN without an answer; None for draws with
                   replacement, which are weighed by their own probabilities
-    surrogate     (d,) the surrogate's sum over the unknown, now; None where it is not needed
-    posterior     (K, d) members' sums over the unknown, labels drawn; None where not needed
+    surrogate     (d,) the surrogate's sum over the unknown, now, or over all for an estimator that
+                  ignores labels; None where it is not needed
+    posterior     (K, d) members' sums over the same items, labels drawn; None where not needed
     passes        members' sums with the most probable labels; None where not needed
     replaced      items were drawn with replacement, which only simulations do
     remaining     (M,) items of the whole pool that could be drawn, or the sum of their weights;

@@ -314,7 +314,8 @@ class SimulatedStrategy:
     rmse, bias        of the estimate against the truth, in the metric's units
     median            median squared error
     quartiles         a quarter of the squared errors is below the first, and one above the second
-    labels_saved      mean squared error of uniform draws (closed form) over this one's
+    labels_saved      mean squared error of uniform draws (closed form) over this one's; not a
+                      number, as all that compares with them, at a budget of 0
     labels_saved_se   its Monte-Carlo standard error; None where no two runs differ
     label_ratio       uniform labels that reach the same error, over the budget
     surrogate_saved   labels_saved of uniform draws with the same surrogate, of doubly robust

@@ -28,6 +28,7 @@ from activetest.nouns.report import EstimateRow, Gate, Note, Weight
 from activetest.pool.groups import LABEL, columns_of
 from activetest.reporting.missing_notes import note_missing
 from activetest.reporting.rows import HEADLINE
+from activetest.rounds.fit import list_labelled
 from activetest.rounds.membership import list_uncertain
 from activetest.sampling.question import chooses_between
 
@@ -71,6 +72,8 @@ def write_notes(
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
         notes += _describe_deterministic(view, headline)
+    if is_model_based(headline.estimator) and headline.estimate is not None:
+        notes += _describe_unchecked(view)
     supplied = int((log.supplied_status == LABELLED).sum())
     fixed = headline.method not in ("exact", _BETS)
     if supplied and fixed:
@@ -388,6 +391,18 @@ def _describe_deterministic(view: View, headline: EstimateRow) -> list[Note]:
         )
         notes.append(Note(text, Weight.FACT if drawn >= _FEWEST_DRAWN else Weight.WIDE))
     return notes
+
+
+def _describe_unchecked(view: View) -> list[Note]:
+    """That no label has contradicted what the surrogate believes, where there is none."""
+    if len(list_labelled(view.log)[0]):
+        return []
+    text = (
+        "No label has checked these numbers: they are what the surrogate "
+        f"({view.choices.surrogate}) believes before any. Where it is wrong they are wrong, and "
+        "their intervals leave that out."
+    )
+    return [Note(text, Weight.INVALID)]
 
 
 def _describe_picks(view: View, headline: EstimateRow, picks: int, drawn: int) -> Note:

@@ -77,7 +77,7 @@ def compute_baseline(
         outputs, truth = outputs[drawable], truth[drawable]
     size = len(truth)
     # Who has seen every item makes no error.
-    budgets = tuple(budget for budget in budgets if budget <= size) or (size,)
+    budgets = tuple(budget for budget in budgets if 0 < budget <= size) or (size,)
     smallest = min(max(2, min(budgets) // 16), size)
     points = np.unique(np.geomspace(smallest, max(size - 1, 1), _SIZES).astype(int))
     points = np.union1d(points, [budget for budget in budgets if budget < size])
@@ -121,7 +121,9 @@ def compare_with_uniform(
     errors = (table[:, 0] - uniform.truth) ** 2
     lower_quartile, median, upper_quartile = np.quantile(errors, [0.25, 0.5, 0.75]).tolist()
     mse = errors.mean()
-    saved = uniform.error(budget) / mse if mse > 0 else np.inf
+    # Without a label, uniform draws have no estimate to compare with.
+    expected = uniform.error(budget) if budget else np.nan
+    saved = expected / mse if mse > 0 else np.inf
     runs_differ = np.ptp(table[:, 0]) > 1e-12 * np.abs(table[:, 0]).max()
     standard_error = saved * errors.std(ddof=1) / mse / np.sqrt(len(table)) if runs_differ else None
     covered = (table[:, 1] - 1e-12 <= uniform.truth) & (uniform.truth <= table[:, 2] + 1e-12)
@@ -142,12 +144,12 @@ def compare_with_uniform(
         quartiles=(lower_quartile, upper_quartile),
         labels_saved=float(saved),
         labels_saved_se=None if standard_error is None else float(standard_error),
-        label_ratio=float(uniform.labels(mse) / budget) if mse > 0 else np.inf,
+        label_ratio=float(uniform.labels(mse) / budget) if mse > 0 and budget else np.inf,
         coverage=float(covered.mean())
         if runs_differ or choices.selection != Selection.TOP
         else None,
         width=float((table[:, 2] - table[:, 1]).mean()),
-        uniform_mse=uniform.error(budget),
+        uniform_mse=expected,
         uniform_median=uniform.medians.get(budget, np.nan),
     )
 

@@ -101,7 +101,8 @@ def simulate(
         pool: The address of a pool, or a frame.
         key: The label of every item: a label file, a frame with the columns id and label, a mapping
             from id to label, or rows with the keys id and label.
-        budgets: Draws after which to estimate.
+        budgets: Draws after which to estimate. With 0, what the surrogate believes before any
+            label, by the estimators that believe it.
         runs: Studies per strategy.
         batch: Labels per round.
         seed: Of every random number.
@@ -225,9 +226,10 @@ def _read_seed(value: Any) -> int:
 
 
 def _check_numbers(budgets: Sequence[int], runs: int, batch: int, workers: int | None) -> None:
-    if runs < 2 or batch < 1 or not budgets or min(budgets) < 2:
+    if runs < 2 or batch < 1 or not budgets or any(each < 0 or each == 1 for each in budgets):
         raise ChoiceError(
-            "a simulation needs 2 runs, batches of 1 and budgets of 2, or more",
+            "a simulation needs 2 runs, batches of 1 and budgets of 2, or more; a budget of 0 "
+            "shows what a surrogate says before any label",
             "`runs=200, budgets=[100]`",
         )
     if workers is not None and workers < 1:

@@ -126,7 +126,8 @@ def report(
         )
     judge = _Judge(study, facts, bound)
     log = study.log(cache)
-    own_view = any(map(is_model_based, estimators)) and len(log.rows) + len(log.supplied_rows) > 0
+    # Before any label it is shown only to those who name it.
+    own_view = any(map(is_model_based, named or (estimators if _has_labels(log) else ())))
     sampled = _read_population(study, cluster, population=population)
     about_all = [*viewed, *required, *judge.metrics]
     view = build_view(
@@ -199,6 +200,11 @@ def report(
         if details
         else None,
     )
+
+
+def _has_labels(log: Log) -> bool:
+    """Whether any item was drawn, or its label supplied."""
+    return len(log.rows) + len(log.supplied_rows) > 0
 
 
 def _note_pool(study: StoredStudy, cache: Cache) -> list[Note]:

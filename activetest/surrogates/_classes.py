@@ -59,6 +59,11 @@ class Ensemble:
         learned = f"{count:,} item{'s' * (count != 1)} learned as the model labels them"
         return f"{note}, {learned}" if note else learned
 
+    @property
+    def informed(self) -> bool:
+        """Whether the members had any row to learn from."""
+        return not getattr(self.members, "knows_nothing", False)
+
     def params(self) -> dict[str, Any]:
         """The parameters of the members, and the augmented items as bits: see pack_positions."""
         params = self.members.params()

@@ -61,6 +61,11 @@ class GaussianEnsemble:
         """A short remark about the members for the report, if they have one."""
         return getattr(self.members, "note", None)
 
+    @property
+    def informed(self) -> bool:
+        """Whether the members had any row to learn from."""
+        return not getattr(self.members, "knows_nothing", False)
+
     def params(self) -> dict[str, Any]:
         """The parameters of the members."""
         return self.members.params()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from activetest.surrogates._gaussian import GaussianEnsemble
 class EqualClasses:
     """`size` members that give each of the classes the same probability."""
 
+    knows_nothing: ClassVar[bool] = True
     count: int
     size: int
 
@@ -36,6 +37,7 @@ class EqualClasses:
 class UsualValues:
     """`size` members that expect any value which the black box usually predicts."""
 
+    knows_nothing: ClassVar[bool] = True
     mean: float
     variance: float
     size: int

@@ -268,6 +268,21 @@ def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     assert interval.lower < result.value < interval.upper
 
 
+def test_the_literal_own_view_is_the_mean_expectation_of_all_items(pool, truth):
+    """Eq. (4) of the paper: labels teach the surrogate, and are not filled in."""
+    log = drawn(pool, truth, CLASSES, 15, 10)
+    _, metric = of(pool, log, CLASSES, "error")
+    view = build_view(log, pool, CLASSES, [metric], seed=2, own_view=True)
+    surrogate = fit_surrogate(log, pool, CLASSES, rng=make_generator(2, 3, "fit"))
+    everything = pool.rows(0, SIZE)
+    expected = surrogate.expected(everything, metric.statistics)[0].mean()
+    found = view.value(metric, "ase[plug-in=nothing]")
+    assert found.value == approx(expected, rel=1e-5)
+    assert found.value != approx(view.value(metric, "ase").value, rel=1e-5)
+    interval = view.interval(found, 0.9)
+    assert interval.lower < found.value < interval.upper
+
+
 @pytest.mark.parametrize("name", ["ece", "classwise-ece[5]", "calibration-error-squared"])
 def test_what_the_surrogate_expects_of_a_sum_of_gaps_has_no_interval(pool, truth, name):
     """Drawing labels adds to such a sum: its posterior can miss the truth always."""

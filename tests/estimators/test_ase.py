@@ -64,3 +64,19 @@ def test_it_has_no_terms_for_intervals_that_need_draws():
 def test_without_the_surrogates_view_it_does_not_exist():
     with pytest.raises(NotEstimable):
         ase.estimate(replace(TOLD, surrogate=None, posterior=None))
+
+
+def test_the_literal_equation_has_the_surrogate_speak_for_every_item():
+    whole = replace(TOLD, surrogate=np.array([4.0]), posterior=np.array([[3.0], [4.0], [8.0]]))
+    estimated = ase.estimate(whole, plug_in="nothing")
+    assert estimated.mean[0] == approx(0.4)
+    assert estimated.draws[:, 0] == approx([0.3, 0.4, 0.8])
+    # What labels leave possible does not bind it, not even when all are known.
+    assert estimated.ignores_labels
+    assert ase.estimate(replace(whole, unknown=0), plug_in="nothing").mean[0] == approx(0.4)
+    assert ase.estimate(replace(TOLD, unknown=0)).exact
+
+
+def test_another_plug_in_is_refused():
+    with pytest.raises(ValueError, match="plug_in"):
+        ase.estimate(TOLD, plug_in="everything")

@@ -79,6 +79,16 @@ def test_metrics_of_several_means_are_measured_against_uniform_draws_of_their_ow
         assert 0.4 < one.label_ratio < 2.5
 
 
+def test_a_budget_of_0_is_what_the_surrogate_says_before_any_label():
+    """Every study says the same, and there are no uniform draws to compare it with."""
+    found = digits(budgets=(0, 20), runs=3, estimators=("ase", "lure"), acquisition="uniform")
+    assert [(one.budget, one.estimator) for one in found] == [(0, "ase"), (20, "ase"), (20, "lure")]
+    before, after = found[0], found[1]
+    assert before.labels == 0 and before.rmse == pytest.approx(abs(before.bias))
+    assert np.isnan([before.labels_saved, before.uniform_mse]).all()
+    assert np.isfinite([after.labels_saved, after.uniform_mse]).all()
+
+
 def test_a_kind_of_interval_can_be_asked_for():
     """The same draws where they are uniform; what holds at every look is wider."""
     options = {"budgets": (30,), "runs": 4, "acquisition": ("uniform",)}
@@ -223,6 +233,9 @@ def test_a_surrogate_that_learns_seldom_is_another_strategy():
         ({"budgets": "10"}, "`budgets` is '10'"),
         ({"budgets": [10, 2.5]}, "`budgets` is 2.5"),
         ({"budgets": []}, "budgets of 2, or more"),
+        ({"budgets": [1, 20]}, "budgets of 2, or more"),
+        ({"budgets": [0, -1]}, "budgets of 2, or more"),
+        ({"budgets": 0, "estimators": "lure"}, "no estimate by lure exists"),
         ({"runs": "many"}, "`runs` is 'many'"),
         ({"batch": None}, "`batch` is None"),
         ({"seed": True}, "`seed` is True"),

@@ -10,6 +10,7 @@ import pytest
 
 from activetest import catalog
 from activetest.errors import ChoiceError, PoolError, UnknownMethod
+from activetest.nouns.report import Weight
 from activetest.render import junit
 from activetest.render.notebook import html
 from activetest.study.ingest import ingest
@@ -50,6 +51,23 @@ def test_without_labels_nothing_is_estimated_and_the_reason_is_given(study):
     assert (
         estimate_row(shown, estimator="ase").reason == "the surrogate's own view was not computed"
     )
+
+
+def test_what_the_surrogate_says_before_any_label_is_shown_to_those_who_ask_for_it(study, buy):
+    shown = report(study, estimators=("ase",))
+    assert 0 < estimate_row(shown, estimator="ase").estimate < 1
+    (warning,) = (note for note in shown.notes if "No label has checked" in note.text)
+    assert warning.weight == Weight.INVALID
+    buy(2)
+    notes = report(study, estimators=("ase",)).notes
+    assert not any("No label has checked" in note.text for note in notes)
+
+
+def test_a_surrogate_that_has_learned_nothing_says_nothing(folder, write_pool):
+    write_pool(folder / "pool.parquet", 60)
+    init("pool.parquet", seed=1, surrogate="forest", augment="none")
+    shown = report(StoredStudy.open(), estimators=("ase",))
+    assert estimate_row(shown, estimator="ase").reason == "the surrogate has learned nothing yet"
 
 
 def test_a_report_changes_nothing(study, buy):

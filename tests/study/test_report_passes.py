@@ -157,7 +157,7 @@ def test_what_the_surrogate_learned_of_the_box_is_plugged_in(begin_study, label_
         ("alt-mas[plug-in=all]", ChoiceError, "plug-in=labels|labels+augmented|nothing"),
         ("alt-mas[plugin=labels]", ChoiceError, "plug-in=labels"),
         ("alt-mas[plug-in=labels", ChoiceError, "write it like 'alt-mas[option=value"),
-        ("ase[plug-in=labels]", ChoiceError, "write 'ase' alone"),
+        ("lure[plug-in=labels]", ChoiceError, "write 'lure' alone"),
         ("altmas", UnknownMethod, "alt-mas"),
     ],
 )

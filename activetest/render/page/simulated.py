@@ -7,7 +7,7 @@ from activetest.render import _words as words
 from activetest.render.page import markup
 from activetest.render.page.build import write_document
 from activetest.render.page.markup import Section
-from activetest.render.plots.curves import Dashes, curves, heading
+from activetest.render.plots.curves import Dashes, curves, heading, keep_labelled
 from activetest.render.plots.panels import (
     DOTS,
     MOST_BANDS,
@@ -31,9 +31,10 @@ grid-template-columns:repeat(auto-fit,minmax(min(100%,17rem),1fr))}
 
 def build(results: Sequence[dict]) -> str:
     """The page of a simulation, metric by metric."""
-    titles = list(dict.fromkeys(result["metric"] for result in results))
+    drawn = keep_labelled(results)
+    titles = list(dict.fromkeys(result["metric"] for result in drawn))
     sections = [
-        _write_metric(number, [each for each in results if each["metric"] == title])
+        _write_metric(number, [each for each in drawn if each["metric"] == title])
         for number, title in enumerate(titles)
     ]
     table = markup.table(_tables.strategies(results), titled=False)

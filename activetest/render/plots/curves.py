@@ -43,6 +43,11 @@ class Curve:
         return np.array([value(result) for result in self.results], float)
 
 
+def keep_labelled(results: Sequence[dict]) -> list[dict]:
+    """The results that curves are drawn through: those with labels, since axes are logarithmic."""
+    return [result for result in results if result["budget"] > 0]
+
+
 def curves(results: Sequence[dict]) -> list[Curve]:
     """The results of one metric, by strategy and estimator, named by what differs between them.
 

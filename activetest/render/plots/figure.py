@@ -21,6 +21,7 @@ from activetest.render.plots.curves import (
     curves,
     find_cost,
     heading,
+    keep_labelled,
     legible,
     move_apart,
     relative_error,
@@ -102,6 +103,9 @@ def draw(
     errors on each side of the median. Takes and raises what check does, and raises OSError.
     """
     check(path, inputs=inputs, force=force)
+    results = keep_labelled(results)
+    if not results:
+        raise ChoiceError("no curve to draw without labels", "`budgets=[0, 50, 100]`")
     # The file that a link points to is replaced, not the link.
     writing = atomic.replacing_file(Path(path).resolve())
     if _is_svg(path):

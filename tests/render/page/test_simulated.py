@@ -68,6 +68,12 @@ def test_a_page_needs_no_matplotlib(results, monkeypatch):
     assert html.simulation(results).startswith("<!DOCTYPE html>")
 
 
+def test_what_a_surrogate_says_before_any_label_is_in_the_table_alone(results):
+    before = [results[0] | {"budget": 0, "uniform_mse": None}]
+    assert "<svg" not in html.simulation(before)
+    assert html.simulation(before + results).count("<svg") == html.simulation(results).count("<svg")
+
+
 def test_strange_numbers_leave_gaps(results):
     odd = {"rmse": float("nan"), "median": 0.0, "label_ratio": float("inf"), "uniform_mse": 0.0}
     read = Reader(html.simulation([each | odd for each in results]))

@@ -56,6 +56,17 @@ def test_an_svg_names_every_curve_and_metric(results, tmp_path):
     assert "surrogate agreement, 200 simulated studies each" in text
 
 
+def test_curves_begin_at_the_first_label(results, tmp_path):
+    """Axes are logarithmic; what a surrogate says before is in the table."""
+    before = [each | {"budget": 0, "uniform_mse": float("nan")} for each in results[:1]]
+    _plots.draw(before + results, tmp_path / "curves.svg")
+    _plots.draw(results, tmp_path / "without.svg")
+    assert (tmp_path / "curves.svg").read_text() == (tmp_path / "without.svg").read_text()
+    with pytest.raises(ChoiceError, match="no curve"):
+        _plots.draw(before, tmp_path / "none.svg")
+    assert not (tmp_path / "none.svg").exists()
+
+
 def test_a_png_is_a_picture(results, tmp_path):
     pytest.importorskip("matplotlib")
     _plots.draw(results, tmp_path / "curves.PNG")
