@@ -21,6 +21,7 @@ there without importing the file.
                         for its argument, and what is in brackets is left out without one
     NEEDS_FEATURES      it sees all features of a row, and learns from training rows if any
     USES_FEATURES       it sees them, and learns from training rows, where there are any
+    SEES_IMAGES         it looks at features that are an image with convolutions
     AUGMENTS            it can learn from features and labels alone, and from items of the pool
                         with the model's labels: see nouns.choices.Augmentation
     USES_OTHER_MODELS   it sees what other models say, if there are any

@@ -64,10 +64,22 @@ class _Sums:
             self.count + other.count, self.total + other.total, self.squares + other.squares
         )
 
+    def pool_columns(self) -> "_Sums":
+        """Those of all columns together, in the place of each."""
+        together = (
+            np.full(len(each), each.sum()) for each in (self.count, self.total, self.squares)
+        )
+        return _Sums(*together)
+
 
 def describe_origin(cache: Cache, pool: Pool) -> list:
     """What the part is built from, JSON-ready."""
-    return [cache.manifest["stamp"], list(pool.schema.features)]
+    return [cache.manifest["stamp"], list(pool.schema.features), *_list_shape(pool)]
+
+
+def _list_shape(pool: Pool) -> list[list[int]]:
+    """The shape of the image that the features are; nothing of features that are none."""
+    return [list(pool.schema.shape)] if pool.schema.shape else []
 
 
 def ensure_features(cache: Cache, pool: Pool) -> Part:
@@ -94,7 +106,7 @@ def ensure_features(cache: Cache, pool: Pool) -> Part:
             return _hash_block(hashes[block.start : block.start + strip.batch.num_rows], block)
 
         total = pool.map_strips(write_strip, add, without=_UNUSED) if pool.schema.features else 0
-        content = json.dumps([pool.feature_names(), total % 2**64])
+        content = json.dumps([pool.feature_names(), total % 2**64, *_list_shape(pool)])
         draft.fingerprint = hashlib.sha256(content.encode()).hexdigest()[:16]
     return Part(folder)
 
@@ -119,7 +131,10 @@ def _hash_block(keys: Array, block: Block) -> int:
 
 
 def measure_scale(pool: Pool) -> Scale:
-    """Mean and standard deviation of every feature over the pool, as exact as doubles are."""
+    """Mean and standard deviation of every feature over the pool, as exact as doubles are.
+
+    The pixels of an image have one of both, so that they stay comparable.
+    """
     if not pool.schema.features:
         return Scale(np.empty(0), np.empty(0))
     first = pool.read_block(next(pool.strips(without=_UNUSED)))
@@ -129,7 +144,11 @@ def measure_scale(pool: Pool) -> Scale:
         sums = _sum_chunk(pool.read_block(strip).features, rough)
         return BlockSum.of(strip.number, sums)
 
+    if pool.schema.shape:
+        rough = _share_scale(rough)
     sums: _Sums = pool.map_strips(sum_strip, add, without=_UNUSED).total
+    if pool.schema.shape:
+        sums = sums.pool_columns()
     count = np.maximum(sums.count, 1)
     mean = sums.total / count
     with np.errstate(over="ignore", invalid="ignore"):
@@ -139,6 +158,13 @@ def measure_scale(pool: Pool) -> Scale:
     varies &= np.isfinite(spread) & np.isfinite(centre)
     inverse = np.divide(1, spread, out=np.zeros(len(spread)), where=varies)
     return Scale(np.where(varies, centre, 0), inverse)
+
+
+def _share_scale(rough: components.RoughScale) -> components.RoughScale:
+    """That of all columns together, for each of them."""
+    spread = np.sqrt((rough.scale**2).mean() + rough.centre.var())
+    size = len(rough.centre)
+    return components.RoughScale(np.full(size, rough.centre.mean()), np.full(size, spread))
 
 
 @_QUIET

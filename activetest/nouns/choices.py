@@ -284,6 +284,12 @@ class ColumnChoices:
         "drops the judge's section of reports.",
         Section.DATA, metavar="COL", default="none", completes="columns",
     )  # fmt: skip
+    feature_shape: str | None = declare(
+        "Height and width of the image that the features are, row by row, as 28x28, or with its "
+        "channels, 28x28x3. The surrogate ensemble looks at it with convolutions. An empty name "
+        "removes it.",
+        Section.DATA, metavar="HxW", default="none: features are a plain list",
+    )  # fmt: skip
     other_columns: tuple[str, ...] = declare(
         "Columns with other models' predictions, a class or a value for each item: surrogates take "
         "them as what these models say, and not as features. An empty name removes them all.",

@@ -42,6 +42,8 @@ class TrainingSet:
     shares       (classes,) how often each class is predicted in the pool, counting one more
                  prediction of each; None for regression, and where outputs are probabilities
     earlier      the surrogate of the last round, where this one may go on from it
+    image        (height, width) or (height, width, channels) of the image that features are; empty
+                 where they are a plain list
     """
 
     rows: Rows
@@ -56,6 +58,7 @@ class TrainingSet:
     pool: "PoolView | None" = None
     shares: Array | None = None
     earlier: Surrogate | None = None
+    image: tuple[int, ...] = ()
 
     @property
     def uses_outputs(self) -> bool:

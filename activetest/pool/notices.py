@@ -9,6 +9,7 @@ from activetest.nouns.class_sets import find_sets
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
+from activetest.pool.image_shape import write_shape
 from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text, may_be_feature
 from activetest.pool.schema import Schema
 
@@ -34,7 +35,7 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
                 if schema.named
                 else "",
                 _describe_ids(schema),
-                f"features: {_shorten(schema.features)}" if schema.features else NO_FEATURES,
+                _describe_features(schema),
                 f"what other models predict: columns {_shorten(schema.others)}"
                 if schema.others
                 else "",
@@ -123,6 +124,14 @@ def _describe_judge(schema: Schema) -> str:
         else "none is positive (`positive` names one)"
     )
     return f"the judge's verdicts: column {column}; {which}; labels are what people say"
+
+
+def _describe_features(schema: Schema) -> str:
+    """Which columns are features, and that they are an image."""
+    if not schema.features:
+        return NO_FEATURES
+    image = f", an image of {write_shape(schema.shape)}" if schema.shape else ""
+    return f"features: {_shorten(schema.features)}{image}"
 
 
 def _describe_prediction(schema: Schema) -> str:

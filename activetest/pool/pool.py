@@ -27,6 +27,7 @@ from activetest.pool.classes import find_list_length, resolve_classes
 from activetest.pool.columns import BadRow
 from activetest.pool.files import BATCH, Files, Piece
 from activetest.pool.ids import Text
+from activetest.pool.image_shape import parse_shape
 from activetest.pool.judge import resolve_judge
 from activetest.pool.notices import describe_pool
 from activetest.pool.outputs import TOLERANCE
@@ -141,6 +142,7 @@ class Pool:
         suggest: bool = True,
         blank_ids: bool = False,
         judge: str | None = None,
+        feature_shape: str | None = None,
         other_columns: str | Iterable[str] = (),
     ) -> "Pool":
         """Read the schema of the pool and give every column its role.
@@ -159,6 +161,7 @@ class Pool:
         suggest                         add to the notices what else columns may be
         blank_ids                       allow ids that are empty or white space
         judge                           column of a judge's verdicts, which are the outputs
+        feature_shape                   of the image that the features are, as "28x28"
         other_columns                   what other models predict
 
         Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice that
@@ -179,6 +182,7 @@ class Pool:
             price,
             _to_names(attributes) or (),
             judge=judge,
+            feature_shape=feature_shape or None,
             other_columns=_to_names(other_columns) or (),
         )
         found = read_class_names(files.schema.metadata) if class_names is None else class_names
@@ -198,6 +202,9 @@ class Pool:
                 f"the pool {name} has no rows", hint="give a pool with at least one item"
             )
         pool.schema = schema = _leave_out_empty_lists(pool, named=choices.features is not None)
+        if choices.feature_shape:
+            shape = parse_shape(choices.feature_shape, len(pool.feature_names()))
+            pool.schema = schema = replace(schema, shape=shape)
         if schema.task == "classification":
             pool.schema = resolve_classes(pool, choices)
         if pool.schema.attributes:

@@ -46,6 +46,7 @@ class Schema:
     numbered      whether the file numbers the classes so: a label may be given as the number
     judge         the column of outputs, where they are a judge's and people's labels the truth
     others        columns of what other models predict
+    shape         height and width of the image that the features are, and its channels if several
     """
 
     task: str
@@ -77,6 +78,7 @@ class Schema:
     numbered: bool = False
     judge: str | None = None
     others: tuple[str, ...] = ()
+    shape: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples; what few pools have, only where it is."""
@@ -128,7 +130,7 @@ class Schema:
 
     def drop_groups(self) -> "Schema":
         """The roles without features, groups and attributes."""
-        absent: dict[str, Any] = dict.fromkeys(("features", "groups", *_OF_ATTRIBUTES), ())
+        absent: dict[str, Any] = dict.fromkeys(("features", "shape", "groups", *_OF_ATTRIBUTES), ())
         return replace(self, **absent)
 
     @property
@@ -183,7 +185,7 @@ _OF_ATTRIBUTES = (
 )
 
 
-_OF_FEW = (*_OF_ATTRIBUTES, "named", "names", "numbered", "others")
+_OF_FEW = (*_OF_ATTRIBUTES, "named", "names", "numbered", "others", "shape")
 
 
 def _to_lists(value: Any) -> Any:
@@ -203,6 +205,15 @@ _VALUES = {
 
 def _are_texts(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+
+
+def is_shape(value: Any) -> bool:
+    """Whether it is what the shape of an image can be."""
+    return (
+        isinstance(value, list | tuple)
+        and len(value) in (0, 2, 3)
+        and all(type(side) is int and side > 0 for side in value)
+    )
 
 
 def _are_edges(value: Any) -> bool:
@@ -237,6 +248,7 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
         ),
     ),
     "edges": ("a list of lists of ascending numbers", _are_edges),
+    "shape": ("a list of two or three whole numbers above 0", is_shape),
     **dict.fromkeys(
         ("open_classes", "numbered"), ("true or false", lambda value: isinstance(value, bool))
     ),

@@ -219,6 +219,7 @@ def _list_inputs(log: Log, cache: PoolView, choices: Choices, rows: Rows) -> dic
         inputs = {"background": _take_background(cache, _MORE_ROWS)}
     if inputs:
         inputs |= {"train": cache.train, "augment": choices.augment, "pool": cache}
+        inputs |= {"image": tuple(cache.roles.get("shape", ()))}
     if inputs and states("CONTINUES"):
         inputs |= {"earlier": _find_earlier(log, cache, choices)}
     return inputs

@@ -24,6 +24,7 @@ from activetest.nouns.report_details import (
     Provenance,
     ReportDetails,
 )
+from activetest.pool.image_shape import write_shape
 from activetest.pool.schema import Schema
 from activetest.reporting.confusion_table import estimate_confusion_table
 from activetest.reporting.curves import estimate_curve
@@ -220,6 +221,7 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
         "groups": groups,
         "attributes": list(attributes),
         "judge": schema.judge,
+        "feature_shape": write_shape(schema.shape) or None,
         "other_columns": list(schema.others),
         "weight": schema.weight,
         "price": schema.price,

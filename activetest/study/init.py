@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from activetest import atomic, locks
+from activetest import atomic, catalog, locks
 from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
 from activetest.cache.checked import MANIFEST
@@ -228,6 +228,16 @@ def _open_kept(folder: Path, parts: tuple[str, ...]) -> StoredStudy:
     return study
 
 
+def _describe_image(pool: Pool, choices: Choices) -> tuple[str, ...]:
+    """That a surrogate sees an image as a plain list, where it does."""
+    if not pool.schema.shape or catalog.fact("surrogates", choices.surrogate, "SEES_IMAGES"):
+        return ()
+    return (
+        f"the surrogate {choices.surrogate} sees the image as a list of numbers; "
+        '`surrogate="ensemble"` looks at it with convolutions',
+    )
+
+
 def _list_notices(
     pool: Pool,
     built: Cache,
@@ -239,6 +249,7 @@ def _list_notices(
     """What was understood of the pool, the choices and the files, in sentences; see init."""
     notices = pool.notices + describe_arms(built, choices) + built.notices
     notices += describe_priors(choices, pool)
+    notices += _describe_image(pool, choices)
     notices += auxiliary.check_unused_files(built, pool, **given.files)
     notices += provenance.describe_unavailable(built)
     began = plan_log is not None or (study is not None and has_rounds(study))
@@ -256,6 +267,7 @@ def describe_setup(study: StoredStudy) -> Setup:
     found = describe_pool(pool.schema, pool.files.schema, pool.rows)
     notices = found + describe_arms(built, study.choices) + built.notices
     notices += describe_priors(study.choices, pool)
+    notices += _describe_image(pool, study.choices)
     return Setup(
         outcome="opened",
         folder=study.folder,

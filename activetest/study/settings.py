@@ -19,6 +19,7 @@ from activetest.nouns.choices import (
 )
 from activetest.pool.classes import keep_spelling
 from activetest.pool.files import Files
+from activetest.pool.image_shape import write_shape
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import (
@@ -110,6 +111,7 @@ def kept_columns(
         "features": tuple(name for name in schema.features if name not in taken),
         "groups": groups,
         "attributes": schema.attributes,
+        "feature_shape": write_shape(schema.shape) or None,
         "other_columns": schema.others,
         "task": schema.task,
         "positive": schema.positive,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from activetest.nouns.rows import Array
+from activetest.surrogates._convolution import FILTERS, Image, convolve
 
 # Rows at a time: the outputs of a layer stay in the processor's cache, and its buffer is reused.
 BATCH = 512
@@ -20,10 +21,13 @@ class Network:
 
     trunk      layers that all networks share, each (weights (I, O), bias (O,)); may be empty
     branches   (E,) the layers that follow, one tuple per network; the last has no rectifier
+    image      the shape of the image that the first inputs are, which the first layers of each
+               branch then look at with convolutions; None without one
     """
 
     trunk: tuple[Layer, ...]
     branches: tuple[tuple[Layer, ...], ...]
+    image: Image | None = None
 
     @property
     def size(self) -> int:
@@ -41,8 +45,9 @@ class Network:
         which (K,); None for all networks. The array is overwritten by the next pair.
         """
         branches = self.branches if which is None else [self.branches[k] for k in which]
+        convolutions = 0 if self.image is None else len(FILTERS)
         trunk_buffers = _make_buffers([self.trunk])
-        buffers = _make_buffers([branch[:-1] for branch in branches])
+        buffers = _make_buffers([branch[convolutions:-1] for branch in branches])
         width = self.width
         buffer = np.empty(len(branches) * width * BATCH, np.float32)
         for start in range(0, len(inputs), BATCH):
@@ -50,7 +55,10 @@ class Network:
             shared = _apply_layers(batch, self.trunk, trunk_buffers)
             out = buffer[: len(branches) * width * len(batch)].reshape(-1, width, len(batch))
             for branch, target in zip(branches, out, strict=True):
-                hidden = _apply_layers(shared, branch[:-1], buffers)
+                seen = shared
+                if self.image is not None:
+                    seen = convolve(shared, branch[:convolutions], self.image)
+                hidden = _apply_layers(seen, branch[convolutions:-1], buffers)
                 weights, bias = branch[-1]
                 # Outputs are the first axis, so that sums over them run along contiguous rows.
                 np.matmul(weights.T, hidden.T, out=target)

@@ -4,7 +4,7 @@ Randomness comes from the given numpy Generator alone: it draws the first weight
 torch.Generator of our own, so that torch's global state is neither read nor written.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import ModuleType
@@ -67,11 +67,21 @@ class NetworkData:
 
 
 def prepare_network_data(
-    inputs: Array, labels: Array, weights: Array, classes: int, *, rng: np.random.Generator
+    inputs: Array,
+    labels: Array,
+    weights: Array,
+    classes: int,
+    *,
+    rng: np.random.Generator,
+    pixels: int = 0,
 ) -> NetworkData:
-    """Network data of M >= 1 rows; a fifth is held out, or nothing with fewer than ten rows."""
+    """Network data of M >= 1 rows; a fifth is held out, or nothing with fewer than ten rows.
+
+    The first columns may be the pixels of an image, which stay as they are.
+    """
     weights = np.asarray(weights, float) / np.mean(weights)
     center, scale = _center_and_scale(inputs, weights)
+    center[:pixels], scale[:pixels] = 0.0, 1.0
     order = rng.permutation(len(inputs))
     held_count = (
         min(int(_HELD_OUT * len(order)), _MOST_HELD_OUT) if len(order) >= _FEWEST_ROWS else 0
@@ -130,10 +140,16 @@ def draw_first_layers(
 
     The last layer starts small, so that an untrained network prefers no outcome.
     """
-    widths = (inputs, *hidden, outputs)
+    return draw_layers([*pairwise((inputs, *hidden, outputs))], count, rng=rng)
+
+
+def draw_layers(
+    sizes: Sequence[tuple[int, int]], count: int, *, rng: np.random.Generator
+) -> list[Array]:
+    """As draw_first_layers, of layers with so many inputs and outputs of each weight."""
     parameters: list[Array] = []
-    for into, out in pairwise(widths):
-        deviation = (2 / into) ** 0.5 if len(parameters) < 2 * len(hidden) else 0.1 / into**0.5
+    for into, out in sizes:
+        deviation = (2 / into) ** 0.5 if len(parameters) < 2 * len(sizes) - 2 else 0.1 / into**0.5
         parameters += [deviation * rng.standard_normal((count, into, out)), np.zeros((count, out))]
     return [part.astype(np.float32) for part in parameters]
 

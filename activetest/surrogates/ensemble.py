@@ -5,15 +5,19 @@ fit starts from new random weights, so that surrogates of different rounds diffe
 labels in between: retraining at intervals makes an implicit ensemble of surrogates, and a round
 draws with a Thompson sample from it (Active Testing, 3.4). Over many rounds the draws therefore
 come from many more than five networks, and from fewer if refits are rare.
+
+Where the features are an image, convolutions come before the dense layers: see _convolution.
 """
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._convolution import FILTERS, Image, convolve_tensor
 from activetest.surrogates._gaussian import GaussianEnsemble
 from activetest.surrogates._network import Network, standardise_layer, stored_layers
 from activetest.surrogates._network_members import make_ensemble
@@ -21,7 +25,7 @@ from activetest.surrogates._nothing import believe_nothing, knows_nothing, resto
 from activetest.surrogates._torch_training import (
     calibrate_temperature,
     collect_params,
-    draw_first_layers,
+    draw_layers,
     load_torch,
     prepare_network_data,
     train_networks,
@@ -29,6 +33,7 @@ from activetest.surrogates._torch_training import (
 from activetest.surrogates._training_data import prepare_training_data
 
 NEEDS_FEATURES = True
+SEES_IMAGES = True
 AUGMENTS = True
 
 _MEMBERS, _HIDDEN = 5, (128, 128)
@@ -44,13 +49,21 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     training_rows = prepare_training_data(training, rng=rng)
     if not len(training_rows.labels):
         return believe_nothing(training, training_rows.augmented, _MEMBERS)
+    image = Image(*training.image) if training.image else None
     data = prepare_network_data(
-        training_rows.inputs, training_rows.labels, training_rows.weights, training.classes, rng=rng
+        training_rows.inputs,
+        training_rows.labels,
+        training_rows.weights,
+        training.classes,
+        rng=rng,
+        pixels=image.columns if image else 0,
     )
-    start = draw_first_layers(
-        training_rows.inputs.shape[1], _HIDDEN, data.outputs, _MEMBERS, rng=rng
-    )
-    trained = train_networks(torch, data, start, partial(_forward, torch), rng=rng)
+    columns = training_rows.inputs.shape[1]
+    sizes = [*image.list_filters()] if image else []
+    columns += image.gain if image else 0
+    sizes += pairwise((columns, *_HIDDEN, data.outputs))
+    start = draw_layers(sizes, _MEMBERS, rng=rng)
+    trained = train_networks(torch, data, start, partial(_forward, torch, image), rng=rng)
     params = collect_params(
         data,
         trained,
@@ -58,6 +71,8 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
         outputs=training_rows.outputs,
         augmented=training_rows.augmented,
     )
+    if image:
+        params["image"] = list(training.image)
     return restore(
         calibrate_temperature(params, _make_networks(params), data, training_rows.inputs)
     )
@@ -70,10 +85,20 @@ def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     return make_ensemble(params, _make_networks(params))
 
 
-def _forward(torch: Any, parameters: list[Any], inputs: Any, generator: Any, learning: bool) -> Any:
+def _forward(
+    torch: Any,
+    image: Image | None,
+    parameters: list[Any],
+    inputs: Any,
+    generator: Any,
+    learning: bool,
+) -> Any:
     """(1, E, B, O) outputs of every network for its own inputs (E, B, W)."""
     del generator, learning
     *hidden, (weights, bias) = zip(parameters[::2], parameters[1::2], strict=True)
+    if image:
+        inputs = convolve_tensor(torch, inputs, hidden[: len(FILTERS)], image)
+        hidden = hidden[len(FILTERS) :]
     for matrix, shift in hidden:
         inputs = torch.baddbmm(shift[:, None], inputs, matrix).relu()
     return torch.baddbmm(bias[:, None], inputs, weights)[None]
@@ -81,13 +106,21 @@ def _forward(torch: Any, parameters: list[Any], inputs: Any, generator: Any, lea
 
 def _make_networks(params: dict[str, Any]) -> Network:
     """All members side by side, for raw inputs."""
-    first, *others = stored_layers(params, _NAMES)
-    center, scale = params["center"], params["scale"]
+    layers, center, scale = stored_layers(params, _NAMES), params["center"], params["scale"]
+    image = Image(*params["image"]) if "image" in params else None
+    filters = layers[: len(FILTERS)] if image else []
+    first, *others = layers[len(filters) :]
+    if image:
+        # What filters make of pixels stays as it is.
+        flat = image.columns + image.gain
+        center = np.concatenate([np.zeros(flat), center[image.columns :]])
+        scale = np.concatenate([np.ones(flat), scale[image.columns :]])
     branches = tuple(
         (
+            *((weights[member], bias[member]) for weights, bias in filters),
             standardise_layer((first[0][member], first[1][member]), center, scale),
             *((weights[member], bias[member]) for weights, bias in others),
         )
         for member in range(len(first[0]))
     )
-    return Network((), branches)
+    return Network((), branches, image)

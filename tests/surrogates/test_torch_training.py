@@ -33,14 +33,16 @@ def trained(given, seed: int = 3) -> training.TrainedNetworks:
     """Two networks with eight hidden units."""
     rng = np.random.default_rng(seed)
     start = training.draw_first_layers(2, (8,), 2, 2, rng=rng)
-    return training.train_networks(torch, given, start, partial(ensemble._forward, torch), rng=rng)
+    return training.train_networks(
+        torch, given, start, partial(ensemble._forward, torch, None), rng=rng
+    )
 
 
 def losses(given, parameters, index) -> np.ndarray:
     """(E, B) loss of each network on rows index (B,)."""
     given_inputs = torch.from_numpy(given.inputs[index]).expand(len(parameters[0]), -1, -1)
     outputs = ensemble._forward(
-        torch, [torch.from_numpy(part) for part in parameters], given_inputs, None, False
+        torch, None, [torch.from_numpy(part) for part in parameters], given_inputs, None, False
     )
     targets = torch.from_numpy(given.targets[index]).expand(len(parameters[0]), -1)
     return training._negative_log_likelihood(torch, outputs, targets, given.classes)[0].numpy()
@@ -125,7 +127,9 @@ def test_weights_decide_which_of_two_contradicting_labels_is_learned():
 def test_a_network_that_has_learned_nothing_has_no_opinion():
     start = training.draw_first_layers(5, (64, 64), 10, 3, rng=np.random.default_rng(7))
     inputs = torch.randn((3, 500, 5), generator=torch.Generator().manual_seed(8))
-    outputs = ensemble._forward(torch, [torch.from_numpy(p) for p in start], inputs, None, False)
+    outputs = ensemble._forward(
+        torch, None, [torch.from_numpy(p) for p in start], inputs, None, False
+    )
     probs = outputs.softmax(dim=-1)
     assert float(probs.max()) < 0.25
     assert float(probs.min()) > 0.03
