@@ -1,23 +1,32 @@
 """ASE (Kossen 2022), 7.1 and 7.2, and Active Testing 5.2, scaled down: a class nobody trained.
 
     python tests/benchmarks/reproduce_missing7.py FOLDER [--surrogate ensemble,radial-bnn]
-        [--runs 50] [--save DIR]
+        [--features embedding|pixels] [--box given|scaled] [--runs 50] [--save DIR]
 
 FOLDER holds mnist_missing7.parquet, .labels.csv and .train.parquet. The surrogate learns from the
 training rows and all labels so far when there are 0, 25, 50, 100, 200 and 400 of them, on the
-embeddings; between these it is frozen. Draws aim at the log-loss, and both log-loss and error are
-estimated: mean squared error over that of uniform draws (closed form), median squared error in
-brackets. Then, the share of sevens among the labels of each stretch, where a tenth of the pool are
-sevens (Fig. 2). With --save runs are kept, and only missing ones are made.
+embeddings, or on the pixels with convolutions; between these it is frozen. With --box scaled, the
+logarithms of the black box's probabilities are divided by the temperature at which its log-loss is
+least on the classes that it was trained on, as the paper scales its network on held-out rows.
+
+Draws aim at the log-loss, and both log-loss and error are estimated: mean squared error over that
+of uniform draws (closed form), median squared error in brackets. Then, the share of sevens among
+the labels of each stretch, where a tenth of the pool are sevens (Fig. 2). With --save runs are
+kept, and only missing ones are made.
 
 xwed top, bald top                 the largest scores, as ASE picks
 xwed draw, loss draw               in proportion to the score, with floor 0.2: LURE needs that
 xwed draw, power 4                 Kirsch 2023: nearer to the top, without its near-duplicates
+bald draw                          appendix B.3
+loss draw, constant                appendix B.2: the surrogate learns no label
 """
 
 import argparse
 import os
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -28,13 +37,17 @@ import numpy as np
 from staging import Stage, played, staged
 
 POOL, MISSING = "mnist_missing7", "7"
+CONSTANT = "loss draw, constant"
 WAYS = {
     "xwed top": {"acquisition": "xwed", "selection": "top"},
     "xwed draw": {"acquisition": "xwed"},
     "xwed draw, power 4": {"acquisition": "xwed", "power": 4.0},
     "bald top": {"acquisition": "bald", "selection": "top"},
+    "bald draw": {"acquisition": "bald"},
     "loss draw": {"acquisition": "expected-loss"},
+    CONSTANT: {"acquisition": "expected-loss"},
 }
+SHAPES = {"embedding": "", "pixels": "28x28"}
 ESTIMATORS = ("ase", "lure", "doubly-robust")
 METRICS = ("log-loss", "error")
 
@@ -48,10 +61,14 @@ def main() -> None:
     print(f"|{'---|' * (5 + len(steps))}")
     for surrogate in options.surrogate.split(","):
         wishes = {"metric": "log-loss", "metrics": METRICS, "floor": 0.2, "surrogate": surrogate}
-        file = options.folder / f"{POOL}.parquet"
-        columns = {"features": ("embedding",)}
-        with staged(file, train=True, acquisition="xwed", **columns, **wishes) as stage:
-            kept = options.save and options.save / f"missing7-{surrogate}.jsonl"
+        columns = {"features": (options.features,), "feature_shape": SHAPES[options.features]}
+        with (
+            with_box(options.folder / f"{POOL}.parquet", options.box) as file,
+            staged(file, train=True, acquisition="xwed", **columns, **wishes) as stage,
+        ):
+            kept = options.save and options.save / (
+                f"missing7-{surrogate}-{options.features}-{options.box}.jsonl"
+            )
             scene = (stage, options.ways, steps, options.seed)
             what = {"ways": options.ways, "at": steps, "seed": options.seed}
             found = played(play, scene, options.runs, what=what, file=kept, workers=options.workers)
@@ -64,11 +81,50 @@ def main() -> None:
         print(f"| {' | '.join(cells)} |")
 
 
+@contextmanager
+def with_box(file: Path, box: str) -> Iterator[Path]:
+    """The pool as it is, or a copy whose box is scaled by the temperature of the known classes."""
+    if box == "given":
+        yield file
+        return
+    import pyarrow as pa
+    import pyarrow.csv as pv
+    import pyarrow.parquet as pq
+    from scipy.optimize import minimize_scalar
+    from scipy.special import log_softmax
+
+    pool, key = pq.read_table(file), file.with_name(f"{file.stem}.labels.csv")
+    labels = np.array(pv.read_csv(key)["label"].to_pylist())
+    logs = np.log(np.maximum(np.array(pool["prob"].to_pylist()), 1e-30))
+    known = np.flatnonzero(labels != int(MISSING))
+
+    def loss(power: float) -> float:
+        """Log-loss on the known classes of probabilities to that power."""
+        return -log_softmax(power * logs[known], axis=1)[
+            np.arange(len(known)), labels[known]
+        ].mean()
+
+    power = minimize_scalar(loss, bounds=(0.01, 3), method="bounded").x
+    probs = np.exp(log_softmax(power * logs, axis=1))
+    print(f"<!-- the box is scaled by the temperature {1 / power:.2f} -->")
+    column = pa.array(probs.tolist(), pa.list_(pa.float32(), probs.shape[1]))
+    place = pool.schema.get_field_index("prob")
+    with tempfile.TemporaryDirectory(prefix="activetest-benchmark-") as folder:
+        scaled = Path(folder) / file.name
+        pq.write_table(pool.set_column(place, "prob", column), scaled)
+        for what in ("labels.csv", "train.parquet"):
+            source = file.with_name(f"{file.stem}.{what}").resolve()
+            scaled.with_name(f"{file.stem}.{what}").symlink_to(source)
+        yield scaled
+
+
 def arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--surrogate", default="ensemble,radial-bnn")
+    parser.add_argument("--features", default="embedding", choices=tuple(SHAPES))
+    parser.add_argument("--box", default="given", choices=("given", "scaled"))
     parser.add_argument("--ways", default=";".join(WAYS), help="separated by semicolons")
     parser.add_argument("--at", default="25,50,100,200,400")
     parser.add_argument("--runs", type=int, default=50)
@@ -93,13 +149,19 @@ def play(scene: tuple, number: int) -> dict:
     # Before any label all ways know the same.
     first = get_surrogate(Log.empty(), stage.made, stage.choices, seed=seed)
     return {
-        way: walk(replace(stage, choices=replace(stage.choices, **WAYS[way])), steps, seed, first)
+        way: walk(
+            replace(stage, choices=replace(stage.choices, **WAYS[way])),
+            steps,
+            seed,
+            first,
+            learns=way != CONSTANT,
+        )
         for way in ways
     }
 
 
-def walk(stage: Stage, steps: tuple[int, ...], seed: int, first) -> dict:
-    """One study; first is the surrogate that knows no label of the pool."""
+def walk(stage: Stage, steps: tuple[int, ...], seed: int, first, *, learns: bool) -> dict:
+    """One study; first is the surrogate that knows no label of the pool, and maybe never does."""
     from activetest.errors import NotEstimable
     from activetest.estimation.view import build_view
     from activetest.item_statistics import specification
@@ -121,7 +183,8 @@ def walk(stage: Stage, steps: tuple[int, ...], seed: int, first) -> dict:
         drawn = choose(made.hashes, frozen.weight, count, seed=seed, stream=frozen.number)
         found["sevens"].append(float((truth[drawn] == made.classes.index(MISSING)).mean()))
         log = answered(log, plan.record_round(frozen, drawn, made), truth)
-        surrogate = get_surrogate(log, made, choices, seed=seed)
+        if learns:
+            surrogate = get_surrogate(log, made, choices, seed=seed)
         for name, value in plugged(log, stage, surrogate, metrics).items():
             found[f"ase {name}"].append(value)
         view = build_view(

@@ -69,17 +69,19 @@ def staged(
     *,
     train: bool = False,
     features: tuple[str, ...] | None = None,
+    feature_shape: str = "",
     outputs: str = "",
     **choices,
 ) -> Iterator[Stage | None]:
     """A stage in a folder that lives as long as the block; None where there is nothing to play.
 
     file is NAME.parquet, beside it NAME.labels.csv and, where they are wanted, NAME.train.parquet
-    and NAME.surrogates.parquet. features are columns, all that there are by default; outputs is the
-    column of a judge's scores, for regression. choices are those of Choices; some have their
-    defaults.
+    and NAME.surrogates.parquet. features are columns, all that there are by default, and
+    feature_shape that of the image they are; outputs is the column of a judge's scores, for
+    regression. choices are those of Choices; some have their defaults.
     """
     columns: dict = {"features": features} if features else {}
+    columns |= {"feature_shape": feature_shape} if feature_shape else {}
     columns |= {"task": "regression", "outputs": outputs} if outputs else {}
     pool = Pool.open(str(file), **columns)
     files = {
