@@ -8,6 +8,7 @@ import numpy as np
 from activetest.bandits.counts import GroupCounts, count_groups
 from activetest.bandits.credible import outcome_share_intervals, value_intervals
 from activetest.bandits.ranks import draw_values
+from activetest.estimation.group_ranking import EXACT, NONE, POSTERIOR, PSEUDO
 from activetest.estimation.view import View
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.calibration import statistics_of_bins
@@ -20,7 +21,6 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.rows import Array
 from activetest.pool.groups import BINS, CONFIDENCE
-from activetest.reporting.group_ranking import EXACT, NONE, POSTERIOR, PSEUDO
 from activetest.reporting.rows import HEADLINE, estimate_row
 
 # With at most so many classes all cells are kept; with more, only so many of the largest mistakes.

@@ -7,10 +7,15 @@ import numpy as np
 from activetest import catalog
 from activetest.bandits.arms import Arms, cell_variances
 from activetest.bandits.bandit import IDENTIFY, Bandit
-from activetest.bandits.comparison import count_regions
 from activetest.bandits.counts import GroupCounts, count_groups, task_group
 from activetest.bandits.planning import forecast_decision_labels
 from activetest.errors import ChoiceError
+from activetest.estimation.group_ranking import (
+    Standing,
+    find_region_chances,
+    rank_groups,
+    summarise_groups,
+)
 from activetest.estimation.view import View, build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
@@ -24,7 +29,6 @@ from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import Surrogate
 from activetest.reporting import confusion as cells
 from activetest.reporting import group_notes as notes
-from activetest.reporting.group_ranking import Standing, rank_groups, summarise_groups
 from activetest.reporting.rows import HEADLINE
 from activetest.rounds.fit import make_generator
 from activetest.sampling import between_groups
@@ -149,7 +153,7 @@ def _compare(
         level=choices.level,
         method=" and ".join(dict.fromkeys(stands.method[[first, second]])),
     )
-    chances = count_regions(apart, bandit.rope)
+    chances = find_region_chances(stands, pair, bandit.rope)
     region = ("below", "within", "above")[int(chances.argmax())]
     groups = bandit.arms.groups[first], bandit.arms.groups[second]
     return Comparison(

@@ -2,10 +2,10 @@
 
 from activetest.bandits.arms import ECE
 from activetest.bandits.bandit import ESTIMATE
+from activetest.estimation.group_ranking import EXACT, NONE, PSEUDO
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.report import Note, Weight
-from activetest.reporting.group_ranking import EXACT, NONE, PSEUDO
 from activetest.reporting.rows import HEADLINE
 
 # Names that a sentence lists.

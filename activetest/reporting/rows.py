@@ -9,12 +9,12 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation import shrinkage
-from activetest.estimation.certain import find_part
 from activetest.estimation.estimate import Value
+from activetest.estimation.group_estimates import HEADLINE, count_labelled, find_metric_variance
 from activetest.estimation.known_items import restrict_to_open
 from activetest.estimation.random_draws import RandomDraws, expect_random_draws
 from activetest.estimation.raw import measure_raw
-from activetest.estimation.samples import Group, find_metric_steps
+from activetest.estimation.samples import Group
 from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
 from activetest.intervals import korn_graubard
 from activetest.intervals.group_t import NEEDS_INSIDE
@@ -25,7 +25,6 @@ from activetest.nouns.quantity import Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow
 from activetest.progress import step
 
-HEADLINE = "doubly-robust"
 # Kinds of intervals that hold at one look at best.
 _ONE_LOOK = ("fixed", "posterior")
 # Draws from which on coverage was measured, and degrees of freedom that the variance needs: where a
@@ -114,12 +113,6 @@ def estimate_row(
     return _estimate(view, metric, estimator, group, level, kind)[0]
 
 
-def estimate_with_variance(view: View, metric: Metric, group: Group) -> tuple[EstimateRow, float]:
-    """The doubly robust row of a group, and the variance of its estimate; NaN without one."""
-    row, value = _estimate(view, metric, HEADLINE, group, view.choices.level, FIXED)
-    return row, np.nan if value is None else _metric_variance(value)
-
-
 def estimate_differences(
     view: View, metrics: list[Metric], columns: tuple[str, ...], *, simultaneous: bool
 ) -> list[EstimateRow]:
@@ -148,7 +141,7 @@ def _shrink_column(
     except NotEstimable:
         return [row for row, _ in estimates]
     values = [np.nan if value is None else value.value for _, value in estimates]
-    variances = [np.nan if value is None else _metric_variance(value) for _, value in estimates]
+    variances = [np.nan if value is None else find_metric_variance(value) for _, value in estimates]
     # What the surrogate expects of a group, corrected by its error on the whole pool.
     correction = whole.value - whole.predicted
     predicted = [np.nan if value is None else value.predicted for _, value in estimates]
@@ -266,24 +259,6 @@ def count_bought(view: View, group: Group) -> int:
     )
 
 
-def count_labelled(
-    view: View, group: Group, metric: Metric | None = None, *, alike: bool = False
-) -> int:
-    """Labelled draws that estimates use and that are in the group.
-
-    Those of whole rounds, or of fixed intervals of a metric that they can change: see View.value.
-    """
-    evidence, steps = view.evidence, view.evidence.steps
-    inside = group.membership(evidence.drawn.codes)
-    if metric is not None:
-        used = view.evidence_of(metric, group, alike=alike)
-        steps = used.steps
-        if not metric.refine:
-            inside = find_part(used, metric, group).drawn
-            steps = find_metric_steps(used, metric)
-    return int(inside[steps][evidence.log.status[steps] == LABELLED].sum())
-
-
 def measure_saving(
     value: Value, interval: Interval, draws: RandomDraws, bought: int, *, reliable: bool
 ) -> Saving:
@@ -326,16 +301,6 @@ def _largest_share(value: Value) -> float:
     """Share of the largest weight in the weights of all draws."""
     weights = value.estimate.weights / value.sample.prob
     return float(weights.max() / weights.sum())
-
-
-def _metric_variance(value: Value) -> float:
-    """Variance of the metric itself; that of its mean where it is one. NaN without a draw."""
-    if value.estimate.exact:
-        return 0.0
-    if not value.estimate.inside.any():
-        return np.nan
-    variance = max(value.estimate.variance[0, 0], value.estimate.expected_variance)
-    return float(variance * value.slope**2)
 
 
 def _subtract_pairs(

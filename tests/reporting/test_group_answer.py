@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import betabinom
 
 from activetest.errors import ChoiceError
+from activetest.estimation.group_ranking import Standing
 from activetest.nouns.log import LABELLED
 from activetest.render._assessment import sentence
-from activetest.reporting.group_ranking import Standing
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch

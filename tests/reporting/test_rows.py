@@ -9,6 +9,7 @@ from pytest import approx
 from scipy.stats import t
 
 from activetest.errors import NotEstimable
+from activetest.estimation.group_estimates import find_metric_variance
 from activetest.estimation.population import Population
 from activetest.estimation.random_draws import RandomDraws
 from activetest.estimation.view import View, build_view
@@ -401,19 +402,6 @@ def test_an_interval_wider_than_its_variance_says_is_marked(farm):
     assert found == {True, False}
 
 
-def test_a_group_without_a_draw_has_no_variance(farm):
-    view, metric = view_of(farm, play_rounds(farm.pool, farm.truth, (CHOICES, 3))), "error"
-    found = [
-        (
-            rows.count_labelled(view, group),
-            rows.estimate_with_variance(view, find_metric(farm, metric), group)[1],
-        )
-        for group in view.evidence.groups[1:5]
-    ]
-    assert {bool(np.isnan(variance)) for _, variance in found} == {True, False}
-    assert all(np.isnan(variance) == (count == 0) for count, variance in found)
-
-
 def test_groups_are_shrunk_towards_what_is_expected_of_them(farm):
     """By the variance of each: max of what is seen and expected."""
     view, metric = view_of(farm), find_metric(farm, "error")
@@ -423,8 +411,9 @@ def test_groups_are_shrunk_towards_what_is_expected_of_them(farm):
         value = view.value(metric, "doubly-robust", group)
         centre = value.predicted + whole.value - whole.predicted
         assert min(value.value, centre) - 1e-9 <= row.shrunk <= max(value.value, centre) + 1e-9
-        variance = rows.estimate_with_variance(view, metric, group)[1]
-        assert variance == approx(max(value.estimate.variance[0, 0], value.estimate.model_variance))
+        assert find_metric_variance(value) == approx(
+            max(value.estimate.variance[0, 0], value.estimate.model_variance)
+        )
 
 
 def test_an_anytime_interval_is_that_of_the_whole_pool_unless_a_group_is_named(farm):

@@ -1,20 +1,21 @@
-"""The groups of a question: the value of each, and how they rank."""
+"""The groups of a question: the value of each, how they rank, and which answer is how probable."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from activetest.bandits.arms import Arms
+from activetest.bandits.comparison import count_regions
 from activetest.bandits.counts import GroupCounts
 from activetest.bandits.credible import value_intervals
 from activetest.bandits.ranks import Ranks, draw_values, rank_arms
+from activetest.estimation.group_estimates import HEADLINE, estimate_group
 from activetest.estimation.samples import Group
 from activetest.estimation.view import View
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.group_report import Ranked
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.rows import Array
-from activetest.reporting.rows import HEADLINE, estimate_with_variance
 
 # Draws of the posterior for probabilities and ranks.
 _DRAWS = 10_000
@@ -75,21 +76,19 @@ def summarise_groups(
     method = np.full(len(items), POSTERIOR, dtype=object)
     method[rest == 0] = EXACT
     method[items == 0] = NONE
-    rows = {}
+    weighted = {}
     if view is not None:
         for place in np.flatnonzero(counts.weighted & (rest > 0)):
-            group = _find_group(view, arms.groups[place])
-            row, variance = estimate_with_variance(view, metric, group)
-            exists = row.estimate is not None and row.lower is not None and np.isfinite(variance)
-            method[place] = HEADLINE if exists else PSEUDO
-            if exists:
-                rows[place] = row, variance
+            found = estimate_group(view, metric, _find_group(view, arms.groups[place]))
+            method[place] = HEADLINE if found else PSEUDO
+            if found:
+                weighted[place] = found
     drawn = np.nan_to_num(draw_values(arms, _DRAWS, rng), copy=False)
     estimate, lower, upper = value_intervals(arms, drawn, level, rng)
-    for place, (row, variance) in rows.items():
-        normal = row.estimate + np.sqrt(variance) * rng.standard_normal(len(drawn))
+    for place, found in weighted.items():
+        normal = found.value + np.sqrt(found.variance) * rng.standard_normal(len(drawn))
         drawn[:, place] = np.clip(normal, metric.lower, metric.upper)
-        estimate[place], lower[place], upper[place] = row.estimate, row.lower, row.upper
+        estimate[place], lower[place], upper[place] = found.value, found.lower, found.upper
     order = np.lexsort((-arms.worse_sign * np.nan_to_num(estimate), items == 0))
     known = arms.sum_cells(counts.labelled)
     return Standing(arms, known, items, method, drawn, estimate, lower, upper, order)
@@ -126,6 +125,16 @@ def rank_groups(
             )
         )
     return tuple(groups), places
+
+
+def find_region_chances(stands: Standing, pair: tuple[int, int], rope: float) -> Array:
+    """(3,) probabilities that the first of two groups is below, within or above the rope.
+
+    By the value of the first minus that of the second. Lambda is the largest.
+    """
+    first, second = pair
+    chances: Array = count_regions(stands.draws[:, first] - stands.draws[:, second], rope)
+    return chances
 
 
 def _find_group(view: View, meaning: dict[str, str]) -> Group:
