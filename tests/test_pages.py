@@ -18,6 +18,7 @@ from activetest.item_statistics import specification
 from activetest.nouns.choices import DECLARATIONS, Choices
 from activetest.nouns.curve import CurveKind
 from activetest.nouns.report import RENAMED_KEYS, SimulatedStrategy
+from activetest.nouns.simulated_answer import AnswerLook, SimulatedAnswer, Wait
 from activetest.render import json as as_json
 from activetest.reporting.requirements import parse_requirement
 from activetest.study.init import init
@@ -356,9 +357,12 @@ def test_the_keys_that_were_renamed_are_documented():
 
 def test_the_documented_json_of_a_simulation_has_the_keys_that_are_printed():
     documented = next(block for block in code_blocks(PAGES["json"]) if '"results"' in block)
-    printed = {"schema_version", "results", *(field.name for field in fields(SimulatedStrategy))}
+    records = (SimulatedStrategy, SimulatedAnswer, AnswerLook)
+    printed = {"schema_version", "results", "answers"}
+    printed |= {field.name for record in records for field in fields(record)}
     assert set(re.findall(r'"(\w+)"', documented)) == printed
-    assert printed <= fields_in_tables("simulate") | {"results", "schema_version"}
+    printed |= {field.name for field in fields(Wait)}
+    assert printed <= fields_in_tables("simulate") | {"results", "answers", "schema_version"}
 
 
 def test_the_documented_json_of_a_curve_has_the_keys_that_are_printed(sample, capsys):

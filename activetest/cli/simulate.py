@@ -165,12 +165,12 @@ def simulate(
                 f"stopped: {finished:,} {runs_are} kept in {save}; the same command goes on"
             )
         raise
-    rows = [asdict(result) for result in results]
+    rows, answers = ([asdict(each) for each in found] for found in (results, results.answers))
     # Numbers first: a disk that is full by now must not take them along.
-    streams.write(renderer.simulation(rows), styled=True)
+    streams.write(renderer.simulation(rows, answers), styled=True)
     for path in pictures:
-        figure.draw(rows, path, inputs=inputs, force=force)
-    documents.save_simulation(rows, files, force=force, inputs=inputs)
+        figure.draw(rows, path, answers=answers, inputs=inputs, force=force)
+    documents.save_simulation(rows, answers, files, force=force, inputs=inputs)
     for file in files:
         streams.say(f"written: {file.path}")
 

@@ -17,7 +17,7 @@ from activetest.nouns.group_report import Ranked
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.rows import Array
 
-# Draws of the posterior for probabilities and ranks.
+# Draws of the posterior for probabilities and ranks, where nobody asks for another number.
 _DRAWS = 10_000
 POSTERIOR, EXACT, PSEUDO, NONE = "posterior", "exact", "pseudo-posterior", "none"
 
@@ -64,8 +64,10 @@ def summarise_groups(
     metric: Metric,
     level: float,
     rng: np.random.Generator,
+    *,
+    draws: int = _DRAWS,
 ) -> Standing:
-    """Where the groups stand.
+    """Where the groups stand, by so many draws of the posterior.
 
     view    holds the metric of the groups whose labels were not drawn uniformly inside: their
             values are the doubly robust estimates, with normal errors. None where there are no such
@@ -83,7 +85,7 @@ def summarise_groups(
             method[place] = HEADLINE if found else PSEUDO
             if found:
                 weighted[place] = found
-    drawn = np.nan_to_num(draw_values(arms, _DRAWS, rng), copy=False)
+    drawn = np.nan_to_num(draw_values(arms, draws, rng), copy=False)
     estimate, lower, upper = value_intervals(arms, drawn, level, rng)
     for place, found in weighted.items():
         normal = found.value + np.sqrt(found.variance) * rng.standard_normal(len(drawn))

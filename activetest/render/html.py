@@ -24,9 +24,9 @@ def render(report: Report) -> str:
     return build.build(report)
 
 
-def simulation(results: Sequence[dict]) -> str:
-    """A page of simulated strategies: curves of every metric, and the table of results."""
+def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
+    """A page of simulated strategies: answers, curves of every metric, and all results."""
     # NumPy is for curves alone.
     from activetest.render.page import simulated
 
-    return simulated.build(results)
+    return simulated.build(results, answers)

@@ -124,9 +124,9 @@ def inspection(found: Inspection) -> str:
     return _document(asdict(found))
 
 
-def simulation(results: Sequence[dict]) -> str:
-    """One object per strategy, metric and budget."""
-    return _document({"results": list(results)})
+def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
+    """One object per strategy, metric and budget, and one per answer to a question."""
+    return _document({"results": list(results), "answers": list(answers)})
 
 
 def curve(found: Curve, pool: str = "") -> str:

@@ -9,6 +9,7 @@ from activetest.nouns.inspection import Inspection
 from activetest.nouns.report import Counts, EstimateRow, Note, Report, count_verdicts
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.render import (
+    _answers,
     _assessment,
     _extent,
     _gates,
@@ -113,10 +114,12 @@ def inspection(found: Inspection) -> str:
     return "\n\n".join(map(_join, parts)) + "\n"
 
 
-def simulation(results: Sequence[dict]) -> str:
-    """One row per strategy, metric and budget."""
-    parts = [_write_table(_tables.strategies(results))]
-    if remarks := _tables.remarks(results):
+def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
+    """One row per strategy, metric and budget, below the answers to a question."""
+    budgets = {result["budget"] for result in results}
+    parts = [_write_table(table) for table in _answers.tables(answers, budgets)]
+    parts.append(_write_table(_tables.strategies(results)))
+    if remarks := _answers.remarks(answers) + _tables.remarks(results):
         parts.append(_write_list(remarks))
     return "\n\n".join(map(_join, parts)) + "\n"
 

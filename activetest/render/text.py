@@ -17,6 +17,7 @@ from activetest.nouns.inspection import Inspection
 from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report, Weight, count_verdicts
 from activetest.nouns.surface_report import SurfaceMap, SurfaceReport
 from activetest.render import (
+    _answers,
     _assessment,
     _extent,
     _gates,
@@ -141,24 +142,32 @@ def inspection(found: Inspection, *, width: int | None = None, color: bool | Non
 
 def simulation(
     results: Sequence[dict],
+    answers: Sequence[dict] = (),
     *,
     width: int | None = None,
     color: bool | None = None,
     file: bool = False,
 ) -> str:
-    """One row per strategy, metric and budget, with a gap between metrics; file as in render."""
+    """One row per strategy, metric and budget, with a gap between metrics; file as in render.
+
+    answers to a question come first.
+    """
+    budgets = {result["budget"] for result in results}
 
     def write(page: Page) -> None:
+        for table in _answers.tables(answers, budgets):
+            _text_tables.show(page, table)
         _text_tables.show(page, _tables.strategies(results), gaps=True)
-        _print_notes(page, list(map(Note, _tables.remarks(results))))
+        remarks = _answers.remarks(answers) + _tables.remarks(results)
+        _print_notes(page, list(map(Note, remarks)))
         _print_end(page, [])
 
     return _capture(write, width, color, file=file)
 
 
-def simulation_document(results: Sequence[dict]) -> str:
+def simulation_document(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
     """The same for a file, whatever standard output is."""
-    return simulation(results, file=True)
+    return simulation(results, answers, file=True)
 
 
 def _capture(

@@ -1,15 +1,28 @@
 """What a simulation found: a sequence of strategies that a notebook shows as a table."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from activetest.nouns.report import SimulatedStrategy
+from activetest.nouns.simulated_answer import SimulatedAnswer
 
 
 class Simulation(tuple[SimulatedStrategy, ...]):
-    """One result per strategy, estimator, metric and budget that exists, in this order."""
+    """One result per strategy, estimator, metric and budget that exists, in this order.
 
-    __slots__ = ()
+    answers    of simulations with a question about groups: one per strategy; empty without one
+    """
+
+    answers: tuple[SimulatedAnswer, ...]
+
+    def __new__(
+        cls, results: Iterable[SimulatedStrategy], answers: Iterable[SimulatedAnswer] = ()
+    ) -> "Simulation":
+        """The results, and the answers to a question."""
+        found = super().__new__(cls, results)
+        found.answers = tuple(answers)
+        return found
 
     def to_frame(self, kind: str = "pandas") -> Any:
         """A frame with a row per result; its columns are the fields of SimulatedStrategy.
@@ -37,10 +50,14 @@ class Simulation(tuple[SimulatedStrategy, ...]):
         """The table of strategies, as wide as the terminal."""
         from activetest.render import text
 
-        return text.simulation([asdict(result) for result in self])
+        return text.simulation(*self._list_records())
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
         from activetest.render.notebook import html
 
-        return html.simulation([asdict(result) for result in self])
+        return html.simulation(*self._list_records())
+
+    def _list_records(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The results and the answers as dicts."""
+        return [asdict(each) for each in self], [asdict(each) for each in self.answers]

@@ -22,8 +22,8 @@ from activetest.simulation.design import Plan
 RunKey = tuple[int, int]
 # {(estimator, metric, budget): numbers}
 RunNumbers = dict[tuple[str, str, int], tuple[float, ...]]
-# Estimate, lower, upper and labels; and what JSON has no number for.
-_NUMBERS = 4
+# How many there are of an estimate or an answer; and what JSON has no number for.
+_NUMBERS = (4, 6)
 _NOT_FINITE = ("nan", "inf", "-inf")
 
 
@@ -186,7 +186,7 @@ def _is_run(content: Any) -> bool:
 
 def _is_row(row: Any) -> bool:
     """Whether it is an estimator, a metric, a budget, and the numbers found."""
-    if not isinstance(row, list) or len(row) != 3 + _NUMBERS:
+    if not isinstance(row, list) or len(row) - 3 not in _NUMBERS:
         return False
     estimator, metric, budget, *numbers = row
     names = isinstance(estimator, str) and isinstance(metric, str)

@@ -26,6 +26,7 @@ from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array
 from activetest.nouns.signature import with_settings
+from activetest.nouns.simulated_answer import SimulatedAnswer
 from activetest.parallel import one_blas_thread, processors
 from activetest.pool import convert, frames
 from activetest.pool.costs import read_costs
@@ -40,6 +41,13 @@ from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.question import usual_acquisition
 from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.simulation.answer_key import read_answer_key
+from activetest.simulation.answers import (
+    ANSWER,
+    AnswerNumbers,
+    has_answer,
+    score_answer,
+    summarise_answers,
+)
 from activetest.simulation.baseline import (
     add_surrogate_saved,
     compare_with_uniform,
@@ -117,7 +125,8 @@ def simulate(
         **settings: Named below; surrogate, acquisition, selection and power take several values.
 
     Returns:
-        One result per strategy, estimator, metric and budget that exists.
+        One result per strategy, estimator, metric and budget that exists. Its `answers` are those
+        to a question about groups, one per strategy.
 
     Raises:
         LabelError: The key has gaps, or labels that make no sense.
@@ -202,7 +211,10 @@ def simulate(
             # Every strategy's first run comes before any second one.
             tasks.sort(key=lambda task: task[::-1])
             outcomes = _outcomes(built, truth, plan, tasks, save, workers or processors(), progress)
-            results = Simulation(add_surrogate_saved([*_results(built, truth, plan, outcomes)]))
+            results = Simulation(
+                add_surrogate_saved([*_results(built, truth, plan, outcomes)]),
+                _find_answers(plan, outcomes),
+            )
     if not results:
         raise ChoiceError(
             f"no estimate by {', '.join(estimators)} exists for any of these draws",
@@ -303,8 +315,9 @@ def _strategies(
 def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> RunNumbers:
     """{(estimator, metric, budget): (estimate, lower, upper, labels)} of one study.
 
-    For SURFACE in place of an estimator, the numbers are those of measure_surface. It buys its
-    labels from the truth (N,). Estimates that do not exist are left out.
+    For SURFACE in place of an estimator, the numbers are those of measure_surface, and for ANSWER,
+    after every round, those of score_answer. It buys its labels from the truth (N,). Estimates that
+    do not exist are left out.
     """
     metrics = _metrics(plan.metrics, built, choices)
     if with_replacement(choices.acquisition):
@@ -320,8 +333,13 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
                 log, built, choices, seed=seed, count=count, surrogate=surrogate
             )
             log, surrogate = answered(log, drawn, truth), None
+            if has_answer(choices):
+                surrogate = get_surrogate(log, built, choices, seed=seed)
+                found[ANSWER, choices.metric, len(log.rows)] = score_answer(
+                    log, built, choices, truth, seed=seed, surrogate=surrogate
+                )
         # The look and the round after it know the same labels: one fit serves both.
-        surrogate = get_surrogate(log, built, choices, seed=seed)
+        surrogate = surrogate or get_surrogate(log, built, choices, seed=seed)
         own_view = any(map(is_model_based, plan.estimators))
         view = build_view(
             log, built, choices, metrics, seed=seed, own_view=own_view, surrogate=surrogate
@@ -441,3 +459,14 @@ def _results(
             for strategy, budget in product(range(len(plan.strategies)), plan.budgets)
         }
         yield from compare_surfaces(plan.strategies, plan.budgets, surfaces)
+
+
+def _find_answers(plan: Plan, outcomes: dict[RunKey, RunNumbers]) -> tuple[SimulatedAnswer, ...]:
+    """How each strategy answered the question about groups; none without one."""
+    looks: dict[int, dict[int, list[AnswerNumbers]]] = {}
+    for (strategy, _), found in sorted(outcomes.items()):
+        for (estimator, _, labels), numbers in found.items():
+            if estimator == ANSWER:
+                of_strategy = looks.setdefault(strategy, {})
+                of_strategy.setdefault(labels, []).append(AnswerNumbers(*numbers))
+    return tuple(summarise_answers(plan.strategies[each], looks[each]) for each in looks)

@@ -1,8 +1,9 @@
 """Many studies of one pool at once, whose labels are bought group by group: see reproduce_bayesian.
 
-Axes as in activetest.bandits.arms, with R runs in front of them. Nothing here knows posteriors:
-arms, rewards and shares are those of the package. The order in which a cell gives its items away is
-drawn once per run, so that a choice of a cell is a uniform draw inside it.
+Axes as in activetest.bandits.arms, with R runs in front of them. Nothing here knows posteriors or
+scores: arms, rewards and shares are those of the package, and so are the scores of answers. The
+order in which a cell gives its items away is drawn once per run, so that a choice of a cell is a
+uniform draw inside it. `activetest simulate --question` plays whole studies, one by one.
 """
 
 import os
@@ -38,6 +39,7 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
 from activetest.pool.pool import Pool
 from activetest.simulation.answer_key import read_answer_key
+from activetest.simulation.answers import GroupTruth, describe_truth
 
 UNIFORM, INFORMATIVE = "uniform", "informative"
 RANDOM, THOMPSON = "random", "thompson"
@@ -136,9 +138,10 @@ class Board:
         return self.known / np.maximum(self.arms[UNIFORM].size, 1)[:, None]
 
     @cached_property
-    def truth(self) -> np.ndarray:
-        """(A,) the value of every group in truth."""
-        return compute_values(self.arms[UNIFORM], self.shares)
+    def truth(self) -> GroupTruth:
+        """The values of the groups, of a kind that has values."""
+        counts = {"known_counts": self.known, "exchangeable_counts": self.known}
+        return describe_truth(replace(self.arms[UNIFORM], **counts))
 
     @cached_property
     def weight(self) -> np.ndarray:
@@ -152,12 +155,13 @@ class Board:
         return [value for each in self.arms[UNIFORM].groups for value in each.values()]
 
 
-def board(seat: Seat, kind: str, group: str, costs=None) -> Board:
-    """The board of a group column, judged by a kind that arms_survey.survey knows.
+def board(seat: Seat, kind: str, group: str, costs=None, strength: float | None = None) -> Board:
+    """The board of a group column, judged by a kind that count_groups knows.
 
-    Groups without items are left out.
+    Groups without items are left out. Priors count as `strength` labels, usually as in a study.
     """
     common = Choices("accuracy", ("accuracy",), "agreement", groups=(group,), costs=costs)
+    common = replace(common, prior_strength=strength)
     made, empty = seat.made, Log.empty()
     found = {
         prior: count_groups(empty, made, replace(common, prior=prior), kind=kind, group=group)
@@ -215,22 +219,6 @@ def played(
 def estimates(arms: Arms) -> np.ndarray:
     """(R, A) posterior means; of calibration, that of the mean accuracies, as in the paper."""
     return compute_values(arms, expect_outcome_shares(arms))
-
-
-def worst_first(on: Board) -> np.ndarray:
-    """(A,) the groups, the worst one first."""
-    return np.argsort(-on.arms[UNIFORM].worse_sign * on.truth, kind="stable")
-
-
-def reciprocal_rank(on: Board, arms: Arms, worst: int) -> np.ndarray:
-    """(R,) mean reciprocal rank of the groups that are worst in truth (Ji 2021, supplement).
-
-    The other worst ones are left out of a rank. A group that seems as bad counts as worse.
-    """
-    order, bad = worst_first(on), arms.worse_sign * estimates(arms)
-    linearised_statistic, others = bad[:, order[:worst]], bad[:, order[worst:]]
-    rank = 1 + (others[:, None, :] >= linearised_statistic[:, :, None] - 1e-12).sum(axis=-1)
-    return (1 / rank).mean(axis=-1)
 
 
 def noted(numbers: np.ndarray, digits: int = 2) -> str:

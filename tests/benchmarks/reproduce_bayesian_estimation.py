@@ -46,6 +46,7 @@ from bandit_runs import (
 
 from activetest.bandits.arms import CONFUSION, compute_values, expect_outcome_shares, sample_values
 from activetest.bandits.credible import outcome_share_intervals
+from activetest.simulation.answers import find_rmse
 
 PER_GROUP = (2, 5, 10)
 SAMPLES, LEVEL = 1000, 0.95
@@ -111,7 +112,7 @@ def accuracies(name: str, seat: Seat, columns, options: argparse.Namespace, tabl
             errors = [one[place][0] for one in found]
             if studies:
                 said = np.array([one[column][place][0] for one in studies])
-                errors.append(100 * distance(on, said))
+                errors.append(100 * find_rmse(on.truth, said))
             tables["accuracy"].append((start, [errors]))
             covers = [[one[place][which] for one in found] for which in (1, 2)]
             tables["covered"].append((start, covers))
@@ -133,9 +134,10 @@ def estimated(
     for labels, arms in played(on, way, runs, rng, task="estimate"):
         if labels not in budgets:
             continue
-        numbers = [100 * distance(on, estimates(arms))]
+        numbers = [100 * find_rmse(on.truth, estimates(arms))]
         _, low, high = outcome_share_intervals(arms, LEVEL)
-        holds = (low[..., 0] - 1e-12 <= on.truth) & (on.truth <= high[..., 0] + 1e-12)
+        values = on.truth.values
+        holds = (low[..., 0] - 1e-12 <= values) & (values <= high[..., 0] + 1e-12)
         numbers += [100 * holds.mean(axis=1), 100 * holds @ on.weight]
         if binned:
             one = merged(arms)
@@ -181,20 +183,19 @@ def floors(name: str, seat: Seat, columns, options: argparse.Namespace, tables: 
             going = played(on, way, options.runs, rng, task="estimate")
             every = zip(range(budgets[-1] + 1), going, strict=False)
             found.append(
-                [100 * distance(on, estimates(arms)) for at, (_, arms) in every if at in budgets]
+                [
+                    100 * find_rmse(on.truth, estimates(arms))
+                    for at, (_, arms) in every
+                    if at in budgets
+                ]
             )
         for place, budget in enumerate(budgets):
             start = f"{name} | {column} | {PER_GROUP[place]} | {budget}"
             tables["floors"].append((start, [[one[place] for one in found]]))
 
 
-def distance(on: Board, means: np.ndarray) -> np.ndarray:
-    """(R,) root of the weighted mean of squared errors of the groups' values (R, A)."""
-    return np.sqrt((means - on.truth) ** 2 @ on.weight)
-
-
 def spread(on: Board, shares: np.ndarray) -> np.ndarray:
-    """(R,) the same for columns (R, L, J) of a confusion matrix, errors of a column summed."""
+    """(R,) as find_rmse for columns (R, L, J) of a confusion matrix, errors of a column summed."""
     return np.sqrt(((shares - on.shares) ** 2).sum(axis=-1) @ on.weight)
 
 

@@ -2,18 +2,22 @@
 
     python tests/benchmarks/reproduce_bayesian_identification.py FOLDER [--judged accuracy|cost|ece]
         [--ways papers|floors|others] [--runs 500] [--pools NAME,...] [--worst 1,3] [--seed 0]
+        [--ratios 1,2,5,10] [--strengths 2,10,100] [--save FILE]
 
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Judged by accuracy: Table 6 and
 Figure 16 (--ways papers), floors as studies have them, and other acquisitions (Figure 15). By cost:
 Figure 3, with two matrices, in which an expensive mistake costs 10 and another 1: one where those
 about some true classes are expensive ("Human" in the paper), one where those across superclasses
-are. By ece: Table 9, ten bins of equal width in each predicted class.
+are. --ratios lists what an expensive mistake costs (Tables 10 and 11). By ece: Table 9, ten bins of
+equal width in each predicted class. --strengths lists how many labels priors count as (Figures 18
+and 19).
 
 As in the paper's code, groups are identified when the mean over runs of the mean reciprocal rank
 exceeds 0.99. The mean can do so by chance, and before any label; so both are given, in percent of
 the pool: when it first does, and, with a bootstrap standard error, since when it always does. The
 last table is about single runs: since when the groups are ranked right in each, on average.
 Nothing is played further once the mean was above for as many labels again, and 5 % of the pool.
+With --save, finished cells are kept in FILE, and the same command goes on from there.
 """
 
 import argparse
@@ -29,12 +33,14 @@ from bandit_runs import (
     Board,
     Way,
     board,
+    estimates,
     noted,
     played,
-    reciprocal_rank,
     seated,
-    worst_first,
 )
+from kept_cells import KeptCells
+
+from activetest.simulation.answers import find_first_for_good, find_reciprocal_rank
 
 ENOUGH, PATIENCE = 0.99, 0.05
 GROUPS = {"adult": "sex_race"}
@@ -62,16 +68,23 @@ KINDS = {
 def main() -> None:
     """Print one table for the mean over runs, and one for single runs."""
     options = arguments()
-    ways = WAYS[options.ways]
+    ways, kept = WAYS[options.ways], KeptCells(options.save)
     head = f"| pool | groups by | m | worst | {' | '.join(way.name for way in ways)} |"
     print(f"{head}\n|{'---|' * (4 + len(ways))}", flush=True)
     alone = []
     for name in options.pools.split(","):
         with seated(options.folder / f"{name}.parquet", (GROUPS.get(name, PREDICTED),)) as seat:
-            for title, on in boards(name, seat, options.judged):
+            for title, on in boards(name, seat, options):
                 for worst in map(int, options.worst.split(",")):
-                    found = [identified(on, way, worst, options) for way in ways]
-                    names = " ".join(on.names[each] for each in worst_first(on)[:worst])
+                    found = []
+                    for way in ways:
+                        origin = {"pool": name, "groups": title, "m": worst, "way": way.name}
+                        origin |= {"judged": options.judged, "runs": options.runs}
+                        origin |= {"seed": options.seed}
+                        found.append(
+                            kept.compute(origin, lambda: identified(on, way, worst, options))  # noqa: B023
+                        )
+                    names = " ".join(on.names[each] for each in on.truth.worst_first[:worst])
                     start = f"| {name} | {title} | {worst} | {names} |"
                     print(f"{start} {' | '.join(cells for cells, _ in found)} |", flush=True)
                     alone.append(f"{start} {' | '.join(each for _, each in found)} |")
@@ -88,35 +101,59 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--pools", default="")
     parser.add_argument("--worst", default="1,3")
+    parser.add_argument("--ratios", default="10")
+    parser.add_argument("--strengths", default="")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--save", type=Path)
     options = parser.parse_args()
     usual = POOLS if options.judged == "accuracy" else POOLS.removesuffix(",adult")
     options.pools = options.pools or usual
     return options
 
 
-def boards(name: str, seat, judged: str) -> list[tuple[str, Board]]:
-    """What is played in a pool: (title, board)."""
+def boards(name: str, seat, options: argparse.Namespace) -> list[tuple[str, Board]]:
+    """What is played in a pool: (title, board), for every cost and every strength of priors."""
     group = GROUPS.get(name, PREDICTED)
-    if judged == "accuracy":
-        return [(group, board(seat, "accuracy", group))]
-    if judged == "ece":
-        return [(f"{group}, ECE", board(seat, "ece[10]", group))]
+    strengths = [float(each) for each in filter(None, options.strengths.split(","))]
+    found = []
+    for strength in strengths or [None]:
+        more = "" if strength is None else f", strength {strength:g}"
+        if options.judged == "accuracy":
+            on = board(seat, "accuracy", group, strength=strength)
+            found.append((f"{group}{more}", on))
+        elif options.judged == "ece":
+            on = board(seat, "ece[10]", group, strength=strength)
+            found.append((f"{group}, ECE{more}", on))
+        else:
+            found += [
+                (f"{group}, {title}{more}", board(seat, "cost", group, matrix, strength))
+                for title, matrix in matrices(name, len(seat.made.classes), options.ratios)
+            ]
+    return found
+
+
+def matrices(name: str, classes: int, ratios: str) -> list[tuple[str, tuple]]:
+    """(title, matrix of costs), for both kinds of expensive mistakes and every ratio."""
+    kinds = {
+        "dear classes": [(each, set(DEAR[name])) for each in range(10)],
+        "superclasses": [(each, _others(KINDS[name], each)) for each in range(10)],
+    }
+    listed = [float(each) for each in ratios.split(",")]
     return [
-        (f"{group}, {title}", board(seat, "cost", group, costs(len(seat.made.classes), dear)))
-        for title, dear in (
-            ("dear classes", [(each, set(DEAR[name])) for each in range(10)]),
-            ("superclasses", [(each, _others(KINDS[name], each)) for each in range(10)]),
-        )
+        (title if listed == [10] else f"{title} x {ratio:g}", costs(classes, dear, ratio))
+        for title, dear in kinds.items()
+        for ratio in listed
     ]
 
 
-def costs(classes: int, dear: list[tuple[int, set[int]]]) -> tuple[tuple[float, ...], ...]:
+def costs(
+    classes: int, dear: list[tuple[int, set[int]]], ratio: float
+) -> tuple[tuple[float, ...], ...]:
     """(C, C) cost of a prediction (row) by truth; dear names the expensive truths of each row."""
     matrix = np.ones((classes, classes))
     for said, truths in dear:
         if said < classes:
-            matrix[said, sorted(truths)] = 10
+            matrix[said, sorted(truths)] = ratio
     np.fill_diagonal(matrix, 0)
     return tuple(map(tuple, matrix.tolist()))
 
@@ -126,7 +163,7 @@ def identified(on: Board, way: Way, worst: int, options: argparse.Namespace) -> 
     rng, size = np.random.default_rng([options.seed, worst]), len(on.cell)
     ranks, low = [], 0
     for labels, arms in played(on, way, options.runs, rng, task="identify", worst=worst):
-        ranks.append(reciprocal_rank(on, arms, worst).astype(np.float32))
+        ranks.append(find_reciprocal_rank(on.truth, estimates(arms), worst).astype(np.float32))
         if ranks[-1].mean() <= ENOUGH:
             low = labels
         if labels > 2 * low + PATIENCE * size:
@@ -135,15 +172,11 @@ def identified(on: Board, way: Way, worst: int, options: argparse.Namespace) -> 
     curve = ranks.mean(axis=0)
     first = int(np.argmax(curve > ENOUGH)) * percent
     draws = rng.multinomial(options.runs, np.full(options.runs, 1 / options.runs), 200)
-    error = since(draws.astype(np.float32) @ ranks / options.runs).std(ddof=1) * percent
-    whole = f"{first:.1f}, {since(curve[None])[0] * percent:.1f} ± {error:.1f}"
-    return whole, noted(since(ranks) * percent, 1)
-
-
-def since(curves: np.ndarray) -> np.ndarray:
-    """(R,) steps after which curves (R, T) of ranks are above ENOUGH for good."""
-    enough = curves[:, ::-1] > ENOUGH
-    return curves.shape[1] - np.where(enough.all(axis=1), curves.shape[1], enough.argmin(axis=1))
+    means = draws.astype(np.float32) @ ranks / options.runs
+    error = find_first_for_good(means > ENOUGH).std(ddof=1) * percent
+    since = find_first_for_good(curve[None] > ENOUGH)[0] * percent
+    whole = f"{first:.1f}, {since:.1f} ± {error:.1f}"
+    return whole, noted(find_first_for_good(ranks > ENOUGH) * percent, 1)
 
 
 def _others(kinds: tuple[tuple[int, ...], ...], one: int) -> set[int]:

@@ -134,7 +134,11 @@ def test_evidence_beyond_all_bounds_is_a_number_and_no_evidence_is_null(gate, re
 
 
 def test_a_simulation_and_a_status(whole, result):
-    assert json.loads(as_json.simulation([result])) == {"schema_version": 2, "results": [result]}
+    assert json.loads(as_json.simulation([result])) == {
+        "schema_version": 2,
+        "results": [result],
+        "answers": [],
+    }
     status = json.loads(as_json.status(whole.counts, "next draws"))
     assert status["counts"]["pending"] == 2
     assert status["next"] == "next draws"

@@ -169,15 +169,27 @@ def print_details(folder: Path, capsys: pytest.CaptureFixture) -> dict:
     return json.loads(activetest.Study.open().report(details=True).to_json())
 
 
+def print_answers(folder: Path, capsys: pytest.CaptureFixture) -> dict:
+    """Two ways to look for the worst class on a small pool with its key."""
+    words = ["--question", "identify", "--acquisition", "thompson,uniform", "--budget", "10,60"]
+    words += ["--estimator", "doubly-robust", "--metric", "accuracy"]
+    return print_simulated(folder, capsys, *words)
+
+
 def print_simulation(folder: Path, capsys: pytest.CaptureFixture) -> dict:
     """Three strategies, one of which is always the same study, on a small pool with its key."""
+    words = ["--budget", "10,60", "--acquisition", "optimal", "--selection", "draw,top"]
+    words += ["--estimator", "ase", "--refit", "20", "--metric", "error,recall[cat]"]
+    return print_simulated(folder, capsys, *words)
+
+
+def print_simulated(folder: Path, capsys: pytest.CaptureFixture, *more: str) -> dict:
+    """A simulation of three runs."""
     write_pool(folder / "pool.parquet", 60)
     rows = [f"item-{row},{('cat', 'dog', 'owl')[row % 3]}" for row in range(60)]
     (folder / "key.csv").write_text("\n".join(["id,label", *rows, ""]), encoding="utf-8")
-    words = ["simulate", "pool.parquet", "--labels", "key.csv", "--runs", "3", "--budget", "10,60"]
-    words += ["--acquisition", "optimal", "--selection", "draw,top", "--estimator", "ase"]
-    words += ["--refit", "20", "--metric", "error,recall[cat]", "--format", "json"]
-    return json.loads(run(capsys, *words, "--workers", "1"))
+    words = ["simulate", "pool.parquet", "--labels", "key.csv", "--runs", "3", *more]
+    return json.loads(run(capsys, *words, "--format", "json", "--workers", "1"))
 
 
 def print_curve(kind: str, capsys: pytest.CaptureFixture) -> dict:
@@ -232,6 +244,7 @@ def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> di
         "regression": print_regression,
         "hard labels": print_hard_labels,
         "simulation": print_simulation,
+        "answers": print_answers,
         "judge": print_judge,
         "details": print_details,
     }
@@ -251,12 +264,15 @@ def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> di
 
 
 CURVES = tuple(CurveKind)
-OTHERS = (*("regression", "hard labels", "status", "simulation", "inspection", "judge", "details"),)
+OTHERS = (
+    *("regression", "hard labels", "status", "simulation", "answers"),
+    *("inspection", "judge", "details"),
+)
 NAMES = [*REPORTS, *OTHERS, *CURVES]
 every_document = pytest.mark.parametrize("document", NAMES, indirect=True)
 # Together these have objects of every definition.
 WHOLE = (
-    *("compare", "gates", "groups, differences", "surface", "status", "simulation"),
+    *("compare", "gates", "groups, differences", "surface", "status", "simulation", "answers"),
     *("inspection", "judge", "details", *CURVES),
 )
 whole_documents = pytest.mark.parametrize("document", WHOLE, indirect=True)

@@ -112,6 +112,7 @@ def write_files(files: Sequence[DocumentFile], texts: Sequence[str]) -> None:
 
 def save_simulation(
     results: Sequence[dict[str, Any]],
+    answers: Sequence[dict[str, Any]],
     files: Sequence[DocumentFile],
     *,
     force: bool,
@@ -120,6 +121,7 @@ def save_simulation(
     """Write what a simulation found to all of the files, or to none of them.
 
     results   fields of SimulatedStrategy, a dict each
+    answers   fields of SimulatedAnswer, a dict each
 
     Raises as check_files does.
     """
@@ -128,7 +130,7 @@ def save_simulation(
     for file in files:
         module: ModuleType = catalog.load(_FAMILY, file.format)
         write = getattr(module, "simulation_document", module.simulation)
-        texts.append(f"{file.head}{write(results)}")
+        texts.append(f"{file.head}{write(results, answers)}")
     write_files(files, texts)
 
 

@@ -22,6 +22,7 @@ from activetest.nouns.report import (
 )
 from activetest.nouns.surface_report import SurfaceMap, SurfaceReport
 from activetest.render import (
+    _answers,
     _assessment,
     _extent,
     _gates,
@@ -113,10 +114,12 @@ def status(counts: Counts, coming: str = "", *, title: str = "") -> str:
     return _wrap([*parts, _write_text(coming)])
 
 
-def simulation(results: Sequence[dict]) -> str:
-    """One row per strategy, metric and budget."""
-    table = _write_table(_tables.strategies(results), "`.to_frame()` has all")
-    return _wrap([table, _write_list(_tables.remarks(results))])
+def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
+    """One row per strategy, metric and budget, below the answers to a question."""
+    budgets = {result["budget"] for result in results}
+    parts = [_write_table(each, "`.answers` has all") for each in _answers.tables(answers, budgets)]
+    parts.append(_write_table(_tables.strategies(results), "`.to_frame()` has all"))
+    return _wrap([*parts, _write_list(_answers.remarks(answers) + _tables.remarks(results))])
 
 
 def _draw_bar(report: Report) -> str:

@@ -1,8 +1,8 @@
 """Simulated strategies as a page: their errors and costs by labels, and the table of results."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from activetest.render import _tables
+from activetest.render import _answers, _tables
 from activetest.render import _words as words
 from activetest.render.page import markup
 from activetest.render.page.build import write_document
@@ -12,8 +12,11 @@ from activetest.render.plots.panels import (
     DOTS,
     MOST_BANDS,
     UNIFORM,
+    WAITS,
     draw_line,
     draw_panel,
+    draw_waits,
+    lay_out_answers,
     lay_out_panels,
 )
 
@@ -29,14 +32,17 @@ grid-template-columns:repeat(auto-fit,minmax(min(100%,17rem),1fr))}
 """
 
 
-def build(results: Sequence[dict]) -> str:
-    """The page of a simulation, metric by metric."""
+def build(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
+    """The page of a simulation: the answers to a question, and every metric."""
     drawn = keep_labelled(results)
     titles = list(dict.fromkeys(result["metric"] for result in drawn))
     sections = [
         _write_metric(number, [each for each in drawn if each["metric"] == title])
         for number, title in enumerate(titles)
     ]
+    if answers:
+        budgets = {result["budget"] for result in results}
+        sections.insert(0, _write_answers(answers, budgets))
     table = markup.table(_tables.strategies(results), titled=False)
     remarks = markup.bullets(_tables.remarks(results), "small")
     sections.append(Section("results", "All results", table + remarks))
@@ -45,6 +51,27 @@ def build(results: Sequence[dict]) -> str:
         f"<h1>What each way to draw and to estimate saves</h1>{markup.paragraph(heading(results))}"
     )
     return write_document("Simulation, by activetest", header, sections, mark=_MARK, sheet=_SHEET)
+
+
+def _write_answers(answers: Sequence[dict], budgets: Collection[int]) -> Section:
+    """How right and how sure the answers to the question are, and after how many labels."""
+    lines, looks, panels = lay_out_answers(answers)
+    goal = words.plain(answers[0]["goal"])
+    drawn = [(panel.title, draw_panel(panel, lines, looks, goal)) for panel in panels]
+    if _answers.has_end(answers[0]):
+        drawn.append((WAITS, draw_waits(answers, lines)))
+    figures = [
+        f'<figure class="panel"><figcaption>{markup.escape(title)}</figcaption>{drawing}</figure>'
+        for title, drawing in drawn
+    ]
+    key = "".join(_write_key(curve.name, curve.color, curve.dashes) for curve in lines)
+    tables = "".join(map(markup.table, _answers.tables(answers, budgets)))
+    return Section(
+        "answers",
+        f"To {goal}",
+        f'<p class="small">{key}</p><div class="panels">{"".join(figures)}</div>'
+        f"{tables}{markup.bullets(_answers.remarks(answers), 'small')}",
+    )
 
 
 def _write_metric(number: int, results: Sequence[dict]) -> Section:

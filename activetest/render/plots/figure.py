@@ -94,10 +94,13 @@ def draw(
     results: Sequence[dict],
     path: str | Path,
     *,
+    answers: Sequence[dict] = (),
     inputs: Mapping[str, object] | None = None,
     force: bool = False,
 ) -> None:
     """Write one row of panels per metric: mean and median squared error, and relative cost.
+
+    Above these, an .svg shows the answers to a question about groups.
 
     The format is the path's suffix. Bands are one standard error of the mean, and the quarter of
     errors on each side of the median. Takes and raises what check does, and raises OSError.
@@ -110,7 +113,7 @@ def draw(
     writing = atomic.replacing_file(Path(path).resolve())
     if _is_svg(path):
         with writing as building:
-            building.write_text(draw_picture(results), encoding="utf-8", newline="")
+            building.write_text(draw_picture(results, answers), encoding="utf-8", newline="")
         return
     from matplotlib import rc_context
     from matplotlib.figure import Figure

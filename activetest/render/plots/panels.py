@@ -8,10 +8,12 @@ import html
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from activetest.render import _words as words
+from activetest.render._answers import has_end, write_labels
 from activetest.render.plots.curves import (
     Curve,
     Dashes,
@@ -34,6 +36,13 @@ _WIDTH, _HEIGHT = 360, 270
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 346, 12, 226
 # Of a picture: what stands around it, a line of text, the sample of a curve, and between panels.
 _EDGE, _LINE, _SAMPLE, _GAP = 20, 20, 26, 14
+# Of bars: where they begin, and what is left for the number behind the longest.
+_BAR_LEFT, _BAR_TEXT = 14, 110
+# How strongly each bar of a strategy is filled.
+_BARS = {"until_right": 0.35, "until_sure": 1}
+WAITS = "labels until the answer is right"
+# Looks that are shown of a curve.
+_MOST_LOOKS = 24
 # Letters of a curve's name that fit below a panel.
 _LONGEST = 44
 # As the page has it, on light and dark ground.
@@ -55,12 +64,14 @@ class Panel:
     reference  of uniform draws: (budgets,)
     lines      of each curve: (budgets,) values, and the ends of their band
     has_one    1 is on the axis
+    is_share   values are from 0 to 1, and their axis is linear
     """
 
     title: str
     reference: np.ndarray
     lines: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
     has_one: bool = False
+    is_share: bool = False
 
 
 def _list_panels(lines: Sequence[Curve], known: Sequence[dict]) -> list[Panel]:
@@ -96,12 +107,7 @@ def draw_panel(
 
     where    attributes that place it in another drawing
     """
-    values = np.concatenate([panel.reference, *(line[0] for line in panel.lines)])
-    values = values[np.isfinite(values) & (values > 0)]
-    ends = (float(values.min()), float(values.max())) if len(values) else (1.0, 1.0)
-    if panel.has_one:
-        ends = min(ends[0], 0.95), max(ends[1], 1.05)
-    (low, high), ticks = round_numbers(*ends)
+    (low, high), ticks = _find_ends(panel)
     first, last = math.log(budgets[0]), math.log(budgets[-1])
 
     def across(budget: float) -> float:
@@ -110,7 +116,9 @@ def draw_panel(
 
     def down(value: float) -> float:
         inside = min(max(value, low), high)
-        share = (math.log(inside) - math.log(low)) / (math.log(high) - math.log(low))
+        share = inside
+        if not panel.is_share:
+            share = (math.log(inside) - math.log(low)) / (math.log(high) - math.log(low))
         return round(_BOTTOM - share * (_BOTTOM - _TOP), 1)
 
     parts = []
@@ -131,7 +139,7 @@ def draw_panel(
         f'<text class="tick" x="{middle}" y="{_BOTTOM + 38}" text-anchor="middle">labels</text>'
     )
     parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{_BOTTOM}" y2="{_BOTTOM}"/>')
-    if len(lines) <= MOST_BANDS and not panel.has_one:
+    if len(lines) <= MOST_BANDS and not (panel.has_one or panel.is_share):
         for curve, (_, below, above) in zip(lines, panel.lines, strict=True):
             at = [result["budget"] for result in curve.results]
             upper, lower = _list_points(at, above), _list_points(at, below)[::-1]
@@ -145,7 +153,9 @@ def draw_panel(
     for curve, (line, *_) in zip(lines, panel.lines, strict=True):
         places = [
             (across(x), down(y))
-            for x, y in _list_points([result["budget"] for result in curve.results], line)
+            for x, y in _list_points(
+                [result["budget"] for result in curve.results], line, is_share=panel.is_share
+            )
         ]
         parts.append(draw_line(places, curve.color, curve.dashes))
         parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{curve.color}"/>' for x, y in places]
@@ -156,12 +166,26 @@ def draw_panel(
     )
 
 
-def _list_points(budgets: Sequence[int], values: np.ndarray) -> list[tuple[int, float]]:
-    """The budgets with a value that has a logarithm."""
+def _find_ends(panel: Panel) -> tuple[tuple[float, float], list[float]]:
+    """Both ends of the axis of values, and the numbers beside it."""
+    if panel.is_share:
+        return (0.0, 1.0), [0.0, 0.25, 0.5, 0.75, 1.0]
+    values = np.concatenate([panel.reference, *(line[0] for line in panel.lines)])
+    values = values[np.isfinite(values) & (values > 0)]
+    ends = (float(values.min()), float(values.max())) if len(values) else (1.0, 1.0)
+    if panel.has_one:
+        ends = min(ends[0], 0.95), max(ends[1], 1.05)
+    return round_numbers(*ends)
+
+
+def _list_points(
+    budgets: Sequence[int], values: np.ndarray, *, is_share: bool = False
+) -> list[tuple[int, float]]:
+    """The budgets with a value that the axis can show; only shares need no logarithm."""
     return [
         (budget, float(value))
         for budget, value in zip(budgets, values, strict=True)
-        if math.isfinite(value) and value > 0
+        if math.isfinite(value) and (is_share or value > 0)
     ]
 
 
@@ -186,11 +210,17 @@ def escape(text: object) -> str:
     return html.escape(words.plain(str(text)))
 
 
-def draw_picture(results: Sequence[dict]) -> str:
-    """A picture of its own: for each metric three panels, and the names of their curves."""
+def draw_picture(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
+    """A picture of its own: three panels for each metric, and the names of their curves.
+
+    answers to a question about groups have three panels of their own, the first.
+    """
     width = 2 * _EDGE + 3 * _WIDTH + 2 * _GAP
     down = _EDGE + _LINE
     parts = [f'<text x="{_EDGE}" y="{down - 4}">{escape(heading(results))}</text>']
+    if answers:
+        drawn, down = _draw_answers(answers, down)
+        parts.append(drawn)
     for title in dict.fromkeys(result["metric"] for result in results):
         drawn, down = _draw_metric([each for each in results if each["metric"] == title], down)
         parts.append(drawn)
@@ -222,6 +252,32 @@ def _draw_metric(results: Sequence[dict], down: int) -> tuple[str, int]:
     down += _HEIGHT + _LINE + 8
     names = [(UNIFORM, "currentColor", DOTS)]
     names += [(curve.name, curve.color, curve.dashes) for curve in lines]
+    written, down = _write_names(names, down)
+    return "".join([*parts, written]), down
+
+
+def _draw_answers(answers: Sequence[dict], down: int) -> tuple[str, int]:
+    """The panels of the answers to a question and their key, and where they end."""
+    lines, budgets, panels = lay_out_answers(answers)
+    goal = words.plain(answers[0]["goal"])
+    parts = [f'<text class="name" x="{_EDGE}" y="{down + _LINE}">{escape(goal)}</text>']
+    down += 2 * _LINE
+    drawings = [(panel.title, partial(draw_panel, panel, lines, budgets, goal)) for panel in panels]
+    if has_end(answers[0]):
+        drawings.append((WAITS, partial(draw_waits, answers, lines)))
+    for number, (title, draw) in enumerate(drawings):
+        across = _EDGE + number * (_WIDTH + _GAP)
+        place = f' x="{across}" y="{down + 10}" width="{_WIDTH}" height="{_HEIGHT}"'
+        parts.append(f'<text x="{across}" y="{down}">{escape(title)}</text>')
+        parts.append(draw(where=place))
+    down += _HEIGHT + _LINE + 8
+    written, down = _write_names([(line.name, line.color, line.dashes) for line in lines], down)
+    return "".join([*parts, written]), down
+
+
+def _write_names(names: Sequence[tuple[str, str, Dashes]], down: int) -> tuple[str, int]:
+    """Names, colours and dashes of curves as a key, and where it ends."""
+    parts = []
     across = 1 if max(len(text) for text, *_ in names) > _LONGEST else 3
     for number, (text, color, dashes) in enumerate(names):
         x = _EDGE + number % across * (_WIDTH + _GAP)
@@ -230,6 +286,86 @@ def _draw_metric(results: Sequence[dict], down: int) -> tuple[str, int]:
         parts.append(f'<text x="{x + _SAMPLE + 8}" y="{y}">{escape(text)}</text>')
     down += math.ceil(len(names) / across) * _LINE
     return "".join(parts), down
+
+
+def lay_out_answers(answers: Sequence[dict]) -> tuple[list[Curve], list[int], list[Panel]]:
+    """Curves of the strategies, their looks, and what is shown of them by labels.
+
+    Shares of right answers, and the ranks or the decisions that belong to them; the errors of
+    groups where the question is how good each is (Ji 2021, Figures 3, 15, 16).
+    """
+    looks = [_thin(answer["looks"]) for answer in answers]
+    lines = curves(
+        [
+            answer | {"estimator": answer["question"]} | look
+            for answer, shown in zip(answers, looks, strict=True)
+            for look in shown
+        ]
+    )
+    budgets = sorted({look["budget"] for shown in looks for look in shown})
+    first = lines[0].results[0]
+    names = {"right": "share of right answers", "decided": "share of decided answers"}
+    if first["reciprocal_rank"] is not None:
+        names = {"right": names["right"], "reciprocal_rank": "mean reciprocal rank"}
+    if not has_end(answers[0]):
+        names = {
+            "weighted_rmse": "error of groups, by their items",
+            "rmse": "error of groups, which count alike",
+            "coverage": "share of intervals that hold",
+        }
+    panels = []
+    for name, title in names.items():
+        values = [np.array([look[name] for look in curve.results], float) for curve in lines]
+        nothing = np.full(len(budgets), np.nan)
+        panels.append(
+            Panel(title, nothing, [(each,) * 3 for each in values], is_share="rmse" not in name)
+        )
+    return lines, budgets, panels
+
+
+def _thin(looks: Sequence[dict]) -> list[dict]:
+    """At most _MOST_LOOKS of them, the first and the last included."""
+    places = np.unique(np.linspace(0, len(looks) - 1, _MOST_LOOKS).round().astype(int))
+    return [looks[place] for place in places]
+
+
+def draw_waits(answers: Sequence[dict], lines: Sequence[Curve], where: str = "") -> str:
+    """Bars: labels until each strategy was right for good, and until it was right and decided.
+
+    A line at the end of a bar is two standard errors long; a bar of what never held is empty.
+    """
+    most = max(answer[name]["labels"] for answer in answers for name in _BARS)
+    row = (_BOTTOM - _TOP) / len(answers)
+    thick = min(row / 3, 22.0)
+    right = _RIGHT - _BAR_TEXT
+    parts = []
+    for number, (answer, line) in enumerate(zip(answers, lines, strict=True)):
+        for place, (name, opacity) in enumerate(_BARS.items()):
+            wait = answer[name]
+            y = round(_TOP + number * row + row / 2 + (place - 1) * thick, 1)
+            scale = (right - _BAR_LEFT) / most
+            long = round(wait["labels"] * scale, 1)
+            middle = round(y + thick / 2 - 1, 1)
+            ends = [_BAR_LEFT + long + side * wait["standard_error"] * scale for side in (-1, 1)]
+            parts.append(
+                f'<rect x="{_BAR_LEFT}" y="{y}" width="{long}" height="{round(thick - 2, 1)}" '
+                f'fill="{line.color}" fill-opacity="{opacity if wait["share"] else 0}" '
+                f'stroke="{line.color}"/>'
+                f'<line class="axis" x1="{ends[0]:.1f}" x2="{ends[1]:.1f}" '
+                f'y1="{middle}" y2="{middle}"/>'
+                f'<text class="tick" x="{ends[1] + 5:.1f}" y="{middle + 4}">'
+                f"{escape(write_labels(wait))}</text>"
+            )
+    parts.append(
+        f'<line class="axis" x1="{_BAR_LEFT}" x2="{_BAR_LEFT}" y1="{_TOP}" y2="{_BOTTOM}"/>'
+        f'<text class="tick" x="{_BAR_LEFT}" y="{_BOTTOM + 18}">light: right for good; '
+        "full: right and decided</text>"
+    )
+    label = escape(f"{WAITS}; the numbers are in the table of answers")
+    return (
+        f'<svg role="img" aria-label="{label}"{where} viewBox="0 0 {_WIDTH} {_HEIGHT}">'
+        f"{''.join(parts)}</svg>"
+    )
 
 
 def lay_out_panels(lines: Sequence[Curve]) -> tuple[list[int], list[Panel]]:

@@ -1,0 +1,87 @@
+"""How soon and how surely simulated studies answered a question about groups."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Labels until something held, over the simulated studies of one strategy.
+
+    share            of the studies in which it held at some look
+    labels           mean number of labels; a study in which it never held counts with its last
+                     look, so that this is too few wherever share is below 1
+    standard_error   Monte-Carlo standard error of labels
+    median           median number of labels; None where it held in less than half of the studies
+    """
+
+    share: float
+    labels: float
+    standard_error: float
+    median: float | None
+
+
+@dataclass(frozen=True)
+class AnswerLook:
+    """What the studies of one strategy answered after so many labels.
+
+    budget             labels of each study
+    runs               studies with so many labels
+    right              share of them whose answer is right: the named groups are the worst ones, or
+                       the region of the difference is the true one. None for "estimate"
+    decided            share whose answer had the study's level; None for "estimate"
+    decided_wrong      share whose answer had that level and was wrong; None for "estimate"
+    reciprocal_rank    mean of 1 / rank of the groups that are worst in truth, where the other worst
+                       ones are left out of a rank (Ji 2021, Identification); None but for
+                       "identify"
+    rmse               mean over studies of the root mean squared error of the groups' values, where
+                       groups count alike
+    weighted_rmse      the same, where groups count by their items (Ji 2021, Table 3)
+    coverage           share of groups whose interval held the true value
+    """
+
+    budget: int
+    runs: int
+    right: float | None
+    decided: float | None
+    decided_wrong: float | None
+    reciprocal_rank: float | None
+    rmse: float
+    weighted_rmse: float
+    coverage: float
+
+
+@dataclass(frozen=True)
+class SimulatedAnswer:
+    """How one way to draw answered the question about groups.
+
+    surrogate, acquisition, selection, power, refit   the strategy: see Choices
+    floor              share of its draws that is uniform
+    question, metric   as in Choices
+    goal              the question in words that follow "to"
+    level              probability from which an answer is decided
+    runs               studies
+    until_right        labels until the answer was right and stayed right; None for "estimate"
+    until_sure         labels until the answer was right and decided at one look; None for
+                       "estimate"
+    until_decided      labels until the answer was decided first; None for "estimate"
+    first_wrong        share of the studies that were ever decided whose answer was wrong when it
+                       was decided first; None for "estimate", and where none was
+    looks              by number of labels: after every round
+    """
+
+    surrogate: str
+    acquisition: str
+    selection: str
+    power: float
+    refit: str
+    floor: float
+    question: str
+    metric: str
+    goal: str
+    level: float
+    runs: int
+    until_right: Wait | None
+    until_sure: Wait | None
+    until_decided: Wait | None
+    first_wrong: float | None
+    looks: tuple[AnswerLook, ...]

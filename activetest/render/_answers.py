@@ -1,0 +1,108 @@
+"""Simulated answers to a question about groups as tables, the same in every format."""
+
+from collections.abc import Collection, Sequence
+
+from activetest.render import _words as words
+from activetest.render._tables import Columns, Table, write_rows
+
+
+def tables(answers: Sequence[dict], budgets: Collection[int]) -> list[Table]:
+    """What was answered after as many labels as budgets name, and how many labels answers took.
+
+    answers   fields of SimulatedAnswer, a dict each; without any there is no table
+    """
+    if not answers:
+        return []
+    first = answers[0]
+    strategy: Columns = {"acquisition": words.drawing}
+    if len({each["surrogate"] for each in answers}) > 1:
+        strategy["surrogate"] = lambda answer: answer["surrogate"]
+    looks = [answer | look for answer in answers for look in find_looks(answer, budgets)]
+    looks.sort(key=lambda look: look["budget"])
+    columns: Columns = {"budget": lambda look: words.count(look["budget"]), **strategy}
+    if has_end(first):
+        columns |= {
+            "right": lambda look: _write_share(look["right"]),
+            "decided": lambda look: _write_share(look["decided"]),
+            "decided wrongly": lambda look: _write_share(look["decided_wrong"]),
+        }
+    if any(look["reciprocal_rank"] is not None for look in looks):
+        columns["mrr"] = lambda look: words.figure(look["reciprocal_rank"], 0.01)
+    columns |= {
+        "weighted rmse": lambda look: words.short(look["weighted_rmse"]),
+        "rmse": lambda look: words.short(look["rmse"]),
+        "coverage": lambda look: _write_share(look["coverage"]),
+        "runs": lambda look: words.count(look["runs"]),
+    }
+    kept = ("right", "decided", "decided wrongly") if has_end(first) else ("weighted rmse",)
+    found = [Table(words.plain(first["goal"]), tuple(columns), write_rows(columns, looks), kept)]
+    if not has_end(first):
+        return found
+    waits: Columns = strategy | {
+        "right for good": lambda answer: write_wait(answer["until_right"]),
+        "right and decided": lambda answer: write_wait(answer["until_sure"]),
+        "decided": lambda answer: write_wait(answer["until_decided"]),
+        "wrong then": lambda answer: _write_share(answer["first_wrong"]),
+        "runs": lambda answer: words.count(answer["runs"]),
+    }
+    kept = ("right for good", "right and decided", "decided")
+    return [
+        *found,
+        Table("labels until the answer is", tuple(waits), write_rows(waits, answers), kept),
+    ]
+
+
+def remarks(answers: Sequence[dict]) -> list[str]:
+    """What the columns of the tables mean."""
+    if not answers:
+        return []
+    rmse = (
+        "rmse: error of the groups' values, which count alike; weighted rmse: they count by their "
+        "items."
+    )
+    if not has_end(answers[0]):
+        return [rmse]
+    level = f"{answers[0]['level']:g}"
+    found = [
+        f"decided: the answer has a probability of at least {level}; decided wrongly: and it is "
+        "not right. wrong then: of the studies that were ever decided, those that were wrong when "
+        "they were decided first.",
+    ]
+    waits = [answer[name] for answer in answers for name in ("until_right", "until_sure")]
+    waits += [answer["until_decided"] for answer in answers]
+    if any(wait["share"] < 1 for wait in waits):
+        found.append(
+            "labels after >: in the other studies it did not come to that; they count with the "
+            "labels that they had in the end."
+        )
+    return [*found, rmse]
+
+
+def has_end(answer: dict) -> bool:
+    """Whether the question is answered at some time; estimates only become better."""
+    return answer["until_right"] is not None
+
+
+def find_looks(answer: dict, budgets: Collection[int]) -> list[dict]:
+    """The looks at these budgets; the last one where there is none."""
+    looks: list[dict] = [look for look in answer["looks"] if look["budget"] in budgets]
+    return looks or list(answer["looks"][-1:])
+
+
+def write_wait(wait: dict) -> str:
+    """Labels until something held: "143 +- 6", or ">190 +- 5 (84 %)" where not always."""
+    doubt = f" +- {wait['standard_error']:.2g}"
+    return write_labels(wait, doubt)
+
+
+def write_labels(wait: dict, doubt: str = "") -> str:
+    """The same without the doubt; "not within 200" where it never held."""
+    if wait["share"] == 0:
+        return f"not within {words.count(wait['labels'])}"
+    labels = f"{words.count(wait['labels'])}{doubt}"
+    return labels if wait["share"] == 1 else f">{labels} ({_write_share(wait['share'])})"
+
+
+def _write_share(share: float | None) -> str:
+    """A share in percent."""
+    return "-" if share is None else f"{100 * share:.0f} %"
