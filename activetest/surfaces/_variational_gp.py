@@ -15,6 +15,7 @@ mean (L, m) and root (L, m, m), of which the lower triangle counts; where inputs
 embedding (W, D). Scale and length are softplus of what is raw.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from activetest.nouns.surface import Attributes
 
 # What is added to the diagonal of the kernel at the inducing points, as a share of its scale.
 _JITTER = 1e-5
+# The least variance.
+_LEAST = 1e-12
 
 
 def encode_arms(attributes: Attributes, codes: Array, inputs: str) -> Array:
@@ -93,8 +96,16 @@ def project(torch: Any, parameters: dict[str, Any], embedded: Any) -> tuple[Any,
     """What is believed of the latent values at embedded inputs (B, D), given v.
 
     Returns the (L, m, B) coefficients of v in the latent values, and the (L, B) variance that is
-    left where v is known, in the precision of the inputs. The covariance of the inducing points
-    needs double precision.
+    left where v is known, in the precision of the inputs.
+    """
+    coefficients, scale = _find_coefficients(torch, parameters, embedded)
+    return coefficients, (scale - coefficients.square().sum(1)).clamp(min=_LEAST)
+
+
+def _find_coefficients(torch: Any, parameters: dict[str, Any], embedded: Any) -> tuple[Any, Any]:
+    """The coefficients of project, and the (L, 1) variance of the prior.
+
+    The covariance of the inducing points needs double precision.
     """
     points, kind = embed(parameters, parameters["inducing"]), embedded.dtype
     scale = torch.nn.functional.softplus(parameters["raw_scale"])[:, None]
@@ -104,18 +115,50 @@ def project(torch: Any, parameters: dict[str, Any], embedded: Any) -> tuple[Any,
     cross = compute_kernel(torch, parameters, points.to(kind), embedded)
     unit = torch.eye(root.shape[-1], dtype=root.dtype)
     coefficients = torch.linalg.solve_triangular(root, unit, upper=False).to(kind) @ cross
-    return coefficients, (scale.to(kind) - coefficients.square().sum(1)).clamp(min=1e-12)
+    return coefficients, scale.to(kind)
 
 
 def believe(torch: Any, parameters: dict[str, Any], embedded: Any) -> tuple[Any, Any]:
     """(L, B) mean and variance of the latent values at embedded inputs (B, D)."""
-    coefficients, left = project(torch, parameters, embedded)
-    center, mean, root = (
-        parameters[name].to(embedded.dtype) for name in ("center", "mean", "root")
+    coefficients, scale = _find_coefficients(torch, parameters, embedded)
+    root = torch.tril(parameters["root"])
+    # The covariance of v less that of the prior, which its coefficients take off the scale.
+    excess = root @ root.transpose(1, 2) - torch.eye(root.shape[-1], dtype=root.dtype)
+    mean, quadratic = _make_moments(torch).apply(
+        coefficients, excess.to(embedded.dtype), parameters["mean"].to(embedded.dtype)
     )
-    spread = torch.tril(root).transpose(1, 2) @ coefficients
-    latent = center[:, None] + (mean[:, None] @ coefficients)[:, 0]
-    return latent, left + spread.square().sum(1)
+    center = parameters["center"].to(embedded.dtype)
+    return center[:, None] + mean, (scale + quadratic).clamp(min=_LEAST)
+
+
+@cache
+def _make_moments(torch: Any) -> Any:
+    """Linear and quadratic forms of all coefficients, as a class that torch can differentiate.
+
+    Coefficients are the largest arrays of a fit: derived by hand, half as many passes over them are
+    needed as torch makes of the formulas.
+    """
+
+    class Moments(torch.autograd.Function):
+        """(L, B) c^T mean and c^T excess c; c is (L, m, B), and excess (L, m, m) symmetric."""
+
+        @staticmethod
+        def forward(context: Any, coefficients: Any, excess: Any, mean: Any) -> Any:
+            turned = excess @ coefficients
+            context.save_for_backward(coefficients, turned, mean)
+            linear = (mean[:, None] @ coefficients)[:, 0]
+            return linear, (coefficients * turned).sum(1)
+
+        @staticmethod
+        def backward(context: Any, of_linear: Any, of_quadratic: Any) -> Any:
+            coefficients, turned, mean = context.saved_tensors
+            slope = turned * (2 * of_quadratic)[:, None]
+            slope.baddbmm_(mean[:, :, None], of_linear[:, None])
+            weighed = coefficients * of_quadratic[:, None]
+            of_excess = weighed @ coefficients.transpose(1, 2)
+            return slope, of_excess, (coefficients @ of_linear[:, :, None])[:, :, 0]
+
+    return Moments
 
 
 def compute_divergence(torch: Any, parameters: dict[str, Any]) -> Any:

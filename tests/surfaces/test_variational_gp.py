@@ -97,3 +97,20 @@ def test_with_gaussian_labels_the_best_belief_is_the_exact_posterior():
         variance[0], np.log(2) - np.diag(cross @ inverse @ cross.T), atol=1e-4
     )
     assert float(left.max()) < 1e-4
+
+
+def test_slopes_of_beliefs_are_those_of_differences():
+    """Some of them are written by hand."""
+    inputs = encode_arms(ATTRIBUTES, CODES, "attributes")
+    parameters = draw(inputs, latents=2, embedding=4)
+    rng = np.random.default_rng(3)
+    for name in ("mean", "root"):
+        noise = torch.as_tensor(rng.normal(size=parameters[name].shape))
+        parameters[name] = parameters[name] + 0.3 * noise
+    names = list(parameters)
+
+    def find(*values):
+        changed = dict(zip(names, values, strict=True))
+        return believe(torch, changed, embed(changed, torch.as_tensor(inputs)))
+
+    assert torch.autograd.gradcheck(find, [parameters[each].requires_grad_() for each in names])
