@@ -115,7 +115,8 @@ def simulate(
         batch: Labels per round.
         seed: Of every random number.
         estimators: What to estimate with.
-        metrics: What to estimate. Default: the usual metrics of the pool.
+        metrics: What to estimate. Default: the usual metrics of the pool; with a question,
+            what it is judged by.
         aim: The metric that draws aim at. Default: the first, and for metric-information all
             that `metrics` names.
         interval: "fixed", "anytime" or "posterior".
@@ -172,7 +173,7 @@ def simulate(
         roles = opened.schema.to_dict() | {"uri": opened.uri}
         # The usual metrics are there to be compared, and nobody asked for draws for all of them.
         further = metrics[1:] if aim is None else ()
-        metrics = tuple(metrics) or default_metrics(roles["task"], roles["kind"], roles["classes"])
+        metrics = tuple(metrics) or _find_usual_metrics(roles, of_groups.get("question"))
         plan = Plan(
             _strategies(given, of_groups, opened, metrics, aim, further, interval),
             tuple(estimators),
@@ -221,6 +222,14 @@ def simulate(
             '`estimators=["ase"]` for top scores, "importance" for draws with replacement',
         )
     return results
+
+
+def _find_usual_metrics(roles: Mapping[str, Any], question: str | None) -> tuple[str, ...]:
+    """The metrics of a simulation that names none: with a question, what it is judged by alone."""
+    usual = default_metrics(roles["task"], roles["kind"], roles["classes"])
+    if question is None:
+        return usual
+    return ("accuracy",) if roles["classes"] else usual[:1]
 
 
 def _read_budgets(budgets: Any) -> tuple[int, ...]:
@@ -443,6 +452,14 @@ def _results(
     for (strategy, _), found in sorted(outcomes.items()):
         for what, numbers in found.items():
             tables.setdefault((strategy, *what), []).append(numbers)
+    # What was asked about comes first.
+    if plan.strategies[0].question == Question.SURFACE:
+        title = name_surface(plan.strategies[0])
+        surfaces = {
+            (strategy, budget): np.array(tables[strategy, SURFACE, title, budget])
+            for strategy, budget in product(range(len(plan.strategies)), plan.budgets)
+        }
+        yield from compare_surfaces(plan.strategies, plan.budgets, surfaces)
     for strategy, budget, title, estimator in product(
         range(len(plan.strategies)), plan.budgets, baselines, plan.estimators
     ):
@@ -452,13 +469,6 @@ def _results(
             yield compare_with_uniform(
                 choices, estimator, title, budget, np.array(table), baselines[title]
             )
-    if plan.strategies[0].question == Question.SURFACE:
-        title = name_surface(plan.strategies[0])
-        surfaces = {
-            (strategy, budget): np.array(tables[strategy, SURFACE, title, budget])
-            for strategy, budget in product(range(len(plan.strategies)), plan.budgets)
-        }
-        yield from compare_surfaces(plan.strategies, plan.budgets, surfaces)
 
 
 def _find_answers(plan: Plan, outcomes: dict[RunKey, RunNumbers]) -> tuple[SimulatedAnswer, ...]:

@@ -18,6 +18,8 @@ from activetest.rounds.surface import find_true_values, fit_surface
 from activetest.simulation.baseline import Baseline, compare_with_uniform
 
 # In the place of an estimator.
+# Of squares of roots.
+_ROUNDING = 1e-9
 SURFACE = "surface"
 _UNIFORM = "uniform"
 # In place of an error of zero on a logarithmic scale.
@@ -98,5 +100,10 @@ def compare_surfaces(
                 choices, SURFACE, name_surface(choices), budget, numbers, baseline
             )
             bias, width, coverage = table[:, 1:].mean(axis=0).tolist()
-            found.append(replace(result, bias=bias, width=width, coverage=coverage))
+            about = {"bias": bias, "width": width, "coverage": coverage}
+            # Uniform draws were simulated with these numbers of labels, and no others.
+            reached = result.rmse**2 * np.array([1 + _ROUNDING, 1 - _ROUNDING])
+            if not (baseline.errors.min() <= reached[0] and reached[1] <= baseline.errors.max()):
+                about["label_ratio"] = np.nan
+            found.append(replace(result, **about))
     return found

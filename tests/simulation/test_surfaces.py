@@ -1,6 +1,7 @@
 """Simulations of studies that explore a surface: errors over all its arms."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,9 @@ from pytest import approx
 import activetest as at
 from activetest.cli.app import main
 from activetest.errors import ChoiceError
+from activetest.nouns.choices import Choices
 from activetest.rounds.surface import find_true_values
-from activetest.simulation.surfaces import measure_surface
+from activetest.simulation.surfaces import compare_surfaces, measure_surface
 from tests.makers import build_table, play_rounds
 
 ROWS = 120
@@ -61,6 +63,26 @@ def test_arms_are_compared_with_those_of_uniform_draws(key):
         if acquisition == "uniform":
             assert (each.labels_saved, each.label_ratio) == (approx(1), approx(1))
     assert found["uniform", 60].rmse < found["uniform", 20].rmse
+
+
+def test_labels_of_uniform_draws_are_known_only_where_these_were_simulated():
+    choices = Choices(
+        "accuracy", ("accuracy",), "agreement", question="surface", attributes=("sex",)
+    )
+    strategies = [replace(choices, acquisition=name) for name in ("surface-variance", "uniform")]
+    errors = {(0, 20): 0.3, (0, 60): 0.05, (1, 20): 0.4, (1, 60): 0.1}
+    tables = {where: np.array([[error, 0, 0.2, 1]] * 3) for where, error in errors.items()}
+    found = compare_surfaces(strategies, (20, 60), tables)
+    ratios = {(each.acquisition, each.budget): each.label_ratio for each in found}
+    assert 1 < ratios["surface-variance", 20] < 3
+    assert np.isnan(ratios["surface-variance", 60])
+    assert ratios["uniform", 20] == ratios["uniform", 60] == approx(1)
+
+
+def test_the_surface_comes_first_and_only_its_metric_beside_it(key):
+    found = at.simulate("pool.parquet", key, budgets=20, runs=2, workers=1, **SETTINGS)
+    assert found[0].metric == "accuracy@sex*age"
+    assert {each.metric for each in found} == {"accuracy@sex*age", "accuracy"}
 
 
 def test_the_error_is_over_arms_with_enough_items(folder, pool, key):
