@@ -348,7 +348,8 @@ class Choices:
     surrogate: str = declare(
         "Method that predicts the missing labels.",
         Section.SAMPLING, required=True, rule="name", metavar="NAME",
-        default="agreement; residual for regression", simulated=Simulated.SEVERAL,
+        default="agreement; auto with training rows or other models; residual for regression",
+        simulated=Simulated.SEVERAL,
         completes="surrogates",
     )  # fmt: skip
     acquisition: str = declare(

@@ -21,7 +21,7 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.arguments import read_count, read_name, read_names, read_path, show
-from activetest.nouns.choices import Choices, Interval, Question, Task
+from activetest.nouns.choices import Choices, Interval, Question
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array
@@ -40,6 +40,7 @@ from activetest.sampling import plan as rounds
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.question import usual_acquisition
 from activetest.sampling.settings import Settings, complete_task, read_settings
+from activetest.sampling.usual_surrogate import usual_surrogate
 from activetest.simulation.answer_key import read_answer_key
 from activetest.simulation.answers import (
     ANSWER,
@@ -291,7 +292,7 @@ def _strategies(
 ) -> tuple[Choices, ...]:
     """Every way to draw that is compared; further are metrics after the one aimed at."""
     roles = pool.schema.to_dict() | {"uri": pool.uri}
-    usual = "residual" if pool.schema.task == Task.REGRESSION else "agreement"
+    usual = usual_surrogate(pool.schema, given.files.values())
     common = {name: given.choices[name] for name in _SHARED if name in given.choices}
     if given.costs is not None:
         common["costs"] = read_costs(given.costs, pool.schema.classes)

@@ -174,9 +174,11 @@ def init(
             chosen["costs"] = read_costs(given.costs, pool.schema.classes)
         if given.compare is not None:
             chosen["compare"] = given.compare
-        choices = choose_choices(pool, study, chosen, imported=plan_log is not None)
-        outcome = "checked" if dry_run else "updated" if study else "created"
         files = _auxiliary_files(study, given.files)
+        choices = choose_choices(
+            pool, study, chosen, files=files.values(), imported=plan_log is not None
+        )
+        outcome = "checked" if dry_run else "updated" if study else "created"
         named = {_STORED[name] for name, value in given.files.items() if value is not None}
         with (
             _open_cache_folder(source, folder, study, dry_run=dry_run) as place,

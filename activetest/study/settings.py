@@ -1,6 +1,6 @@
 """The settings given to a study, on top of what a study has stored or the defaults."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from activetest.sampling.choices import (
     usual_looks,
 )
 from activetest.sampling.question import chooses_between, usual_acquisition, usual_floor
+from activetest.sampling.usual_surrogate import usual_surrogate
 from activetest.study.config import parse_schema
 from activetest.study.stored import StoredStudy
 
@@ -167,10 +168,16 @@ def check_features(pool: Pool, study: StoredStudy | None) -> None:
 
 
 def choose_choices(
-    pool: Pool, study: StoredStudy | None, given: Mapping[str, Any], *, imported: bool = False
+    pool: Pool,
+    study: StoredStudy | None,
+    given: Mapping[str, Any],
+    *,
+    files: Iterable[str | None] = (),
+    imported: bool = False,
 ) -> Choices:
     """The choices given, on top of the study's or the defaults.
 
+    files     of training rows and of other models
     imported  whether a new study begins with draws that were made elsewhere
 
     Raises ChoiceError for one that makes no sense.
@@ -179,7 +186,7 @@ def choose_choices(
     metrics = default_metrics(entries["task"], entries["kind"], entries["classes"])
     regression = pool.schema.task == Task.REGRESSION
     default = Choices(
-        metric=metrics[0], metrics=metrics, surrogate="residual" if regression else "agreement"
+        metric=metrics[0], metrics=metrics, surrogate=usual_surrogate(pool.schema, files)
     )
     stored = _fit_choices(study, default, pool.schema) if study else default
     stored = replace(stored, groups=pool.schema.groups, attributes=pool.schema.attributes)

@@ -79,8 +79,25 @@ def test_a_file_is_forgotten_by_an_empty_name(scene):
     assert cache.train is None and cache.rows(0, 1).external is not None
 
 
+@pytest.mark.parametrize("option", list(FILES))
+def test_who_gives_more_gets_the_surrogate_that_listens_to_it(scene, option):
+    found = start(**{option: FILES[option]})
+    assert found.choices.surrogate == "auto"
+    assert not any("waits for a surrogate" in each for each in found.notices)
+    # A study keeps what it has.
+    assert start(metric="error").choices.surrogate == "auto"
+    assert start(**{option: ""}).choices.surrogate == "auto"
+
+
+def test_a_study_goes_on_with_its_surrogate_when_more_is_given(scene):
+    assert start().choices.surrogate == "agreement"
+    found = start(**FILES)
+    assert found.choices.surrogate == "agreement"
+    assert sum("waits for a surrogate" in each for each in found.notices) == 2
+
+
 def test_files_that_no_surrogate_reads_yet_are_checked_all_the_same(scene):
-    made = start(**FILES)
+    made = start(surrogate="agreement", **FILES)
     assert sum("waits for a surrogate" in said for said in made.notices) == 2
     assert StoredStudy.open().cache().parts == ()
     for option, broken in (("train", "rows/judges.parquet"), ("surrogates", "rows/train.parquet")):

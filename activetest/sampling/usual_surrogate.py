@@ -1,0 +1,23 @@
+"""The surrogate where the user names none: it listens to what the user has given."""
+
+import re
+from collections.abc import Iterable
+
+from activetest.nouns.choices import Task
+from activetest.pool.schema import Schema
+
+# Columns of the pool with other models' outputs.
+_OTHER_MODELS = re.compile(r"^surrogate_(prob|pred)_")
+
+
+def usual_surrogate(schema: Schema, files: Iterable[str | None]) -> str:
+    """The surrogate of a pool; files are those of training rows and of other models, if any.
+
+    With either, or other models' outputs in the pool, it is the one that weighs all evidence by how
+    well it predicts. Without, that one would be "agreement" with the features of the pool, which
+    are worth much on some pools and cost a little on others.
+    """
+    if schema.task == Task.REGRESSION:
+        return "residual"
+    columns = schema.others or any(map(_OTHER_MODELS.match, schema.ignored))
+    return "auto" if columns or any(files) else "agreement"
