@@ -1,7 +1,8 @@
 """Active Bayesian Assessment (Ji 2021): how good is each group, by few labels.
 
     python tests/benchmarks/reproduce_bayesian_estimation.py FOLDER [--runs 500] [--studies 200]
-        [--pools NAME,...] [--tables accuracy,confusion,floors] [--seed 0]
+        [--pools NAME,...] [--tables accuracy,confusion,floors,strengths] [--seed 0]
+        [--strengths 2,10,100] [--save FILE]
 
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. K groups that have items, and N
 labels. Accuracies are posterior means in the finite pool; priors come from all scores and stay.
@@ -12,7 +13,10 @@ over items; the error of the ECE with bins as groups, in percent of the ECE (Tab
 posterior mean accuracy of every bin as in the paper, and by the posterior mean of the ECE. --tables
 confusion: the same root for the columns of the confusion matrix, over that without any label
 (Table 4), by Dirichlets that count as one label. --tables floors: the first root again, where
-informative priors and Thompson sampling have a floor.
+informative priors and Thompson sampling have a floor. --tables strengths: ten bins of equal width,
+where informative priors count as so many labels (Figure 17), after 100 and 1,000 labels: the first
+root, how often intervals hold over bins, and the error of the ECE by mean accuracies, in percent.
+With --save, finished cells of this table are kept in FILE.
 
 The last column is what the tool reports without a task, from --studies studies: uniform draws ten
 at a time, surrogate agreement, the doubly robust estimate, groups drawn towards what the surrogate
@@ -43,12 +47,16 @@ from bandit_runs import (
     played,
     seated,
 )
+from kept_cells import KeptCells
 
 from activetest.bandits.arms import CONFUSION, compute_values, expect_outcome_shares, sample_values
 from activetest.bandits.credible import outcome_share_intervals
 from activetest.simulation.answers import find_rmse
 
 PER_GROUP = (2, 5, 10)
+# Labels and ways of Figure 17: random draws as there, and Thompson sampling.
+AMOUNTS = (100, 1000)
+INFORMED = tuple(way for way in PAPERS if way.prior == INFORMATIVE)
 SAMPLES, LEVEL = 1000, 0.95
 # The ECE of this tool over the same bins.
 ECES = {EQUAL_COUNT: "ece[equal-count,10]", EQUAL_WIDTH: "ece[10]"}
@@ -68,6 +76,7 @@ def main() -> None:
     """Print the tables, all of them at the end, and how often Thompson sampling is best."""
     options = arguments()
     tables: dict[str, list[tuple[str, list]]] = {title: [] for title in TITLES}
+    of_strengths: list[str] = []
     for name in options.pools.split(","):
         columns = COLUMNS.get(name, (PREDICTED, *ECES))
         with seated(options.folder / f"{name}.parquet", columns) as seat:
@@ -77,6 +86,12 @@ def main() -> None:
                 confusions(name, seat, options, tables)
             if "floors" in options.tables:
                 floors(name, seat, columns, options, tables)
+            if "strengths" in options.tables:
+                of_strengths += strengths(name, seat, options)
+    if of_strengths:
+        names = [f"{way.name}: RMSE, coverage, ECE" for way in INFORMED]
+        print(f"\n| pool | strength | N | {' | '.join(names)} |\n|{'---|' * (3 + len(names))}")
+        print("\n".join(of_strengths))
     for title, rows in tables.items():
         if rows:
             show(title, rows)
@@ -90,7 +105,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--studies", type=int, default=200)
     parser.add_argument("--pools", default="digits,cifar10,mnist_missing7,adult")
     parser.add_argument("--tables", default="accuracy,confusion,floors")
+    parser.add_argument("--strengths", default="2,10,100")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--save", type=Path)
     return parser.parse_args()
 
 
@@ -192,6 +209,32 @@ def floors(name: str, seat: Seat, columns, options: argparse.Namespace, tables: 
         for place, budget in enumerate(budgets):
             start = f"{name} | {column} | {PER_GROUP[place]} | {budget}"
             tables["floors"].append((start, [[one[place] for one in found]]))
+
+
+def strengths(name: str, seat: Seat, options: argparse.Namespace) -> list[str]:
+    """Rows of the table of strengths."""
+    kept, rows = KeptCells(options.save), []
+    budgets = tuple(each for each in AMOUNTS if each < seat.made.size)
+    for strength in map(float, options.strengths.split(",")):
+        on, found = board(seat, "accuracy", EQUAL_WIDTH, strength=strength), []
+        for way in INFORMED:
+
+            def measure(on: Board = on, way: Way = way) -> list[str]:
+                rng = np.random.default_rng(options.seed)
+                looks = estimated(on, way, budgets, True, options.runs, rng)
+                return [
+                    f"{noted(rmse)}, {covered.mean():.1f}, {noted(ece, 1)}"
+                    for rmse, covered, _, ece, _ in looks
+                ]
+
+            origin = {"pool": name, "strength": strength, "way": way.name}
+            origin |= {"runs": options.runs, "seed": options.seed}
+            found.append(kept.compute(origin, measure))
+        rows += [
+            f"| {name} | {strength:g} | {budget} | {' | '.join(each[place] for each in found)} |"
+            for place, budget in enumerate(budgets)
+        ]
+    return rows
 
 
 def spread(on: Board, shares: np.ndarray) -> np.ndarray:

@@ -78,12 +78,13 @@ def main() -> None:
                 for worst in map(int, options.worst.split(",")):
                     found = []
                     for way in ways:
+
+                        def measure(on: Board = on, way: Way = way, worst: int = worst) -> tuple:
+                            return identified(on, way, worst, options)
+
                         origin = {"pool": name, "groups": title, "m": worst, "way": way.name}
                         origin |= {"judged": options.judged, "runs": options.runs}
-                        origin |= {"seed": options.seed}
-                        found.append(
-                            kept.compute(origin, lambda: identified(on, way, worst, options))  # noqa: B023
-                        )
+                        found.append(kept.compute(origin | {"seed": options.seed}, measure))
                     names = " ".join(on.names[each] for each in on.truth.worst_first[:worst])
                     start = f"| {name} | {title} | {worst} | {names} |"
                     print(f"{start} {' | '.join(cells for cells, _ in found)} |", flush=True)
