@@ -114,7 +114,12 @@ def report(
     ] = None,
     plot: Annotated[
         list[Path] | None,
-        Option("--plot", metavar="FILE", help="Draw the map to this file, .svg; one for each."),
+        Option(
+            "--plot",
+            metavar="FILE",
+            help="Draw the map to this file, .svg; one for each. Without --map, draw the groups "
+            "that the study's question is about.",
+        ),
     ] = None,
     output: options.output_files(".html, .json, .md, .txt, or .xml for JUnit") = None,
     force: Annotated[

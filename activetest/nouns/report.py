@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from activetest.nouns.arguments import add_to_brackets
+from activetest.nouns.group_beliefs import GroupBeliefs
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.quantity import Measured
 from activetest.nouns.report_details import ReportDetails
@@ -274,6 +275,8 @@ class Report:
                                              outputs are a judge's
     details                                  what the numbers rest on, for pages; None unless
                                              they were requested
+    beliefs                                  densities of the question's groups, for pictures; None
+                                             unless they were requested
     """
 
     pool: str
@@ -300,6 +303,7 @@ class Report:
     surface: SurfaceReport | None = None
     judge: JudgeReport | None = None
     details: ReportDetails | None = None
+    beliefs: GroupBeliefs | None = None
 
 
 @dataclass(frozen=True)

@@ -91,8 +91,8 @@ def find_looks(answer: dict, budgets: Collection[int]) -> list[dict]:
 
 def write_wait(wait: dict) -> str:
     """Labels until something held: "143 +- 6", or ">190 +- 5 (84 %)" where not always."""
-    doubt = f" +- {wait['standard_error']:.2g}"
-    return write_labels(wait, doubt)
+    error = wait["standard_error"]
+    return write_labels(wait, f" +- {words.count(error) if error >= 10 else f'{error:.2g}'}")
 
 
 def write_labels(wait: dict, doubt: str = "") -> str:

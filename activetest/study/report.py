@@ -22,6 +22,8 @@ from activetest.item_statistics.defaults import default_shown
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
 from activetest.nouns.choices import Choices, Question
+from activetest.nouns.group_beliefs import GroupBeliefs
+from activetest.nouns.group_report import Assessment
 from activetest.nouns.log import Log
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.report import JudgeReport, Note, Weight, sort_notes
@@ -30,6 +32,7 @@ from activetest.parallel import one_blas_thread
 from activetest.reporting import notes as about
 from activetest.reporting import rows, surface_notes, verdicts
 from activetest.reporting.group_answer import answer_question
+from activetest.reporting.group_beliefs import describe_beliefs
 from activetest.reporting.judge import describe_judge, find_judge_metrics
 from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.rows import HEADLINE
@@ -74,6 +77,7 @@ def report(
     at: Sequence[str | Mapping[str, str]] = (),
     maps: Sequence[str] = (),
     details: bool = False,
+    beliefs: bool = False,
 ) -> Report:
     """Everything that is known about the model now. Changes nothing.
 
@@ -97,6 +101,7 @@ def report(
     at            combinations to show of it, "race=Black,sex=Female" or {attribute: value}
     maps          pairs of attributes to show a map of, "race*age"
     details       adds what the numbers rest on: see nouns.report_details
+    beliefs       adds densities of the groups of the study's question, where there is one
 
     Raises UnknownMethod for a name that does not exist, ChoiceError for what this study lacks; an
     estimate that does not exist is a row with a reason.
@@ -163,13 +168,8 @@ def report(
         notes.append(Note(capped))
     if half_width is not None:
         notes.append(about.note_labels_needed(view, shown[0], estimates[0], half_width))
-    answer = None
-    if choices.question not in (None, Question.SURFACE):
-        surrogate = view.evidence.surrogate
-        answer, about_answer = answer_question(
-            log, cache, choices, seed=study.seed, surrogate=surrogate
-        )
-        notes += [*about_answer, _OF_POOL] if population else about_answer
+    answer, about_answer, believed = _answer(view, believed=beliefs)
+    notes += [*about_answer, _OF_POOL] if population and answer else about_answer
     notes += [*about_surface, _SURFACE_OF_POOL] if described and population else about_surface
     counts, _ = status(study, cache)
     return Report(
@@ -199,7 +199,25 @@ def report(
         details=build_details(study, view, facts, shown[0], estimates[0], kind)
         if details
         else None,
+        beliefs=believed,
     )
+
+
+def _answer(
+    view: View, *, believed: bool
+) -> tuple[Assessment | None, list[Note], GroupBeliefs | None]:
+    """The answer to a question about groups, what to know of it, and densities where wanted.
+
+    None, nothing and None for a study without such a question.
+    """
+    log, cache, choices, surrogate = view.log, view.cache, view.choices, view.evidence.surrogate
+    if choices.question in (None, Question.SURFACE):
+        return None, [], None
+    answer, notes = answer_question(log, cache, choices, seed=view.seed, surrogate=surrogate)
+    beliefs = None
+    if believed:
+        beliefs = describe_beliefs(log, cache, choices, seed=view.seed, surrogate=surrogate)
+    return answer, notes, beliefs
 
 
 def _has_labels(log: Log) -> bool:

@@ -527,8 +527,9 @@ class Study:
             at: Combinations to show of it, complete or not: "race=Black,sex=Female", or
                 {attribute: value}. Several: a list.
             maps: Pairs of attributes to show a map of: "race*age".
-            plot: A file for each map, .svg.
-            force: Replace files of `plot` that are no earlier maps.
+            plot: A file for each map, .svg; without maps, one for the groups of the study's
+                question and what is believed about them.
+            force: Replace files of `plot` that are no earlier pictures of that kind.
             details: Adds `report.details`: what the numbers rest on, from how the headline came
                 about to the log of draws.
 
@@ -540,8 +541,9 @@ class Study:
         """
         from dataclasses import replace
 
+        from activetest.study.plots import draws_groups, saving_plots
         from activetest.study.report import report
-        from activetest.study.surface import read_cells, saving_maps
+        from activetest.study.surface import read_cells
 
         stored, maps = self._current(), read_names("maps", maps)
         usual = stored.reports
@@ -551,7 +553,8 @@ class Study:
         require = usual.require if require is None else require
         interval = usual.interval if interval is None else read_name("interval", interval)
         bound = usual.bound if bound is None else read_number("bound", bound)
-        save = saving_maps(maps, plot, stored.folder, force=read_flag("force", force))
+        force = read_flag("force", force)
+        save = saving_plots(stored.choices, maps, plot, stored.folder, force=force)
         found = report(
             stored,
             metrics=metrics or None,
@@ -569,6 +572,7 @@ class Study:
             at=read_cells("at", at),
             maps=maps,
             details=read_flag("details", details),
+            beliefs=draws_groups(stored.choices, maps, plot),
         )
         save(found)
         return replace(found, folder=stored.folder)

@@ -1,13 +1,12 @@
 """The surface of a study as Python sees it: any cell, the extremes, and all of it as a table."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from math import isnan
-from os import PathLike
 from pathlib import Path
 from typing import Any, overload
 
-from activetest.errors import ChoiceError, NotEstimable, StorageError
+from activetest.errors import ChoiceError, StorageError
 from activetest.labels.files import write_csv
 from activetest.nouns.arguments import read_name, read_path
 from activetest.nouns.surface_report import SurfaceCell, SurfaceReport
@@ -17,7 +16,6 @@ from activetest.reporting.surface_answer import PoolSurface
 from activetest.reporting.surface_cells import parse_cell
 from activetest.safe_text import neutralise_cell
 from activetest.study.export import check_new_file, find_inputs, write_new_file, write_text
-from activetest.study.results import Report
 from activetest.study.stored import StoredStudy
 
 FORMATS = (".csv", ".parquet")
@@ -254,51 +252,6 @@ def read_cells(name: str, given: Any) -> tuple[str | dict[str, str], ...]:
     """Combinations as texts or {attribute: value}. Raises ChoiceError for anything else."""
     several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
     return tuple(_read_cell(name, each) for each in (given if several else (given,)))
-
-
-def saving_maps(
-    maps: tuple[str, ...], plot: Any, folder: Path, *, force: bool
-) -> Callable[[Report], None]:
-    """What writes the maps of a report to their files, which are checked now.
-
-    maps    pairs of attributes
-    plot    one file for each
-    folder  of the study, no file of which is written over
-
-    Raises ChoiceError where there are more maps than files or fewer, or for a file that cannot be
-    written; StorageError for a file of the study.
-    """
-    from activetest.render.plots import heat_map
-
-    several = isinstance(plot, Iterable) and not isinstance(plot, str | PathLike)
-    paths = [read_path("plot", each) for each in (plot if several else (plot,))]
-    if paths and len(paths) != len(maps):
-        raise ChoiceError(
-            f"`plot` names {_count(paths, 'file')}, and `maps` {_count(maps, 'map')}",
-            "name a file for each of `maps`" if maps else '`maps="race*age"` names two attributes',
-        )
-    if len({path.resolve() for path in paths}) < len(paths):
-        raise ChoiceError("two maps have the same file", "name a file for each of `maps`")
-    for path in paths:
-        heat_map.check(path, inputs=find_inputs(folder), study=folder, force=force)
-
-    def save(report: Report) -> None:
-        if not paths:
-            return
-        if report.surface is None:
-            raise NotEstimable(
-                "there is no surface to map yet: no item has a label", "`study.next(20)`"
-            )
-        better = report.surface.higher_better
-        for path, found in zip(paths, report.surface.maps, strict=True):
-            heat_map.save(path, heat_map.draw(found, higher_better=better))
-
-    return save
-
-
-def _count(things: Sized, name: str) -> str:
-    """How many there are of something: 1 file, 2 files."""
-    return f"{len(things):,} {name}{'s' * (len(things) != 1)}"
 
 
 def _read_cell(name: str, given: Any) -> str | dict[str, str]:

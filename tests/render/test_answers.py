@@ -61,6 +61,7 @@ def test_answers_are_shown_at_the_budgets_and_how_long_they_took(answers):
     assert (thompson["decided"], thompson["wrong then"]) == ("77 +- 6.2", "12 %")
     assert uniform["right and decided"] == uniform["decided"] == "not within 100"
     assert uniform["wrong then"] == "-"
+    assert _answers.write_wait(wait(1, 1800, 138.4)) == "1,800 +- 138"
 
 
 def test_where_no_look_is_at_a_budget_the_last_one_is_shown(answers):

@@ -1,1 +1,1 @@
-"""Pictures: curves of simulated strategies, and maps of surfaces."""
+"""Pictures: curves of simulated strategies, maps of surfaces, and groups of a question."""

@@ -24,6 +24,13 @@ class Origin:
     markers: tuple[bytes, ...]
 
 
+def save_picture(path: str | Path, picture: str) -> None:
+    """Write a picture, whole or not at all. Raises OSError when the file system refuses."""
+    # The file that a link points to is replaced, not the link.
+    with atomic.replacing_file(Path(path).resolve()) as building:
+        building.write_text(picture, encoding="utf-8", newline="")
+
+
 def check_picture(
     path: str | Path,
     origin: Origin,

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 
-from activetest import atomic
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap
 from activetest.render import _surface
 from activetest.render import _words as words
-from activetest.render.plots._files import Origin, check_picture
+from activetest.render.plots._files import Origin, check_picture, save_picture
 
 FORMATS = (".svg",)
 _MARK = 'data-drawn-by="activetest-map"'
@@ -52,9 +51,7 @@ def check(
 
 def save(path: str | Path, picture: str) -> None:
     """Write a picture, whole or not at all. Raises OSError when the file system refuses."""
-    # The file that a link points to is replaced, not the link.
-    with atomic.replacing_file(Path(path).resolve()) as building:
-        building.write_text(picture, encoding="utf-8", newline="")
+    save_picture(path, picture)
 
 
 def draw(found: SurfaceMap, *, higher_better: bool) -> str:
