@@ -109,6 +109,8 @@ def test_answers_are_drawn_by_labels_and_as_bars(write, result, answers, estimat
     bars = re.findall(r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)"', drawn)
     lengths = [float(each) for each in bars[-4:]]
     assert lengths == pytest.approx([lengths[3] * each / 100 for each in (43.4, 81, 90, 100)], 1e-2)
+    # The longest leaves room for its number.
+    assert 200 < lengths[3] < 250
     assert "not within 100" in drawn and "&gt;81 (88 %)" in drawn
     assert write([result], estimates).count("<circle") == plain.count("<circle") + 24
     assert "right and decided" not in write([result], estimates)

@@ -5,7 +5,7 @@ Active Bayesian Assessment (Ji 2021): the density of every group, accuracy again
 (Figure 5). There is no script, and nothing is loaded; colours follow light and dark.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -140,13 +140,13 @@ def _draw_densities(
         parts.append(_write(x, bottom + 16, axis.name(tick), "tick", "middle"))
     title = f"{words.plain(answer.metric)}, with {100 * answer.level:g} % intervals"
     parts.append(_write(left + _WIDTH / 2, bottom + 34, title, "tick", "middle"))
-    highest = max((max(each.density.heights, default=0.0) for each in shown), default=0.0)
     for place, (each, name, color) in enumerate(zip(shown, names, colors, strict=False)):
         y = top + place * _ROW
         parts.append(_write(left - 8, y + 4, name, "", "end"))
         if each.density.values:
-            # Narrow curves are higher; the root lets wide ones be seen beside them.
-            rises = [_RISE * (height / highest) ** 0.5 for height in each.density.heights]
+            # All curves are as high: a nearly certain group would make the others flat.
+            highest = max(each.density.heights)
+            rises = [_RISE * height / highest for height in each.density.heights]
             parts.append(_fill(each.density.values, rises, across, y, color))
         parts.append(_draw_interval(each.value, across, y, color))
     return "".join(parts)
@@ -158,6 +158,7 @@ def _draw_scatter(groups: Sequence[GroupBelief], colors: Sequence[str], level: f
     up = choose_axis(_list_quantities([each.ece for each in groups]), share=True)
     parts = [_draw_frame(right, up, "accuracy", "calibration error", level)]
     order = sorted(range(len(groups)), key=lambda place: colors[place] != _PLAIN)
+    points = []
     for place in order:
         each, color = groups[place], colors[place]
         if each.ece is None:
@@ -171,12 +172,27 @@ def _draw_scatter(groups: Sequence[GroupBelief], colors: Sequence[str], level: f
             f'<line x1="{x}" x2="{x}" y1="{tops[0]}" y2="{tops[1]}"/></g>'
             f'<circle cx="{x}" cy="{y}" r="4" fill="{color}"/>'
         )
-        if len(groups) <= _NAMED or color != _PLAIN:
-            value = _shorten(words.plain(", ".join(each.group.values())))
-            near_end = x > _LEFT + _WIDTH - len(value) * _LETTER - 8
-            side, anchor = (-6, "end") if near_end else (6, "")
-            parts.append(_write(x + side, y - 6, value, "tick", anchor))
-    return "".join(parts)
+        points.append((x, y, each, color))
+    return "".join([*parts, *_name_points(points)])
+
+
+def _name_points(points: Sequence[tuple[float, float, GroupBelief, str]]) -> Iterator[str]:
+    """The names of points, those with a colour first; none is written over another one.
+
+    points   place, group and colour of each
+    """
+    taken: list[tuple[float, float]] = []
+    for x, y, belief, color in sorted(points, key=lambda point: point[3] == _PLAIN):
+        if len(points) > _NAMED and color == _PLAIN:
+            continue
+        name = _shorten(words.plain(", ".join(belief.group.values())))
+        long = len(name) * _LETTER
+        at_left = x + long + 8 > _LEFT + _WIDTH
+        start = x - 6 - long if at_left else x + 6
+        if any(abs(y - other) < _LINE - 5 and abs(start - begun) < long for begun, other in taken):
+            continue
+        taken.append((start, y))
+        yield _write(x - 6 if at_left else x + 6, y - 6, name, "tick", "end" if at_left else "")
 
 
 def _draw_density(

@@ -115,6 +115,25 @@ def test_of_many_groups_the_worst_are_shown(answer):
     assert {"g0", "g49"} <= set(texts) and "g25" not in texts
 
 
+def test_names_of_points_are_not_written_over_each_other(answer, beliefs):
+    """Two groups in one place: the one with a colour is named, and the other has its row."""
+    same = belief("same", 0.6)
+    groups = (beliefs.groups[0], same, *beliefs.groups[1:])
+    drawn = [each.text for each in read(answer, replace(beliefs, groups=groups)).iter(f"{SVG}text")]
+    assert "much" in drawn and "same" not in drawn and "ink=same" in drawn
+
+
+def test_every_curve_is_as_high(answer, beliefs):
+    sharp = Density((0.85, 0.88, 0.9), (0.0, 60.0, 0.0))
+    groups = (*beliefs.groups[:3], belief("sharp", 0.88, sharp))
+    tree = read(answer, replace(beliefs, groups=groups))
+    rises = set()
+    for each in tree.iter(f"{SVG}polygon"):
+        heights = [float(point.split(",")[1]) for point in each.get("points").split()]
+        rises.add(round(max(heights) - min(heights)))
+    assert len(rises) == 1
+
+
 def test_nothing_is_outside_of_the_picture(compared, beliefs):
     tree = read(compared, replace(beliefs, difference=CURVE, ece=CURVE))
     wide, high = float(tree.get("width")), float(tree.get("height"))
