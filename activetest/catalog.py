@@ -34,7 +34,9 @@ there without importing the file.
                         surrogates whether what one round learned is kept in the next
     NEEDS_GOLD          items of which an attribute model must know the true attributes
     CHOOSES_ARMS        it chooses between the arms of a surface, not between items
-    SIMULATION_ONLY     no study can use it, for example because it draws with replacement
+    SIMULATION_ONLY     no study can use it
+    WITH_REPLACEMENT    an acquisition whose draws leave all items in the pool
+    NEEDS_KEY           an acquisition that scores items by their true labels
     MODEL_BASED         an estimator that believes the surrogate about items without a label
     NEEDS_PASSES        a model-based estimator that looks at every pass of the surrogate
     REMOVES_BIAS        an interval whose file also has remove_bias(estimate) -> value

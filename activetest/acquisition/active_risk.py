@@ -12,6 +12,7 @@ from activetest.nouns.beliefs import Beliefs, moments
 from activetest.nouns.rows import Array
 
 SIMULATION_ONLY = True
+WITH_REPLACEMENT = True
 
 
 def score(beliefs: Beliefs, aims: Aims | None = None) -> Array:

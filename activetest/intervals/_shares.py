@@ -5,6 +5,8 @@ from scipy.special import betaincinv, ndtri, stdtrit
 
 # Draws that Clopper and Pearson's limits add to the far side, and Jeffreys' to either.
 CLOPPER_PEARSON, JEFFREYS = 1.0, 0.5
+# Beta quantiles exist up to about this size.
+_LARGEST = 1e15
 
 
 def effective_size(share: float, variance: float, *, otherwise: float) -> float:
@@ -33,8 +35,11 @@ def binomial_limits(
     added is the part of a draw that each limit adds beyond it, the rest being added on this side:
     all of it is Clopper and Pearson's limit, half of it Jeffreys' (Brown, Cai and DasGupta 2001).
     Where no label of the rarer kind was seen (minority_count 0), the nearer bound stays in: no
-    label is evidence against it.
+    label is evidence against it. Beyond any size that a pool can have
+    both limits are the share: a variance of rounding is none.
     """
+    if size > _LARGEST:
+        return share, share
     tail = (1 - level) / 2
     size *= (ndtri(tail) / stdtrit(freedom, tail)) ** 2
     hits, misses = share * size, (1 - share) * size

@@ -62,7 +62,7 @@ def moments(beliefs: Beliefs) -> tuple[Array, Array]:
 
 def _expect(probs: Array, values: Array) -> Array:
     """(T, R) sum over outcomes of (R, C) probs times (T, R, C) values."""
-    if probs.shape[1] > 2:
+    if probs.shape[1] != 2:
         sums: Array = np.einsum("rc,trc->tr", probs, values)
         return sums
     # With two outcomes whole columns at a time are several times faster.

@@ -269,11 +269,22 @@ def _check_acquisition(choices: Choices, pool: Mapping[str, Any], simulated: boo
             f"acquisition {choices.acquisition!r} is for {task}, and this pool is {pool['task']}",
             "choose another, for example optimal",
         )
+    needs_key = catalog.fact("acquisition", choices.acquisition, "NEEDS_KEY")
     if catalog.fact("acquisition", choices.acquisition, "SIMULATION_ONLY") and not simulated:
+        reason = (
+            "scores items by their true labels, and a study does not know the labels it is to buy"
+            if needs_key
+            else "draws with replacement, and a study never asks for a label twice"
+        )
         raise ChoiceError(
-            f"acquisition {choices.acquisition!r} draws with replacement, "
-            "and a study never asks for a label twice",
+            f"acquisition {choices.acquisition!r} {reason}",
             f"compare it by `simulate(pool, key, acquisition={choices.acquisition!r})`",
+        )
+    if needs_key and choices.interval == Interval.ANYTIME:
+        raise ChoiceError(
+            f"no anytime-valid interval can be computed for draws by {choices.acquisition!r}: it "
+            "rests on scores that follow from the labels before a draw",
+            '`interval="fixed"`',
         )
     if choices.selection == Selection.TOP and choices.interval == Interval.ANYTIME:
         raise ChoiceError(

@@ -3,6 +3,7 @@
 `next` and `simulate` both call plan_round.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from activetest.rounds.fit import (
     list_labelled,
 )
 from activetest.rounds.group_sums import list_group_names, sum_by_group
+from activetest.rounds.known_labels import KnownLabels
 from activetest.rounds.objectives import (
     find_drawn_classes,
     find_objectives,
@@ -32,7 +34,7 @@ from activetest.rounds.objectives import (
     list_recorded_statistics,
 )
 from activetest.rounds.scores import make_scorer
-from activetest.rounds.weighted import find_rates
+from activetest.rounds.weighted import find_rates, weigh_surrogate
 from activetest.sampling.between_groups import allocate_draws
 from activetest.sampling.explored_arms import allocate_arms
 from activetest.sampling.floor import choose_floor, chooses_floor
@@ -86,13 +88,15 @@ def plan_round(
     seed: int,
     count: int,
     surrogate: Surrogate | None = None,
+    key: Array | None = None,
 ) -> Round:
     """The next round: up to count draws, their probabilities, and the sums estimates will need.
 
-    Deterministic in (log, pool, choices, seed, count). surrogate is what get_surrogate gives, where
-    that is at hand. Raises NotEstimable when nothing is left to draw.
+    Deterministic in (log, pool, choices, seed, count, key). surrogate is what get_surrogate gives,
+    where that is at hand; key as in prepare_round. Raises NotEstimable when nothing is left to
+    draw.
     """
-    state = prepare_round(log, cache, choices, seed=seed, count=count, surrogate=surrogate)
+    state = prepare_round(log, cache, choices, seed=seed, count=count, surrogate=surrogate, key=key)
     choose = race.take_top if state.choices.selection == "top" else race.draw_by_race
     drawn = choose(cache.hashes, state.weight, count, seed=seed, stream=state.number)
     return record_round(state, drawn, cache)
@@ -106,13 +110,18 @@ def prepare_round(
     seed: int,
     count: int = 1,
     surrogate: Surrogate | None = None,
+    key: Array | None = None,
 ) -> RoundState:
     """The state of the next round, for a batch of `count`.
+
+    key are the labels (N,) of all items, which only simulations have; only acquisitions that need
+    them look at them. Raises ValueError where they are missing then.
 
     Items that can change none of the metrics that the choices name are not drawn. Raises
     NotEstimable when nothing else is left, and ChoiceError when the scores alone, without a
     floor, would never draw some of it: no estimate could be unbiased then. A choice between groups
-    may leave rows without a chance.
+    may leave rows without a chance, and so may true losses of zero: those add nothing to the mean
+    that the draws are for.
     """
     number = len(log.history) + 1
     free = find_drawable_items(log, cache)
@@ -125,10 +134,11 @@ def prepare_round(
     earlier = find_reusable_round(log, choices, cache.unavailable)
     surrogate = surrogate or get_surrogate(log, cache, choices, seed=seed)
     statistics = list_recorded_statistics(choices, cache)
-    objectives = find_objectives(log, cache, surrogate, choices, free)
+    scoring = _find_scoring_surrogate(surrogate, cache, choices, key)
+    objectives = find_objectives(log, cache, scoring, choices, free)
     explores = catalog.fact("acquisition", choices.acquisition, "CHOOSES_ARMS")
     between = chooses_between(choices.acquisition)
-    score = None if between else make_scorer(surrogate, choices, seed=seed, number=number)
+    score = None if between else make_scorer(scoring, choices, seed=seed, number=number)
 
     def on_piece(piece: tuple[int, int]) -> tuple[Array, list[Array]]:
         start, stop = piece
@@ -176,6 +186,17 @@ def prepare_round(
         allocation,
         drawn_from,
     )
+
+
+def _find_scoring_surrogate(
+    surrogate: Surrogate, cache: PoolView, choices: Choices, key: Array | None
+) -> Surrogate:
+    """What the acquisition scores items by: the surrogate, or the key (N,) where it needs that."""
+    if not catalog.fact("acquisition", choices.acquisition, "NEEDS_KEY"):
+        return surrogate
+    if key is None:
+        raise ValueError(f"{choices.acquisition} scores items by their true labels")
+    return weigh_surrogate(KnownLabels(key), cache)
 
 
 def _explain_nothing_left(choices: Choices) -> NotEstimable:
@@ -241,7 +262,8 @@ def _weigh_by_scores(
     if top:
         # Rows below the top are left out on purpose.
         weight = np.where(free, np.maximum(weight, np.finfo(float).tiny), 0.0)
-    if never := np.count_nonzero(free & (weight == 0)):
+    never = np.count_nonzero(free & (weight == 0))
+    if never and not draws_whole_mean(choices, objectives):
         raise ChoiceError(
             f"with floor 0, {never} items could never be drawn: their score is zero",
             hint="`floor=0.05` gives them a chance",
@@ -251,6 +273,15 @@ def _weigh_by_scores(
         for objective, total, peak in zip(objectives, totals, peaks, strict=True)
     )
     return choices, objectives, weight
+
+
+def draws_whole_mean(choices: Choices, objectives: Sequence[Objective]) -> bool:
+    """Whether items of weight zero add nothing to the one mean that draws are to estimate.
+
+    So it is of true losses, and of no others: what a surrogate expects to be zero may not be.
+    """
+    needs_key = catalog.fact("acquisition", choices.acquisition, "NEEDS_KEY")
+    return bool(needs_key) and [len(each.statistics) for each in objectives] == [1]
 
 
 def record_round(state: RoundState, drawn: Array, cache: PoolView) -> Round:

@@ -18,6 +18,8 @@ from activetest.nouns.rows import Array, Outputs
 _RUNS, _SIZES = 1000, 24
 # What tells what the surrogate saves from what active draws add.
 _UNIFORM, _DOUBLY_ROBUST = "uniform", "doubly-robust"
+# Relative errors that are none.
+_ROUNDING = 1e-12
 # In place of an error of zero on a logarithmic scale.
 _SMALLEST_ERROR = 1e-300
 
@@ -118,15 +120,21 @@ def compare_with_uniform(
     table (runs, 4): estimate, lower, upper and labels of each run. If nothing is
     random, as with top scores, all runs are the same, and there are no standard errors.
     """
-    errors = (table[:, 0] - uniform.truth) ** 2
+    apart = table[:, 0] - uniform.truth
+    # Draws that leave no error, or labels of all items: what is left is rounding.
+    apart[np.abs(apart) <= _ROUNDING * abs(uniform.truth)] = 0.0
+    errors = apart**2
     lower_quartile, median, upper_quartile = np.quantile(errors, [0.25, 0.5, 0.75]).tolist()
     mse = errors.mean()
     # Without a label, uniform draws have no estimate to compare with.
     expected = uniform.error(budget) if budget else np.nan
     saved = expected / mse if mse > 0 else np.inf
-    runs_differ = np.ptp(table[:, 0]) > 1e-12 * np.abs(table[:, 0]).max()
-    standard_error = saved * errors.std(ddof=1) / mse / np.sqrt(len(table)) if runs_differ else None
-    covered = (table[:, 1] - 1e-12 <= uniform.truth) & (uniform.truth <= table[:, 2] + 1e-12)
+    runs_differ = np.ptp(table[:, 0]) > _ROUNDING * np.abs(table[:, 0]).max()
+    spread = errors.std(ddof=1) / np.sqrt(len(table))
+    standard_error = saved * spread / mse if runs_differ and mse > 0 else None
+    covered = (table[:, 1] - _ROUNDING <= uniform.truth) & (
+        uniform.truth <= table[:, 2] + _ROUNDING
+    )
     return SimulatedStrategy(
         surrogate=choices.surrogate,
         acquisition=choices.acquisition,
@@ -139,7 +147,7 @@ def compare_with_uniform(
         labels=float(table[:, 3].mean()),
         runs=len(table),
         rmse=float(np.sqrt(mse)),
-        bias=float(table[:, 0].mean() - uniform.truth),
+        bias=float(apart.mean()),
         median=median,
         quartiles=(lower_quartile, upper_quartile),
         labels_saved=float(saved),

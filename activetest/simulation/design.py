@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 from activetest import catalog
+from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import NO_QUESTION, Choices, Selection
 from activetest.sampling.choices import check_choices, check_inputs
 from activetest.sampling.question import (
@@ -117,6 +118,22 @@ def strategies(
     return tuple(found)
 
 
+def has_estimate(choices: Choices, estimator: str, metric: Metric, aim: Metric) -> bool:
+    """Whether an estimator can estimate the metric from draws with these choices.
+
+    aim is the metric of the choices. Without a floor, draws by true losses never come to items
+    without a loss while there are others: these add nothing to the mean that draws aim at, and
+    `lure` is unbiased for it. They matter to all other means, and to estimates that predict them.
+    """
+    if choices.floor or not catalog.fact("acquisition", choices.acquisition, "NEEDS_KEY"):
+        return True
+    if catalog.fact("estimators", estimator, "MODEL_BASED") or estimator == "naive":
+        return True
+    same = [each.name for each in metric.statistics] == [each.name for each in aim.statistics]
+    one_mean = len(metric.statistics) == 1 and metric.refine is None
+    return estimator == "lure" and same and one_mean
+
+
 def with_replacement(acquisition: str) -> bool:
     """Whether an acquisition draws with replacement, as no study does."""
-    return bool(catalog.fact("acquisition", acquisition, "SIMULATION_ONLY"))
+    return bool(catalog.fact("acquisition", acquisition, "WITH_REPLACEMENT"))

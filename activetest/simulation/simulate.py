@@ -57,6 +57,7 @@ from activetest.simulation.baseline import (
 from activetest.simulation.design import (
     Plan,
     choices_of_groups,
+    has_estimate,
     strategies,
     with_replacement,
 )
@@ -220,7 +221,8 @@ def simulate(
     if not results:
         raise ChoiceError(
             f"no estimate by {', '.join(estimators)} exists for any of these draws",
-            '`estimators=["ase"]` for top scores, "importance" for draws with replacement',
+            '`estimators=["ase"]` for top scores, "importance" for draws with replacement, "lure" '
+            "of the metric they aim at for draws by true losses without a floor",
         )
     return results
 
@@ -333,6 +335,9 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
     if with_replacement(choices.acquisition):
         return dict(play_study(built, truth, plan, choices, metrics, seed))
     found: RunNumbers = {}
+    aim = specification.find_metric(
+        choices.metric, specification.describe_pool(built.roles, choices.costs, built)
+    )
     log, surrogate = Log.empty(), None
     # Of items that matter there may be fewer than labels to spend.
     drawable = int(find_predicted_as(built, find_drawn_classes(choices, built.roles, built)).sum())
@@ -340,7 +345,7 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
         while len(log.rows) < min(budget, drawable):
             count = min(plan.batch, min(budget, drawable) - len(log.rows))
             drawn = rounds.plan_round(
-                log, built, choices, seed=seed, count=count, surrogate=surrogate
+                log, built, choices, seed=seed, count=count, surrogate=surrogate, key=truth
             )
             log, surrogate = answered(log, drawn, truth), None
             if has_answer(choices):
@@ -356,6 +361,8 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
         )
         for metric in metrics:
             for estimator in plan.estimators:
+                if not has_estimate(choices, estimator, metric, aim):
+                    continue
                 try:
                     value = view.value(metric, estimator)
                     interval = view.interval(value, choices.level, plan.interval)

@@ -58,7 +58,7 @@ def studies(pool, truth, choices, *, bring=lambda log: (), batches=BATCHES, log=
     if not batches:
         yield log, 1.0
         return
-    frozen, rule = plan.prepare_round(log, pool, choices, seed=1), batches[0]
+    frozen, rule = plan.prepare_round(log, pool, choices, seed=1, key=truth), batches[0]
     deterministic = callable(rule)
     ways = [(rule(log, frozen.weight), 1.0)] if deterministic else orders(frozen.weight, rule)
     for rows, prob in ways:
@@ -145,6 +145,53 @@ def test_an_adaptive_study_is_unbiased(pool, truth, surrogate, metric):
     """Of every group as well, from the same draws."""
     choices = Choices(metric, (metric,), surrogate, floor=0.2)
     check_unbiased(pool, truth, choices, metric, groups=(0, 1, 2))
+
+
+@pytest.mark.parametrize("metric", ["error", "log-loss", "f1[dog]"])
+def test_draws_by_true_losses_are_unbiased(pool, truth, metric):
+    """With a floor: for every estimate, of losses and of what has no loss of its own."""
+    choices = Choices(metric, (metric,), "agreement", "oracle", floor=0.2)
+    check_unbiased(pool, truth, choices, metric, groups=(0, 1, 2), batches=SHORT)
+
+
+@pytest.mark.parametrize(("name", "drawn"), [("error", 3), ("log-loss", 6)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_true_losses_without_a_floor_leave_no_error_from_the_first_draw_on(
+    pool, truth, tmp_path, name, drawn, weighted
+):
+    """Active Testing, section 3.1: an estimate of one draw has no variance.
+
+    Items without a loss are not drawn while there are others.
+    """
+    if weighted:
+        weights = [0.5, 2.0, 1.0, 3.0, 0.25, 4.0]
+        columns = pq.read_table(tmp_path / "pool.parquet").to_pydict() | {"traffic": weights}
+        pool = build_table(tmp_path, columns, name="weighted", weight="traffic")
+    choices = Choices(name, (name,), "agreement", "oracle", floor=0.0)
+    metric = metric_of(pool, name)
+    rows = pool.rows(0, SIZE)
+    exact = rows.mass @ observe_statistics(rows, truth, metric.statistics) / rows.mass.sum()
+    for count in (1, 2, 3):
+        ends = [log for log, _ in studies(pool, truth, choices, batches=(1,) * count)]
+        assert len({log.rows[0] for log in ends}) == drawn
+        for log in ends:
+            evidence = samples.collect_evidence(log, pool, choices, [metric], seed=1)
+            sample = samples.build_sample(evidence, metric, evidence.groups[0])
+            lure = catalog.load("estimators", "lure")
+            # One draw has a weight, and no variance to report.
+            weights, _ = lure.label_weights(sample, sample.stats, sample.stats)
+            found = (weights * sample.stats).sum(axis=0)
+            assert found == pytest.approx(exact, rel=1e-12)
+            if count > 1:
+                estimate = lure.estimate(sample)
+                assert estimate.mean == pytest.approx(found, rel=1e-12)
+                assert estimate.variance == pytest.approx(0, abs=1e-25)
+
+
+def test_only_an_answer_key_knows_true_losses(pool):
+    choices = Choices("error", ("error",), "agreement", "oracle")
+    with pytest.raises(ValueError, match="by their true labels"):
+        plan.prepare_round(Log.empty(), pool, choices, seed=1)
 
 
 def test_a_floor_that_follows_from_the_labels_so_far_leaves_it_unbiased(pool, truth):

@@ -17,6 +17,13 @@ def test_the_effective_size_is_how_many_uniform_draws_have_this_variance():
     assert effective_size(0.2, -1e-20, otherwise=np.inf) == np.inf
 
 
+@pytest.mark.parametrize("size", [1e16, 1e33, np.inf])
+def test_without_variance_both_limits_are_the_share(size):
+    """Beta quantiles of such sizes are no numbers."""
+    limits = binomial_limits(0.065, size, MANY, 0.95, minority_count=98)
+    assert limits == approx((0.065, 0.065), abs=1e-8)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.03, 0.97, 1.0])
 def test_within_a_deviation_of_a_bound_the_share_counts_as_one_deviation_away(share):
     """0.1 (1 - 0.1) / 0.1^2 is 9: of a share of 0.03 it would be 2.9, and of 0 nobody."""

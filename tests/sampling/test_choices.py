@@ -18,6 +18,7 @@ from activetest.study.stored import StoredStudy
         ({"surrogate": "model", "acquisition": "metric-information"}, "compares members"),
         ({"acquisition": "metric-information"}, "only says whether the prediction is right"),
         ({"acquisition": "active-risk"}, "draws with replacement"),
+        ({"acquisition": "oracle"}, "a study does not know the labels it is to buy"),
         ({"power": 17.0}, "power is 17"),
         ({"refit": "0"}, "refit is .0."),
     ],

@@ -167,3 +167,12 @@ def test_draws_with_replacement_are_for_simulations(monkeypatch):
     with pytest.raises(ChoiceError, match="draws with replacement"):
         check(usual)
     assert check(usual, simulated=True).acquisition == "active-risk"
+
+
+def test_true_losses_are_for_simulations_with_fixed_intervals():
+    usual = {"acquisition": "oracle"}
+    with pytest.raises(ChoiceError, match="does not know the labels"):
+        check(usual)
+    assert check(usual, simulated=True).acquisition == "oracle"
+    with pytest.raises(ChoiceError, match="no anytime-valid interval"):
+        check(usual | {"interval": "anytime"}, simulated=True)

@@ -95,3 +95,16 @@ def test_chance_tells_nothing_of_top_scores_where_no_two_runs_differ(pool, selec
     assert (one.labels_saved_se is None) == same
     assert (one.coverage is None) == (same and selection == "top")
     assert one.labels_saved == approx(uniform.error(40) / one.rmse**2)
+
+
+def test_what_rounding_leaves_is_no_error(pool):
+    facts, outputs, labels = pool
+    uniform = compute_baseline(
+        specification.find_metric("error", facts), outputs, labels, (40,), np.random.default_rng(0)
+    )
+    values = uniform.truth * (1 + np.array([-1.0, 1.0, 1.0]) * 2e-16)
+    table = np.column_stack([values, values, values, np.full(3, 40.0)])
+    choices = Choices("error", ("error",), "agreement")
+    one = compare_with_uniform(choices, "lure", "error", 40, table, uniform)
+    assert one.rmse == one.bias == one.median == 0 and one.coverage == 1
+    assert one.labels_saved == one.label_ratio == np.inf and one.labels_saved_se is None

@@ -179,6 +179,32 @@ def test_a_class_that_hard_labels_never_predict_is_simply_wrong(tmp_path):
     assert (one.rmse, one.coverage) == (0, 1)
 
 
+def test_true_losses_without_a_floor_leave_no_error_and_few_ways_to_read_them():
+    """Active Testing, Fig. 8 (a): `lure` of the loss itself, and what promises nothing."""
+    ways = {"acquisition": "oracle", "floor": 0.0, "metrics": ("error", "log-loss")}
+    names = ("lure", "doubly-robust", "naive", "ase")
+    found = digits(**ways, estimators=names, budgets=(40, 120), runs=3)
+    read = {(each.metric, each.estimator, each.budget): each for each in found}
+    assert {(metric, name) for metric, name, _ in read} == {
+        ("error", "lure"),
+        *((metric, name) for metric in ("error", "log-loss") for name in ("naive", "ase")),
+    }
+    for budget in (40, 120):
+        best = read["error", "lure", budget]
+        assert best.rmse == best.bias == 0 and best.labels_saved == np.inf
+        assert best.coverage == 1 and best.width < 0.2
+    assert read["error", "naive", 40].bias > 0.9
+
+
+def test_true_losses_without_a_floor_are_refused_for_metrics_of_several_means():
+    """An item that does not move the metric is still part of its means."""
+    ways = {"acquisition": "oracle", "floor": 0.0, "metrics": ("f1[3]",), "runs": 2}
+    with pytest.raises(ChoiceError, match="could never be drawn"):
+        digits(**ways, budgets=(20,))
+    with pytest.raises(ChoiceError, match="no estimate by lure exists"):
+        digits(**ways | {"metrics": ("auroc[3]",)}, budgets=(20,), estimators="lure")
+
+
 def test_a_strategy_is_every_way_to_draw_once():
     """Uniform draws have no power, top scores neither."""
     results = digits(
