@@ -13,7 +13,7 @@ from activetest.bandits.partition import row_weights
 from activetest.errors import NotEstimable
 from activetest.estimation.samples import Group
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Choices, FloorRule
 from activetest.nouns.estimate import Increments
 from activetest.nouns.log import ArmAllocation, Log, Round
 from activetest.nouns.pool import PoolView
@@ -185,6 +185,8 @@ class _ReplayedRound:
         self.stays = self.free.copy()
         self.stays[each.rows] = False
         self.count = int(each.count[0]) if each.drawn_from is None else int(self.free.sum())
+        self.clips = each.allocation is None and self.choices.floor_rule == FloorRule.CLIP
+        self.level = self._find_level() if self.clips else 0.0
 
     def increment_range(
         self, piece: slice, rows: Rows, member: Array, kinds: tuple[Array, Array | None]
@@ -257,11 +259,29 @@ class _ReplayedRound:
                     0.0,
                 )
             return np.where(free, row_weights(allocation, rows, self.cache), 0.0)
+        weight = self._blend(rows, free)
+        if self.clips:
+            weight = race.clip_weights(weight, free, self.level)
+        return weight if rows.rate is None else weight * rows.rate
+
+    def _blend(self, rows: Rows, free: Array) -> Array:
+        """(R,) the blended scores of the rows, see race.blend_scores: weights but for rates."""
         assert self.scorer is not None
         scores = self.scorer(rows, self.round.objectives)
         scores = np.where(free, race.sharpen_scores(scores, self.peaks, self.choices.power), 0.0)
-        weight = race.blend_scores(scores, free, self.choices.floor, self.totals, self.count)
-        return weight if rows.rate is None else weight * rows.rate
+        floor = 0.0 if self.clips else self.choices.floor
+        return race.blend_scores(scores, free, floor, self.totals, self.count)
+
+    def _find_level(self) -> float:
+        """What low weights were raised to: the floor's share of the mean that rows had."""
+
+        def on_piece(piece: tuple[int, int]) -> Array:
+            rows, free = self.cache.rows(*piece), self.free[slice(*piece)]
+            rates = np.ones(len(free)) if rows.rate is None else rows.rate
+            return np.array([(self._blend(rows, free) * rates).sum(), rates[free].sum()])
+
+        total, count = map_reduce(self.cache.chunks(), on_piece, np.add)
+        return float(self.choices.floor * total / count)
 
 
 def _ratio_range(ends: Array, kind: Array, weights: Array, scaled: Array) -> list[Array]:

@@ -27,7 +27,7 @@ from activetest.estimation.repredict import repredict
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic, combine_statistics
 from activetest.nouns.beliefs import moments
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Choices, find_lowest_share
 from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
 from activetest.nouns.pool import PoolView
@@ -270,7 +270,7 @@ def _find_lowest_floor(log: Log, steps: Array) -> float:
     """The lowest floor that the rounds of these draws had; 1.0 for uniform draws."""
     rounds = [log.history[number - 1].choices for number in np.unique(log.round[steps])]
     floors = [
-        1.0 if choices.get("acquisition") == "uniform" else float(choices.get("floor", 0.0))
+        1.0 if choices.get("acquisition") == "uniform" else find_lowest_share(choices)
         for choices in rounds
     ]
     return min(floors, default=1.0)

@@ -50,6 +50,13 @@ class Selection(StrEnum):
     TOP = "top"
 
 
+class FloorRule(StrEnum):
+    """How the floor keeps items of low scores likely."""
+
+    MIX = "mix"
+    CLIP = "clip"
+
+
 class Interval(StrEnum):
     """What an interval, or a gate, promises.
 
@@ -433,6 +440,13 @@ class Choices:
         Section.ADVANCED, value=Selection.DRAW.value, rule="one of the values",
         values=tuple(Selection), simulated=Simulated.SEVERAL,
     )  # fmt: skip
+    floor_rule: str = declare(
+        "How the floor keeps items of low scores likely: mix blends it with all scores, clip "
+        "raises probabilities below it and then scales all of them to a sum of 1, as Active "
+        "Testing does with a floor of 0.2.",
+        Section.ADVANCED, value=FloorRule.MIX.value, rule="one of the values",
+        values=tuple(FloorRule),
+    )  # fmt: skip
     power: float = declare(
         "Power to which scores are raised before a draw, above 0 and at most 16. Above 1, high "
         "scores are drawn more often.",
@@ -490,9 +504,24 @@ class Choices:
         return Choices(**with_present_names(entries))
 
     @property
+    def lowest_share(self) -> float:
+        """Least probability of an item in a draw, over that in a random draw."""
+        return find_lowest_share(vars(self))
+
+    @property
     def judged(self) -> str:
         """The metric that groups are judged by: the target, else the metric."""
         return self.target or self.metric
+
+
+def find_lowest_share(choices: Mapping[str, Any]) -> float:
+    """Least probability of an item in draws with these entries, over that in a random draw.
+
+    Clipping adds at most the floor to the sum of all probabilities, and divides them by that sum.
+    """
+    floor = float(choices.get("floor", 0.0))
+    clips = choices.get("floor_rule") == FloorRule.CLIP
+    return floor / (1 + floor) if clips else floor
 
 
 def _fields() -> dict[str, Field[Any]]:

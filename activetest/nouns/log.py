@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from activetest.nouns.choices import find_lowest_share
 from activetest.nouns.rows import Array
 
 PENDING, LABELLED, DECLINED = 0, 1, 2
@@ -329,4 +330,4 @@ def _is_uniform(record: Round, is_nested: Callable[[Allocation | ArmAllocation],
     if record.allocation and is_nested(record.allocation):
         return True
     unscored = record.choices["acquisition"] == "uniform" and not record.allocation
-    return not record.deterministic and (unscored or record.choices["floor"] == 1)
+    return not record.deterministic and (unscored or find_lowest_share(record.choices) == 1)

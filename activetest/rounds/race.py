@@ -8,30 +8,58 @@ exact, and a draw does not depend on how the pool was cut into chunks.
 
 import numpy as np
 
+from activetest.nouns.choices import FloorRule
 from activetest.nouns.rows import Array
 from activetest.pool.hashing import uniforms
 
 
 def mix_scores(
-    scores: Array, free: Array, floor: float, rates: Array | None = None
+    scores: Array,
+    free: Array,
+    floor: float,
+    rates: Array | None = None,
+    rule: str = FloorRule.MIX,
 ) -> tuple[Array, Array]:
     """(R,) probabilities of the first draw, and (K,) the sum of squares of each kind of score.
 
     scores (K, R), at least zero; free (R,) bool, and rows that are not free get zero; rates (R,)
-    multiply what blend_scores gives, see Rows.rate. Raises ValueError for scores that are negative
-    or not finite.
+    multiply what blend_scores gives, see Rows.rate; rule is how the floor is applied. Raises
+    ValueError for scores that are negative or not finite.
     """
     scores = np.where(free, scores, 0.0)
     if not np.isfinite(scores).all() or (scores < 0).any():
         raise ValueError("scores must be finite and not negative")
     with np.errstate(over="ignore", invalid="ignore"):
         totals = np.square(scores, dtype=float).sum(axis=1)
-        weight = blend_scores(scores, free, floor, totals, int(free.sum()))
+        clips = rule == FloorRule.CLIP
+        weight = blend_scores(scores, free, 0.0 if clips else floor, totals, int(free.sum()))
     if not np.isfinite(weight).all():
         raise ValueError("squares of scores must be finite")
+    if clips:
+        weight = clip_weights(weight, free, floor * find_mean_weight(weight, free, rates))
     if rates is not None:
         weight = weight * rates
     return weight / weight.sum(), totals
+
+
+def find_mean_weight(weight: Array, free: Array, rates: Array | None = None) -> float:
+    """The mean of the weights (R,) of free rows under their rates: what a random draw would have.
+
+    A row whose weight is f times this mean is f times as likely as in a random draw.
+    """
+    if rates is None:
+        return float(weight[free].mean())
+    # Products of arrays may depend on the number of threads, sums do not.
+    return float((weight * rates)[free].sum() / rates[free].sum())
+
+
+def clip_weights(weight: Array, free: Array, level: float) -> Array:
+    """(R,) the weights of free rows, none below the level; 0 for the others.
+
+    Active Testing (Kossen 2021), appendix B.1: q is bounded from below at a share of the uniform
+    probability; weights need no sum of one.
+    """
+    return np.where(free, np.maximum(weight, level), 0.0)
 
 
 def sharpen_scores(scores: Array, peaks: Array, power: float) -> Array:

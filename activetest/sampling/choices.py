@@ -18,6 +18,7 @@ from activetest.nouns.choices import (
     AnnotatorMethod,
     Augmentation,
     Choices,
+    FloorRule,
     Interval,
     Kind,
     Question,
@@ -27,7 +28,7 @@ from activetest.nouns.choices import (
     with_present_names,
 )
 from activetest.rounds.scores import explain_no_classes
-from activetest.sampling.question import check_question
+from activetest.sampling.question import check_question, chooses_between
 
 # Beyond this, powers of small scores would be lost.
 _MOST_POWER = 16
@@ -96,7 +97,7 @@ def check_lasting_looks(before: Choices, now: Choices, *, where: str = "") -> No
     """
     if Interval.SEQUENTIAL not in (before.interval, now.interval):
         return
-    names = ["interval", *usual_looks(), "level", "floor"]
+    names = ["interval", *usual_looks(), "level", "floor", "floor_rule"]
     names += ["budget"] if before.last_look is None else []
     name = next((each for each in names if getattr(now, each) != getattr(before, each)), None)
     if name is None:
@@ -291,6 +292,8 @@ def _check_acquisition(choices: Choices, pool: Mapping[str, Any], simulated: boo
             "nobody can bet on items that are not drawn at random",
             'leave `selection="draw"`, or `interval="fixed"`',
         )
+    if choices.floor_rule == FloorRule.CLIP:
+        _check_clipping(choices)
     uniform, top = choices.acquisition == "uniform", choices.selection == Selection.TOP
     if uniform and (top or choices.power != 1):
         raise ChoiceError(
@@ -309,6 +312,21 @@ def _check_acquisition(choices: Choices, pool: Mapping[str, Any], simulated: boo
         "surrogates", choices.surrogate, "RIGHT_OR_WRONG"
     ):
         raise explain_no_classes(choices)
+
+
+def _check_clipping(choices: Choices) -> None:
+    """Raises ChoiceError where there are no scores to clip, or where rounds choose their floor."""
+    if chooses_between(choices.acquisition):
+        raise ChoiceError(
+            f"{choices.acquisition} gives items no scores that could be clipped at the floor",
+            f"leave `floor_rule={FloorRule.MIX.value!r}`",
+        )
+    if choices.interval == Interval.ANYTIME:
+        raise ChoiceError(
+            "for anytime-valid intervals each round chooses its floor itself, and blends it with "
+            "the scores",
+            f'leave `floor_rule={FloorRule.MIX.value!r}`, or `interval="fixed"`',
+        )
 
 
 def _to_tuples(value: Any) -> Any:

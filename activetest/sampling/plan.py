@@ -11,7 +11,7 @@ import numpy as np
 from activetest import __version__, catalog
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.choices import Augmentation, Choices, Selection
+from activetest.nouns.choices import Augmentation, Choices, FloorRule, Selection
 from activetest.nouns.log import Allocation, ArmAllocation, Log, Objective, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
@@ -223,7 +223,8 @@ def _check_members(scores: Array, choices: Choices, *, labels: int) -> Choices:
             f"{choices.acquisition} has nothing to go by",
             "choose a surrogate with members that differ, or `acquisition='optimal'`",
         )
-    return replace(choices, selection=Selection.DRAW.value, floor=1.0)
+    draw, mix = Selection.DRAW.value, FloorRule.MIX.value
+    return replace(choices, selection=draw, floor=1.0, floor_rule=mix)
 
 
 def _weigh_by_scores(
@@ -258,7 +259,8 @@ def _weigh_by_scores(
         choices = replace(choices, floor=share)
     top = choices.selection == "top"
     floor = 0.0 if top else choices.floor
-    weight, totals = race.mix_scores(scores, free, floor, find_rates(cache))
+    rates = find_rates(cache)
+    weight, totals = race.mix_scores(scores, free, floor, rates, choices.floor_rule)
     if top:
         # Rows below the top are left out on purpose.
         weight = np.where(free, np.maximum(weight, np.finfo(float).tiny), 0.0)

@@ -109,6 +109,9 @@ def strategies(
         }
         if catalog.fact("acquisition", acquisition, "NEEDS_KINDS"):
             choices["also"] = tuple(also)
+        if between_groups and not all(map(chooses_between, acquisitions)):
+            # Groups have no scores to clip; the others have.
+            choices.pop("floor_rule", None)
         if augmented and surrogate not in augmented:
             # It is compared with the others, for which that choice is.
             choices.pop("augment", None)

@@ -76,7 +76,7 @@ from activetest.simulation.workers import run_tasks
 ESTIMATORS = ("doubly-robust", "lure", "ase", "iid", "importance")
 ACQUISITIONS = ("optimal", "uniform")
 # Choices that all strategies share.
-_SHARED = ("floor", "level", "augment", "refit")
+_SHARED = ("floor", "floor_rule", "level", "augment", "refit")
 
 
 @with_settings(simulated=True)

@@ -151,7 +151,8 @@ def _draw_probabilities(
     weights = np.hstack(map_reduce(cache.chunks(), score_chunk, add))
     weights = race.sharpen_scores(weights, weights.max(axis=1), choices.power)
     drawable = find_drawable_items(Log.empty(), cache)
-    weight, _ = race.mix_scores(weights, drawable, choices.floor, find_rates(cache))
+    rates = find_rates(cache)
+    weight, _ = race.mix_scores(weights, drawable, choices.floor, rates, choices.floor_rule)
     return weight / weight.sum()
 
 

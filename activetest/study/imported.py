@@ -32,7 +32,7 @@ from activetest.labels.files import Label, make_label_encoder
 from activetest.labels.mapping import make_edit, read_label_map
 from activetest.ledger.ledger import Answer, Ledger
 from activetest.nouns.answer_fields import check_columns
-from activetest.nouns.choices import Choices, Selection, Task
+from activetest.nouns.choices import Choices, FloorRule, Selection, Task
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log, Objective, Round, truncate_log
 from activetest.nouns.rows import Array
 from activetest.pool.hashing import uniforms
@@ -230,7 +230,13 @@ def plan_log(
     # Draws of ours that are uniform are so in proportion to weights and prices.
     plain = uniform and find_rates(cache) is None
     record = asdict(
-        replace(choices, power=1.0, selection=Selection.DRAW.value, floor=meaning.floor)
+        replace(
+            choices,
+            power=1.0,
+            selection=Selection.DRAW.value,
+            floor=meaning.floor,
+            floor_rule=FloorRule.MIX.value,
+        )
     )
     record |= {"acquisition": "uniform", "floor": 1.0} if plain else {"acquisition": ELSEWHERE}
     with progress.step("predicting the draws of the log"):

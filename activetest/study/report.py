@@ -381,7 +381,7 @@ def _check_arguments(
 
 
 def _find_floor(log: Log, choices: Choices) -> float:
-    """The floor of the rounds to come.
+    """The least probability of an item in the rounds to come, over that in a random draw.
 
     Where each round chooses its own, and the last one did so for the same metric, that of the last.
     """
@@ -395,7 +395,7 @@ def _find_floor(log: Log, choices: Choices) -> float:
         # Rounds of the first version did not say what they aimed at.
         if same and last.objectives and chooses_floor(choices, last.objectives[0]):
             return float(last.choices["floor"])
-    return choices.floor
+    return choices.lowest_share
 
 
 def _list_estimators() -> list[str]:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from activetest.errors import ChoiceError
 from activetest.nouns import report as nouns
 from activetest.nouns.answer_fields import ID, ORDER
-from activetest.nouns.choices import Augmentation, Choices, Interval, Question, Refit, Selection
+from activetest.nouns.choices import (
+    Augmentation,
+    Choices,
+    FloorRule,
+    Interval,
+    Question,
+    Refit,
+    Selection,
+)
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
 from activetest.safe_text import escape_controls, mask_secrets, neutralise_cell
 
@@ -590,5 +598,7 @@ def _describe_unusual(choices: Choices) -> Iterator[str]:
         yield f"refit after {choices.refit} labels"
     if choices.selection == Selection.TOP:
         yield "the top scores, without probabilities"
+    if choices.floor_rule == FloorRule.CLIP:
+        yield "scores clipped at the floor"
     if choices.power != 1:
         yield f"scores to the power {choices.power:g}"

@@ -263,7 +263,8 @@ def _fit_choices(study: StoredStudy, default: Choices, schema: Schema) -> Choice
     stored = study.choices
     before = parse_schema(study.pool)
     if schema.task != before.task:
-        kept = ("acquisition", "floor", "level", "budget", "interval", "refit", *usual_looks())
+        of_draws = ("acquisition", "floor", "floor_rule", "refit")
+        kept = (*of_draws, "level", "budget", "interval", *usual_looks())
         return replace(default, **{name: getattr(stored, name) for name in kept})
     if schema.kind != before.kind:
         named = (stored.metric, *stored.also)

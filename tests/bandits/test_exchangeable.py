@@ -8,7 +8,7 @@ from pytest import approx
 from activetest.bandits.arms import expect_outcome_shares
 from activetest.bandits.counts import count_groups
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import PENDING
+from activetest.nouns.log import PENDING, weigh_draws
 from activetest.rounds.fit import find_free_items
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
@@ -185,6 +185,14 @@ def test_draws_without_a_floor_speak_for_their_cells_and_picks_for_nothing(
 def test_a_floor_of_one_is_uniform_whatever_is_preferred(pool, truth, play_rounds):
     log = play_rounds((replace(OPTIMAL, floor=1.0), 5), (replace(THOMPSON, floor=1.0), 5))
     assert count_groups(log, pool, CHOICES, group="predicted").arms.exchangeable_counts.sum() == 10
+
+
+def test_clipping_at_a_floor_of_one_is_not_uniform(pool, truth, play_rounds):
+    """It leaves every item at least half as likely as a random draw, and some likelier."""
+    log = play_rounds((replace(OPTIMAL, floor=1.0, floor_rule="clip"), 5))
+    assert not np.allclose(log.prob[0], 1 / pool.size)
+    uniform, weights = weigh_draws(log, lambda allocation: False)
+    assert not uniform.any() and (weights > 0).all()
 
 
 def test_draws_inside_other_bins_of_a_number_count_by_weight(tmp_path):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
@@ -15,6 +16,7 @@ from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
 from activetest.rounds.fit import find_free_items
+from activetest.rounds.weighted import find_rates
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 from tests.makers import build_table, supply_labels
@@ -210,6 +212,24 @@ def test_whatever_the_draws_aimed_at(pool, truth, acquisition, surrogate, interv
     choices = replace(ERROR, **find_objectives, surrogate=surrogate, interval=interval)
     study = Study(pool, truth, choices).draw(3).bring(1).draw(3)
     check(study, metric_of(pool, "f1[dog]"), 0, 0.6)
+
+
+@pytest.mark.parametrize("priced", [False, True])
+def test_clipped_draws_are_known_to_their_last_digit(pool, truth, tmp_path, monkeypatch, priced):
+    """In any chunks: the level at which weights were clipped is computed again."""
+    if priced:
+        columns = pq.read_table(tmp_path / "pool.parquet").to_pydict()
+        columns |= {"cents": [1.0, 9.0, 4.0] * (SIZE // 3)}
+        pool = build_table(tmp_path, columns, name="priced", price="cents", groups=("place",))
+    choices = replace(ERROR, floor=0.8, floor_rule="clip", acquisition="expected-loss", power=2.0)
+    study = Study(pool, truth, choices).draw(3).bring(1).draw(3)
+    for state in study.frozen:
+        rates = find_rates(pool)
+        weight = state.weight[state.weight > 0] / (1 if rates is None else rates[state.weight > 0])
+        assert 1 < np.isclose(weight, weight.min()).sum() < len(weight)
+    check(study, metric_of(pool, "brier"), 0, 0.0)
+    monkeypatch.setattr(pool, "chunks", lambda: [(0, 5), (5, 6), (6, 12)])
+    check(study, metric_of(pool, "brier"), 1, 0.0)
 
 
 @pytest.mark.parametrize("group", [0, 1])

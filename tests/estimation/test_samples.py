@@ -316,5 +316,7 @@ def test_the_lowest_floor_of_the_rounds_that_were_used_is_known(pool, truth):
     assert of(uniform, pool).floor == 1
     log = drawn(drawn(uniform, pool, truth, 4, floor=0.4), pool, truth, 4, floor=0.2)
     assert of(log, pool).floor == 0.2
+    clipped = drawn(log, pool, truth, 4, floor=0.2, floor_rule="clip")
+    assert of(clipped, pool).floor == pytest.approx(0.2 / 1.2)
     # A round without answers is not used yet.
     assert of(drawn(log, pool, truth, 3, status=PENDING, floor=0.05), pool).floor == 0.2

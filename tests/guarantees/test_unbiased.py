@@ -147,6 +147,23 @@ def test_an_adaptive_study_is_unbiased(pool, truth, surrogate, metric):
     check_unbiased(pool, truth, choices, metric, groups=(0, 1, 2))
 
 
+@pytest.mark.parametrize("acquisition", ["expected-loss", "optimal"])
+def test_clipped_draws_are_unbiased(pool, truth, acquisition):
+    """Of every group, where some items have the least probability there is, and others more."""
+    choices = replace(CHOICES, acquisition=acquisition, floor=0.95, floor_rule="clip")
+    weight = plan.prepare_round(Log.empty(), pool, choices, seed=1).weight
+    assert 1 < np.isclose(weight, weight.min(), rtol=1e-9).sum() < SIZE - 1
+    check_unbiased(pool, truth, choices, "log-loss", groups=(0, 1, 2))
+
+
+def test_clipped_draws_of_items_with_weights_and_prices_are_unbiased(pool, truth, tmp_path):
+    columns = pq.read_table(tmp_path / "pool.parquet").to_pydict()
+    columns |= {"traffic": [0.5, 2.0, 1.0, 3.0, 0.25, 4.0], "cents": [1.0, 9.0, 4.0, 1.0, 1.0, 4.0]}
+    pool = build_table(tmp_path, columns, name="priced", weight="traffic", price="cents")
+    choices = replace(CHOICES, floor=0.7, floor_rule="clip")
+    check_unbiased(pool, truth, choices, "error", batches=SHORT)
+
+
 @pytest.mark.parametrize("metric", ["error", "log-loss", "f1[dog]"])
 def test_draws_by_true_losses_are_unbiased(pool, truth, metric):
     """With a floor: for every estimate, of losses and of what has no loss of its own."""

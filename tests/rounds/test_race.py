@@ -5,11 +5,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from activetest.nouns.choices import Choices
 from activetest.pool.hashing import mix, uniforms
 from activetest.rounds.race import (
     blend_scores,
+    clip_weights,
     draw_by_race,
     draw_probabilities,
+    find_mean_weight,
     mix_scores,
     sharpen_scores,
     take_top,
@@ -134,6 +137,86 @@ def test_some_rows_have_the_strengths_they_have_in_the_whole(scores):
     some = np.array([29, 3, 8, 5])
     kept = np.where(free, scores, 0.0)[:, some]
     again = blend_scores(kept, free[some], 0.25, totals, int(free.sum()))
+    assert again / again.sum() == pytest.approx(whole[some] / whole[some].sum())
+
+
+# --- clipping
+
+
+def clipped(scores, free, floor: float, rates=None) -> np.ndarray:
+    """(R,) of scores (R,) of one kind, clipped at the floor."""
+    return mix_scores(np.asarray(scores)[None], free, floor, rates, "clip")[0]
+
+
+def test_probabilities_below_the_floors_share_of_uniform_ones_are_raised_to_it():
+    """Active Testing, appendix B.1: q is max(q, floor / N), scaled to a sum of one."""
+    free = np.array([True, True, True, True, False])
+    prob = np.array([0.7, 0.26, 0.04, 0.0])
+    exact = np.maximum(prob, 0.2 / 4)
+    assert exact.tolist() == [0.7, 0.26, 0.05, 0.05]
+    first_prob = clipped([*(3.0 * prob), 9.0], free, 0.2)
+    assert first_prob == pytest.approx([*(exact / exact.sum()), 0])
+
+
+def test_clipping_leaves_scores_above_the_floor_in_proportion():
+    first_prob = clipped([3.0, 1.0, 0.0], np.ones(3, bool), 0.0)
+    assert first_prob == pytest.approx([0.75, 0.25, 0])
+    first_prob = clipped([3.0, 1.5, 0.01], np.ones(3, bool), 0.3)
+    assert first_prob[0] / first_prob[1] == pytest.approx(2)
+
+
+def test_kinds_of_scores_are_combined_before_they_are_clipped():
+    """The root of their mean square, each of a mean square of one; then its share of the sum."""
+    scores = np.random.default_rng(3).random((2, 20)) ** 4 * [[1e-9], [1e9]]
+    free = np.arange(20) % 5 > 0
+    first_prob, totals = mix_scores(scores, free, 0.5, rule="clip")
+    even = scores[:, free] / np.sqrt((scores[:, free] ** 2).mean(axis=1, keepdims=True))
+    together = np.sqrt((even**2).mean(axis=0))
+    exact = np.maximum(together / together.sum(), 0.5 / free.sum())
+    assert first_prob[free] == pytest.approx(exact / exact.sum())
+    assert totals == pytest.approx((scores[:, free] ** 2).sum(axis=1))
+
+
+@pytest.mark.parametrize("floor", [0.01, 0.2, 1.0])
+def test_a_clipped_probability_is_at_least_the_lowest_share_of_a_random_draws(floor):
+    """f / (1 + f), which is nearly reached where one row has all of the score."""
+    choices = Choices("error", ("error",), "agreement", floor=floor, floor_rule="clip")
+    rng, lowest = np.random.default_rng(7), choices.lowest_share
+    rates = rng.random(300) + 0.1
+    for power in (0, 1, 5, 30, 100):
+        scores = rng.random(300) ** power
+        first_prob = clipped(scores, np.ones(300, bool), floor, rates)
+        assert (first_prob / (rates / rates.sum())).min() >= lowest * (1 - 1e-12)
+        assert first_prob.sum() == pytest.approx(1)
+    spike = clipped([1.0] + [0.0] * 99_999, np.ones(100_000, bool), floor)
+    assert spike.min() * 100_000 == pytest.approx(lowest, rel=1e-3)
+    assert Choices("error", ("error",), "agreement", floor=floor).lowest_share == floor
+
+
+def test_clipping_is_relative_to_draws_by_the_rates():
+    """Of items with weights a random draw is one in proportion to them."""
+    rates = np.array([1.0, 4.0, 3.0, 2.0])
+    scores = np.array([8.0, 1.0, 0.1, 0.0])
+    prob = scores * rates / (scores * rates).sum()
+    exact = np.maximum(prob, 0.4 * rates / rates.sum())
+    assert clipped(scores, np.ones(4, bool), 0.4, rates) == pytest.approx(exact / exact.sum())
+
+
+def test_without_any_score_clipped_draws_are_uniform():
+    assert clipped(np.zeros(4), np.ones(4, bool), 0.3) == pytest.approx([0.25] * 4)
+
+
+@pytest.mark.parametrize("rates", [None, np.linspace(1, 5, 30)])
+def test_some_rows_have_the_clipped_weights_they_have_in_the_whole(rates):
+    """Computed again from the totals and the mean weight, but for one factor."""
+    free = np.arange(30) % 4 > 0
+    scores = np.random.default_rng(4).random((2, 30)) ** 6
+    whole, totals = mix_scores(scores, free, 0.25, rates, "clip")
+    blended = blend_scores(np.where(free, scores, 0.0), free, 0.0, totals, int(free.sum()))
+    level = 0.25 * find_mean_weight(blended, free, rates)
+    some = np.array([29, 3, 8, 5])
+    again = clip_weights(blended[some], free[some], level)
+    again = again if rates is None else again * rates[some]
     assert again / again.sum() == pytest.approx(whole[some] / whole[some].sum())
 
 

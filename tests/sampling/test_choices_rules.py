@@ -104,6 +104,14 @@ def check(entries=(), pool=CLASSES, **options) -> Choices:
         ({"surrogate": "model", "acquisition": "bald"}, CLASSES, "the surrogate 'model' has one"),
         ({"metrics": ["error", "rmse"]}, CLASSES, "rmse"),
         ({"also": ["rmse"]}, CLASSES, "rmse"),
+        ({"floor_rule": "cut"}, CLASSES, "floor_rule is 'cut'"),
+        ({"floor_rule": "clip", "interval": "anytime"}, CLASSES, "chooses its floor itself"),
+        (
+            {"floor_rule": "clip", "acquisition": "thompson", "question": "identify"}
+            | {"groups": ["place"]},
+            CLASSES,
+            "thompson gives items no scores",
+        ),
         ({"flor": 0.5}, CLASSES, "there is no choice 'flor'"),
         ({"floor": 2}, CLASSES, "floor is 2"),
     ],
@@ -132,6 +140,7 @@ def test_choices_that_make_no_sense_together_are_refused(entries, pool, problem)
         ({"augment": "none", "surrogate": "gp"}, VALUED | FEATURES),
         ({"acquisition": "entropy"}, CLASSES),
         ({"selection": "top", "acquisition": "entropy"}, CLASSES),
+        ({"floor_rule": "clip", "acquisition": "entropy"}, CLASSES),
         ({"acquisition": "uniform", "power": 1}, CLASSES),
         ({"metrics": ["error", "f1[*]"], "also": ["brier"]}, CLASSES),
     ],

@@ -72,6 +72,22 @@ def test_draws_have_the_probabilities_that_the_floor_and_the_scores_give(sure):
         left -= weight[row]
 
 
+def test_draws_have_the_probabilities_that_clipping_gives_in_any_chunks(sure, monkeypatch):
+    """max(q, f / N) of the first draw, scaled to a sum of one, over what is left."""
+    one = take(sure, 8, selection="draw", floor=0.4, floor_rule="clip")
+    scores = np.sqrt(np.array(SURE) * (1 - np.array(SURE)))
+    weight = np.maximum(scores / scores.sum(), 0.4 / 8)
+    left = weight.sum()
+    assert np.isclose(weight, 0.4 / 8).sum() == 3
+    for row, prob in zip(one.rows, one.prob, strict=True):
+        assert prob == approx(weight[row] / left, rel=1e-5)
+        left -= weight[row]
+    monkeypatch.setattr(sure, "chunks", lambda: [(0, 1), (1, 6), (6, 8)])
+    again = take(sure, 8, selection="draw", floor=0.4, floor_rule="clip")
+    assert (again.rows == one.rows).all() and (again.prob == one.prob).all()
+    assert one.choices["floor_rule"] == "clip"
+
+
 def test_a_power_sharpens_the_scores(sure):
     one = take(sure, 8, selection="draw", floor=0.3, power=3.0)
     squares = (np.array(SURE) * (1 - np.array(SURE))) ** 3

@@ -34,3 +34,16 @@ def test_an_augmentation_needs_features():
             selections=("draw",),
             powers=(1.0,),
         )
+
+
+@pytest.mark.parametrize("rule", ["mix", "clip"])
+def test_choices_between_groups_have_no_scores_to_clip_beside_others_that_have(rule):
+    asked = {"question": "identify", "groups": ("place",), "floor_rule": rule}
+    common = {"metric": "accuracy", "metrics": ("accuracy",)} | asked
+    ways = {"surrogates": ("agreement",), "selections": ("draw",), "powers": (1.0,)}
+    roles = ROLES | {"groups": ("place",)}
+    found = strategies(common, roles, acquisitions=("thompson", "optimal"), **ways)
+    assert [each.floor_rule for each in found] == ["mix", rule]
+    if rule == "clip":
+        with pytest.raises(ChoiceError, match="no scores that could be clipped"):
+            strategies(common, roles, acquisitions=("thompson",), **ways)

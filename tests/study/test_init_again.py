@@ -45,6 +45,23 @@ def test_init_without_a_pool_changes_the_study_at_hand(study, folder, monkeypatc
     assert StoredStudy.open().pool["uri"] == study.pool["uri"] == "pool.parquet"
 
 
+def test_the_floor_may_be_clipped_at_and_blended_again(study, folder, capsys):
+    """Rounds record what they were drawn with, and the study keeps its labels."""
+    assert main(["init", "--floor", "0.2", "--floor-rule", "clip"]) == 0
+    assert "floor 0.2, scores clipped at the floor" in capsys.readouterr().out
+    assert 'floor_rule = "clip"' in (folder / ".activetest" / "study.toml").read_text()
+    assert main(["next", "--n", "5"]) == main(["next", "--n", "5"]) == 0
+    stored = StoredStudy.open()
+    (first,) = stored.log(stored.cache()).history
+    assert (first.choices["floor"], first.choices["floor_rule"]) == (0.2, "clip")
+    assert main(["init", "--interval", "anytime"]) == 2
+    assert main(["init", "--floor-rule", "mix"]) == 0
+    capsys.readouterr()
+    assert main(["init", "--floor-rule", "cut"]) == 2
+    assert "it must be mix or clip" in capsys.readouterr().err
+    assert StoredStudy.open().choices.floor_rule == "mix"
+
+
 def test_init_without_a_pool_and_without_a_study_says_how_to_start_one(folder, capsys):
     assert main(["init", "--metric", "f1"]) == 2
     problem, hint = capsys.readouterr().err.splitlines()

@@ -357,6 +357,9 @@ def test_the_floor_of_a_report_is_that_of_the_rounds_to_come(begin_study, label_
     label_draws(study, 5)
     study.update(replace(study.choices, floor=0.6))
     assert report(study).floor == 0.6
+    study.update(replace(study.choices, floor=0.25, floor_rule="clip"))
+    assert report(study).floor == 0.2
+    study.update(replace(study.choices, floor_rule="mix"))
     study.update(replace(study.choices, floor=0.2, interval="anytime"))
     assert report(study).floor == 0.2
     label_draws(study, 5)
