@@ -100,6 +100,7 @@ class Refit(StrEnum):
 
     EVERY = "every"
     DOUBLING = "doubling"
+    NEVER = "never"
 
 
 class Section(StrEnum):
@@ -429,9 +430,12 @@ class Choices:
         values=tuple(Augmentation),
     )  # fmt: skip
     refit: str = declare(
-        "When the surrogate learns again: every round, after K new labels, or when there are twice "
-        "as many labels as it knew. A surface is fitted anew as often, and continued in between.",
-        Section.ADVANCED, value=Refit.EVERY.value, rule="schedule", metavar="every|K|doubling",
+        "When the surrogate learns again: every round, after K new labels, when there are twice as "
+        "many labels as it knew, or never: then it learns once, from all that is known without "
+        "labels. A surface is fitted anew as often, or with never every time, and continued in "
+        "between.",
+        Section.ADVANCED, value=Refit.EVERY.value, rule="schedule",
+        metavar="every|K|doubling|never",
         values=tuple(Refit),
     )  # fmt: skip
     selection: str = declare(

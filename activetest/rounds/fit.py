@@ -11,7 +11,7 @@ from activetest import catalog, progress
 from activetest.errors import LearnedAgain, PoolChanged, StudyError
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.ledger.arrays import UnreadableParameters
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Choices, Refit
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
@@ -67,7 +67,7 @@ def find_reusable_round(
 
     A surrogate whose files are missing cannot be used again: see Cache.unavailable.
     """
-    if choices.refit == "every" or not log.history or choices.surrogate in unavailable:
+    if choices.refit == Refit.EVERY or not log.history or choices.surrogate in unavailable:
         return None
     last = log.history[-1]
     then = Choices.from_record(last.choices)
@@ -80,9 +80,9 @@ def find_reusable_round(
 
 def is_refit_due(refit: str, then: int, now: int) -> bool:
     """Whether a surrogate fitted to `then` labels is due to be fitted again to `now`."""
-    if refit == "every":
-        return True
-    return now >= (max(2 * then, 1) if refit == "doubling" else then + int(refit))
+    if refit in (Refit.EVERY, Refit.NEVER):
+        return refit == Refit.EVERY
+    return now >= (max(2 * then, 1) if refit == Refit.DOUBLING else then + int(refit))
 
 
 def restore_surrogate(round: Round, cache: PoolView) -> Surrogate:
@@ -158,8 +158,8 @@ def list_known_before(log: Log, number: int) -> Array:
 def fit_surrogate(
     log: Log, cache: PoolView, choices: Choices, *, rng: np.random.Generator
 ) -> Surrogate:
-    """The chosen surrogate, fitted to every label that is known."""
-    positions, labels = list_labelled(log)
+    """The chosen surrogate, fitted to every label that is known, or to none: see list_learned."""
+    positions, labels = list_learned(log, choices)
     rows = cache.take(positions)
     # A few thousand predictions give their scale well enough for a prior.
     scale = (
@@ -220,7 +220,7 @@ def _list_inputs(log: Log, cache: PoolView, choices: Choices, rows: Rows) -> dic
     if inputs:
         inputs |= {"train": cache.train, "augment": choices.augment, "pool": cache}
         inputs |= {"image": tuple(cache.roles.get("shape", ()))}
-    if inputs and states("CONTINUES"):
+    if inputs and states("CONTINUES") and choices.refit != Refit.NEVER:
         inputs |= {"earlier": _find_earlier(log, cache, choices)}
     return inputs
 
@@ -269,6 +269,16 @@ def list_labelled(log: Log) -> tuple[Array, Array]:
         np.concatenate([log.rows[drawn], log.supplied_rows[supplied]]),
         np.concatenate([log.labels[drawn], log.supplied_labels[supplied]]),
     )
+
+
+def list_learned(log: Log, choices: Choices) -> tuple[Array, Array]:
+    """(M,) pool positions and labels of what a surrogate that is fitted now learns from.
+
+    It is everything labelled; nothing where it is never to learn from labels.
+    """
+    positions, labels = list_labelled(log)
+    kept = slice(0 if choices.refit == Refit.NEVER else None)
+    return positions[kept], labels[kept]
 
 
 def make_generator(seed: int, number: int, purpose: str) -> np.random.Generator:

@@ -157,9 +157,9 @@ def count_refit_labels(refit: str, labels: int) -> int:
     """Of so many labels, those that there were when a surface was last due to be fitted anew.
 
     A surface has no rounds of its own: it is due at every multiple of a number of labels, or at
-    every power of two.
+    every power of two. It learns from nothing but labels, also where a surrogate never does.
     """
-    if refit == Refit.EVERY:
+    if refit in (Refit.EVERY, Refit.NEVER):
         return labels
     if refit == Refit.DOUBLING:
         return 1 << (labels.bit_length() - 1) if labels else 0

@@ -187,6 +187,20 @@ def check_inputs(choices: Choices, pool: Mapping[str, Any]) -> None:
         )
 
 
+def check_training(choices: Choices, *, training: bool) -> None:
+    """Raises ChoiceError where a surrogate that never learns from labels has nothing to learn from.
+
+    training  whether there are training rows
+    """
+    if choices.refit == Refit.NEVER and choices.augment != Augmentation.OUTPUTS and not training:
+        raise ChoiceError(
+            f"`refit={Refit.NEVER.value!r}` lets the surrogate {choices.surrogate!r} learn before "
+            f"any label, and with `augment={choices.augment!r}` and no training rows there is "
+            "nothing to learn from then",
+            f"name training rows with `train`, or leave `augment={Augmentation.OUTPUTS.value!r}`",
+        )
+
+
 def _check_names(choices: Choices, pool: Mapping[str, Any]) -> None:
     facts = specification.describe_pool(pool, choices.costs)
     for name in (choices.metric, *choices.also):
@@ -396,7 +410,7 @@ RULES: dict[str, Rule] = {
         lambda value: value is None or (_is_number(value) and 0 < value < math.inf),
     ),
     "size": ("a number from 0 up", lambda value: _is_number(value) and 0 <= value < math.inf),
-    "schedule": ("every, doubling or a whole number of labels", _is_schedule),
+    "schedule": ("every, doubling, never or a whole number of labels", _is_schedule),
     "power": (
         f"a number above 0, at most {_MOST_POWER}",
         lambda value: _is_number(value) and 0 < value <= _MOST_POWER,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from activetest import catalog
-from activetest.nouns.choices import Augmentation, Choices, Selection
+from activetest.nouns.choices import Augmentation, Choices, Refit, Selection
 from activetest.rounds.fit import is_refit_due
 
 
@@ -22,7 +22,7 @@ def expects_draws(choices: Choices, labels: Sequence[str], *, training: bool) ->
         return False
     if choices.augment == Augmentation.OUTPUTS or training:
         return False
-    if not labels:
+    if not labels or choices.refit == Refit.NEVER:
         return True
     due = is_refit_due(choices.refit, 0, len(labels))
     return False if due and len(set(labels)) > 1 else None

@@ -23,7 +23,7 @@ from activetest.rounds.fit import (
     find_predicted_as,
     find_reusable_round,
     get_surrogate,
-    list_labelled,
+    list_learned,
 )
 from activetest.rounds.group_sums import list_group_names, sum_by_group
 from activetest.rounds.known_labels import KnownLabels
@@ -147,7 +147,9 @@ def prepare_round(
         return sum_by_group(cache, rows.codes, terms), [score(rows, objectives)] if score else []
 
     source = (
-        (earlier.fit_round, earlier.fit_labels) if earlier else (number, len(list_labelled(log)[0]))
+        (earlier.fit_round, earlier.fit_labels)
+        if earlier
+        else (number, len(list_learned(log, choices)[0]))
     )
     sums, scores = map_reduce(
         cache.chunks(),

@@ -8,7 +8,7 @@ from typing import Any
 from activetest import catalog
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import NO_QUESTION, Choices, Selection
-from activetest.sampling.choices import check_choices, check_inputs
+from activetest.sampling.choices import check_choices, check_inputs, check_training
 from activetest.sampling.question import (
     OF_ARMS,
     check_unasked,
@@ -80,10 +80,12 @@ def strategies(
     selections: Sequence[str],
     powers: Sequence[float],
     also: Sequence[str] = (),
+    training: bool = False,
 ) -> tuple[Choices, ...]:
     """One choice for every way to draw that these make, each once; common is what all share.
 
-    also are further metrics that acquisitions aim at which add up the information about each.
+    also are further metrics that acquisitions aim at which add up the information about each;
+    training says whether there are training rows.
 
     Equal scores and choices between groups have no top and no power, the order of scores no power,
     and draws with replacement no top. Surrogates that cannot be augmented are not, where others
@@ -117,6 +119,7 @@ def strategies(
             choices.pop("augment", None)
         fitting = check_choices(choices, roles, simulated=True)
         check_inputs(fitting, roles)
+        check_training(fitting, training=training)
         found[fitting] = None
     return tuple(found)
 

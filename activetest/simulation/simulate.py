@@ -314,6 +314,7 @@ def _strategies(
         acquisitions=acquisitions,
         selections=given.choices.get("selection", (Choices.selection,)),
         powers=given.choices.get("power", (Choices.power,)),
+        training=bool(given.files["train"]),
         also=[
             metric.title
             for name in further

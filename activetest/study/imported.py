@@ -40,7 +40,7 @@ from activetest.rounds.fit import (
     find_drawable_items,
     find_predicted_as,
     fit_surrogate,
-    list_labelled,
+    list_learned,
     make_generator,
 )
 from activetest.rounds.objectives import find_objectives, list_recorded_statistics
@@ -605,7 +605,7 @@ def _fit_rounds(
                 before, cache, surrogate, choices, find_drawable_items(before, cache)
             )
             params, fitted = surrogate.params(), number
-            labels = len(list_labelled(before)[0])
+            labels = len(list_learned(before, choices)[0])
         count, chosen = int(here.sum()), bool(np.isnan(log.prob[here]).any())
         # Without a total nobody takes the weights of other items for known: see estimation.bets.
         total = np.nan if uniform is None else float(uniform[here][0])

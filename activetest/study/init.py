@@ -175,9 +175,7 @@ def init(
         if given.compare is not None:
             chosen["compare"] = given.compare
         files = _auxiliary_files(study, given.files)
-        choices = choose_choices(
-            pool, study, chosen, files=files.values(), imported=plan_log is not None
-        )
+        choices = choose_choices(pool, study, chosen, files=files, imported=plan_log is not None)
         outcome = "checked" if dry_run else "updated" if study else "created"
         named = {_STORED[name] for name, value in given.files.items() if value is not None}
         with (

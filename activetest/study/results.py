@@ -594,6 +594,8 @@ def _describe_unusual(choices: Choices) -> Iterator[str]:
         yield "not augmented"
     if choices.refit == Refit.DOUBLING:
         yield "refit doubling"
+    elif choices.refit == Refit.NEVER:
+        yield "never learning from labels"
     elif choices.refit != Refit.EVERY:
         yield f"refit after {choices.refit} labels"
     if choices.selection == Selection.TOP:

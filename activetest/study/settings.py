@@ -1,6 +1,6 @@
 """The settings given to a study, on top of what a study has stored or the defaults."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from activetest.sampling.choices import (
     check_choices,
     check_inputs,
     check_lasting_looks,
+    check_training,
     usual_looks,
 )
 from activetest.sampling.question import chooses_between, usual_acquisition, usual_floor
@@ -172,12 +173,12 @@ def choose_choices(
     study: StoredStudy | None,
     given: Mapping[str, Any],
     *,
-    files: Iterable[str | None] = (),
+    files: Mapping[str, str | None],
     imported: bool = False,
 ) -> Choices:
     """The choices given, on top of the study's or the defaults.
 
-    files     of training rows and of other models
+    files     {key in study.toml: address} of training rows and of other models
     imported  whether a new study begins with draws that were made elsewhere
 
     Raises ChoiceError for one that makes no sense.
@@ -186,7 +187,7 @@ def choose_choices(
     metrics = default_metrics(entries["task"], entries["kind"], entries["classes"])
     regression = pool.schema.task == Task.REGRESSION
     default = Choices(
-        metric=metrics[0], metrics=metrics, surrogate=usual_surrogate(pool.schema, files)
+        metric=metrics[0], metrics=metrics, surrogate=usual_surrogate(pool.schema, files.values())
     )
     stored = _fit_choices(study, default, pool.schema) if study else default
     stored = replace(stored, groups=pool.schema.groups, attributes=pool.schema.attributes)
@@ -205,6 +206,7 @@ def choose_choices(
         settings |= {"metrics": (*metrics, *named)}
     choices = check_choices(asdict(stored) | settings, entries)
     check_inputs(choices, entries)
+    check_training(choices, training=bool(files.get("train")))
     if began:
         check_lasting_looks(study.choices if study else default, choices)
     if "metric" in settings:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from activetest.errors import StudyError
+from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.nouns.rows import Outputs
@@ -21,10 +22,11 @@ from activetest.rounds.fit import (
     restore_surrogate,
 )
 from activetest.sampling import plan
-from tests.makers import label_items, play_rounds
+from tests.makers import label_items, play_rounds, supply_labels
 
 SIZE, BATCH = 40, 3
 CHOICES = Choices("error", ("error",), "agreement")
+STATISTICS = (statistic("zero_one"),)
 
 pytestmark = pytest.mark.pool(rows=SIZE, seed=3)
 
@@ -42,6 +44,7 @@ def played(pool, choices: Choices, count: int) -> Log:
         ("doubling", [1, 2, 3, 3, 5, 5, 5, 5, 9]),
         # After at least 7 more: with 0, 9 and 18.
         ("7", [1, 1, 1, 4, 4, 4, 7, 7, 7]),
+        ("never", [1, 1, 1, 1, 1, 1, 1, 1, 1]),
     ],
 )
 def test_a_schedule_says_when_a_surrogate_learns_again(pool, refit, fit_round):
@@ -54,6 +57,31 @@ def test_a_schedule_says_when_a_surrogate_learns_again(pool, refit, fit_round):
 def test_a_surrogate_that_learns_again_has_other_parameters(pool):
     log = played(pool, replace(CHOICES, refit="7"), 4)
     assert log.history[3].params != log.history[0].params
+
+
+@pytest.mark.parametrize("surrogate", ["agreement", "linear", "auto"])
+def test_a_surrogate_that_never_learns_from_labels_knows_none_whenever_it_is_fitted(
+    pool, surrogate
+):
+    """Nor those that were supplied before the first draw, nor what others learned from them."""
+    never = replace(CHOICES, surrogate=surrogate, refit="never")
+    every = replace(never, refit="every")
+    nothing = fit_surrogate(Log.empty(), pool, every, rng=make_generator(1, 3, "fit"))
+    rows, truth = pool.rows(0, SIZE), label_items(pool, wrong=1)
+    expected = nothing.expected(rows, STATISTICS)
+    supplied = supply_labels(Log.empty(), range(9), truth)
+    log = play_rounds(pool, truth, (every, BATCH), (every, BATCH), log=supplied)
+    drawn = plan.plan_round(log, pool, never, seed=1, count=BATCH)
+    assert (drawn.fit_round, drawn.fit_labels) == (3, 0)
+    found = get_surrogate(log, pool, never, seed=1)
+    assert found.expected(rows, STATISTICS) == pytest.approx(expected)
+    learned = get_surrogate(log, pool, every, seed=1)
+    assert learned.expected(rows, STATISTICS) != pytest.approx(expected, rel=1e-3)
+    # It learns again where another schedule is chosen.
+    again = plan.plan_round(
+        played(pool, never, 2), pool, replace(never, refit="doubling"), seed=1, count=BATCH
+    )
+    assert (again.fit_round, again.fit_labels) == (3, 6)
 
 
 def test_another_surrogate_or_schedule_is_fitted_at_once(pool):

@@ -248,6 +248,7 @@ def test_weights_of_rows_are_computed_again_from_what_a_round_keeps(pool):
     ("refit", "labels", "then"),
     [
         ("every", 37, 37),
+        ("never", 37, 37),
         ("doubling", 0, 0),
         ("doubling", 1, 1),
         ("doubling", 31, 16),

@@ -1,14 +1,14 @@
 """Which values choices take, and which combinations are refused: by tables of both."""
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 from activetest.errors import ActivetestError, ChoiceError
 from activetest.nouns.arguments import LARGEST
 from activetest.nouns.choices import Choices
-from activetest.sampling.choices import RULES, check_choices, check_inputs
+from activetest.sampling.choices import RULES, check_choices, check_inputs, check_training
 
 NUMBERS = (True, "1", None, [1], math.nan, math.inf, -math.inf, LARGEST, -LARGEST)
 # {rule: (values that it takes, values that it refuses)}
@@ -25,7 +25,7 @@ VALUES = {
     "amount or none": ((None, 1, 0.5, 1e-300), (0, -1, *(each for each in NUMBERS if each))),
     "size": ((0, 0.0, 2.5), (-1e-300, *NUMBERS)),
     "schedule": (
-        ("every", "doubling", "1", "50", "9" * 18),
+        ("every", "doubling", "never", "1", "50", "9" * 18),
         ("0", "-1", "1.5", "", "weekly", "9" * 19, "\u0665", 5, None),
     ),
     "power": ((1e-300, 1, 16, 16.0), (0, -1, 16.000001, 17, *NUMBERS)),
@@ -169,6 +169,16 @@ def test_only_learning_from_features_needs_features():
         with pytest.raises(ChoiceError, match="only where the pool has features"):
             check_inputs(choices, CLASSES)
     check_inputs(check(), CLASSES)
+
+
+@pytest.mark.parametrize("augment", ["agreement", "none"])
+def test_what_never_learns_from_labels_needs_something_else_to_learn_from(augment):
+    choices = check({"augment": augment, "surrogate": "linear", "refit": "never"}, CLASSES)
+    check_training(choices, training=True)
+    with pytest.raises(ChoiceError, match="nothing to learn from then"):
+        check_training(choices, training=False)
+    check_training(replace(choices, refit="doubling"), training=False)
+    check_training(replace(choices, augment="outputs"), training=False)
 
 
 def test_draws_with_replacement_are_for_simulations(monkeypatch):

@@ -26,6 +26,8 @@ PICKS = Choices(
         ({"refit": "doubling"}, ["cat", "dog"], False, False),
         ({"refit": "5"}, ["cat", "dog"], False, None),
         ({"refit": "5"}, ["cat", "dog", "cat", "cat", "owl"], False, False),
+        ({"refit": "never"}, ["cat", "dog", "cat", "cat", "owl"], False, True),
+        ({"refit": "never"}, [], True, False),
         ({}, [], True, False),
         ({"augment": "outputs"}, [], False, False),
         ({"selection": "draw"}, [], False, False),

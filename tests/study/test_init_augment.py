@@ -1,6 +1,7 @@
 """Studies whose surrogate learns items of the pool with the model's labels."""
 
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -133,6 +134,26 @@ def test_values_are_never_just_right(folder):
     study = StoredStudy.open()
     assert len(next_batch(study, 5).rows) == 5
     assert report(study).headline.estimate is None
+
+
+def test_a_surrogate_that_never_learns_from_labels_needs_outputs_or_training_rows(
+    folder, write_pool
+):
+    """Also where the file of training rows is taken away later; then nothing changes."""
+    write_pool(folder / "pool.parquet", 40)
+    write_train(folder / "train.parquet")
+    ways = {"surrogate": "forest", "augment": "none", "refit": "never"}
+    with pytest.raises(ChoiceError, match="nothing to learn from then") as caught:
+        init("pool.parquet", **ways)
+    assert "`train`" in caught.value.hint and not Path(".activetest").exists()
+    made = init("pool.parquet", **ways, train="train.parquet", seed=1)
+    assert "never learning from labels" in str(made)
+    study = StoredStudy.open()
+    assert len(next_batch(study, 5).rows) == 5
+    before = Path(".activetest/study.toml").read_text()
+    with pytest.raises(ChoiceError, match="nothing to learn from then"):
+        init(train="")
+    assert Path(".activetest/study.toml").read_text() == before
 
 
 def test_another_augmentation_is_learned_at_once(begin_study, label_draws):
