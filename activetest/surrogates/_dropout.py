@@ -1,4 +1,4 @@
-"""A perceptron of two hidden layers of 256 units with dropout: ALT-MAS, appendix C.1.
+"""A perceptron with dropout, usually of two hidden layers of 256 units: ALT-MAS, appendix C.1.
 
 It is the network of mc-dropout, and the classifier that says where the black box is right.
 """
@@ -22,13 +22,18 @@ NAMES = ("weights", "bias")
 
 
 def train_dropout_network(
-    torch: Any, data: NetworkData, *, rng: np.random.Generator, dropout: float = DROPPED
+    torch: Any,
+    data: NetworkData,
+    *,
+    rng: np.random.Generator,
+    dropout: float = DROPPED,
+    hidden: tuple[int, ...] = HIDDEN,
 ) -> TrainedNetworks:
     """One network from new weights, with a fresh mask for every row and step.
 
-    dropout is the share of the hidden units that a mask drops.
+    dropout is the share of the hidden units that a mask drops, hidden the units of each layer.
     """
-    start = draw_first_layers(data.inputs.shape[1], HIDDEN, data.outputs, 1, rng=rng)
+    start = draw_first_layers(data.inputs.shape[1], hidden, data.outputs, 1, rng=rng)
     return train_networks(torch, data, start, partial(_forward, torch, dropout), rng=rng)
 
 

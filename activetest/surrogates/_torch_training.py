@@ -26,6 +26,8 @@ _MOST_EPOCHS = 200
 # Training ends after this many epochs and steps without a better validation loss. Ten epochs as in
 # ASE; with few rows, ten epochs are only a few steps.
 _PATIENCE, _PATIENT_STEPS = 10, 250
+# Weights of all networks of a surrogate: 0.5 GB, and with what training needs 2 GB.
+_MOST_WEIGHTS = 2**27
 # Share of the rows that is held out, the most rows that are, and fewer rows than which none are.
 _HELD_OUT, _MOST_HELD_OUT, _FEWEST_ROWS = 0.2, 2000, 10
 
@@ -146,12 +148,27 @@ def draw_first_layers(
 def draw_layers(
     sizes: Sequence[tuple[int, int]], count: int, *, rng: np.random.Generator
 ) -> list[Array]:
-    """As draw_first_layers, of layers with so many inputs and outputs of each weight."""
+    """As draw_first_layers, of layers with so many inputs and outputs of each weight.
+
+    Raises ChoiceError for more weights than check_size allows.
+    """
+    check_size(sizes, count)
     parameters: list[Array] = []
     for into, out in sizes:
         deviation = (2 / into) ** 0.5 if len(parameters) < 2 * len(sizes) - 2 else 0.1 / into**0.5
         parameters += [deviation * rng.standard_normal((count, into, out)), np.zeros((count, out))]
     return [part.astype(np.float32) for part in parameters]
+
+
+def check_size(sizes: Sequence[tuple[int, int]], count: int) -> None:
+    """Raises ChoiceError where so many networks of layers of these sizes would fill the memory."""
+    weights = count * sum(into * out for into, out in sizes)
+    if weights > _MOST_WEIGHTS:
+        raise ChoiceError(
+            f"the surrogate would be {count:,} networks with {weights:,} weights, and more than "
+            f"{_MOST_WEIGHTS:,} are too many",
+            "choose fewer of them or fewer layers, or a smaller width",
+        )
 
 
 def train_networks(

@@ -1,10 +1,14 @@
-"""Deep ensemble: five networks with different first weights and orders of training rows.
+"""Deep ensemble: several networks with different first weights and orders of training rows.
 
 Lakshminarayanan et al. 2017; the best surrogate in Active Testing (Kossen 2021), 5.2 to 5.4. Every
 fit starts from new random weights, so that surrogates of different rounds differ by more than the
 labels in between: retraining at intervals makes an implicit ensemble of surrogates, and a round
 draws with a Thompson sample from it (Active Testing, 3.4). Over many rounds the draws therefore
-come from many more than five networks, and from fewer if refits are rare.
+come from many more networks than one fit has, and from fewer if refits are rare.
+
+Five networks with two hidden layers of 128 units, unless ensemble[members=10;layers=3;width=64]
+says otherwise: more members are more diverse, and larger ones are closer to the truth (Active
+Testing, 5.4 and Fig. 7).
 
 Where the features are an image, convolutions come before the dense layers: see _convolution.
 """
@@ -36,19 +40,28 @@ NEEDS_FEATURES = True
 SEES_IMAGES = True
 AUGMENTS = True
 
-_MEMBERS, _HIDDEN = 5, (128, 128)
+# Networks, their hidden layers, and the units in each.
+OPTIONS = {"members": 5, "layers": 2, "width": 128}
+
 _NAMES = ("weights", "bias")
 
 
-def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | GaussianEnsemble:
+def fit(
+    training: TrainingSet,
+    *,
+    rng: np.random.Generator,
+    members: int = OPTIONS["members"],
+    layers: int = OPTIONS["layers"],
+    width: int = OPTIONS["width"],
+) -> Ensemble | GaussianEnsemble:
     """Networks after training rows (or the background sample) and M labels, of classes or values.
 
-    Raises ChoiceError if PyTorch is not installed.
+    Raises ChoiceError if PyTorch is not installed, and for networks that are too large.
     """
     torch = load_torch("the surrogate 'ensemble'")
     training_rows = prepare_training_data(training, rng=rng)
     if not len(training_rows.labels):
-        return believe_nothing(training, training_rows.augmented, _MEMBERS)
+        return believe_nothing(training, training_rows.augmented, members)
     image = Image(*training.image) if training.image else None
     data = prepare_network_data(
         training_rows.inputs,
@@ -61,8 +74,8 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     columns = training_rows.inputs.shape[1]
     sizes = [*image.list_filters()] if image else []
     columns += image.gain if image else 0
-    sizes += pairwise((columns, *_HIDDEN, data.outputs))
-    start = draw_layers(sizes, _MEMBERS, rng=rng)
+    sizes += pairwise((columns, *(width,) * layers, data.outputs))
+    start = draw_layers(sizes, members, rng=rng)
     trained = train_networks(torch, data, start, partial(_forward, torch, image), rng=rng)
     params = collect_params(
         data,

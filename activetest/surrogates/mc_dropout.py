@@ -1,26 +1,31 @@
-"""MC dropout: fifty networks, each one network with a part of its units dropped.
+"""MC dropout: many networks, each one network with a part of its units dropped.
 
-Gal and Ghahramani 2016, as in ALT-MAS: two hidden layers of 256 units, 50 masks, trained from new
-weights at every fit (its appendix C.1). A mask is the same for all rows, so that each makes a
-network, which is a member. Prediction takes ten times as long as with an ensemble.
+Gal and Ghahramani 2016, as in ALT-MAS: two hidden layers of 256 units, 50 passes, trained from new
+weights at every fit (its appendix C.1); mc-dropout[passes=20;layers=1;width=64] has others. A mask
+is the same for all rows, so that each makes a network, which is a member. Prediction takes ten
+times as long as with an ensemble.
 
 A fifth of the hidden units is dropped: mc-dropout[dropout=0.5] drops half of them. ALT-MAS tuned
 the share and does not say to what. The more units are dropped, the worse a single pass predicts.
 """
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from activetest.nouns.rows import Array
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._classes import Ensemble
 from activetest.surrogates._dropout import DROPPED, HIDDEN, NAMES, train_dropout_network
 from activetest.surrogates._gaussian import GaussianEnsemble
-from activetest.surrogates._network import Network, standardise_layer, stored_layers
+from activetest.surrogates._network import Layer, Network, standardise_layer, stored_layers
 from activetest.surrogates._network_members import make_ensemble
 from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
 from activetest.surrogates._torch_training import (
     calibrate_temperature,
+    check_size,
     collect_params,
     load_torch,
     prepare_network_data,
@@ -29,29 +34,41 @@ from activetest.surrogates._training_data import prepare_training_data
 
 NEEDS_FEATURES = True
 AUGMENTS = True
-# Share of the hidden units that a pass drops.
-OPTIONS = {"dropout": (str(DROPPED), "0.1", "0.3", "0.5")}
+# Share of the hidden units that a pass drops, passes, hidden layers, and the units in each.
+OPTIONS: dict[str, Any] = {
+    "dropout": (str(DROPPED), "0.1", "0.3", "0.5"),
+    "passes": 50,
+    "layers": len(HIDDEN),
+    "width": HIDDEN[0],
+}
 
-_MASKS = 50
 # What parameters of earlier versions were trained with.
-_EARLIER = 0.5
+_EARLIER, _EARLIER_PASSES = 0.5, 50
 
 
 def fit(
-    training: TrainingSet, *, rng: np.random.Generator, dropout: str = OPTIONS["dropout"][0]
+    training: TrainingSet,
+    *,
+    rng: np.random.Generator,
+    dropout: str = OPTIONS["dropout"][0],
+    passes: int = OPTIONS["passes"],
+    layers: int = OPTIONS["layers"],
+    width: int = OPTIONS["width"],
 ) -> Ensemble | GaussianEnsemble:
     """The network after training rows (or the background sample) and M labels.
 
-    Raises ChoiceError if PyTorch is not installed.
+    Raises ChoiceError if PyTorch is not installed, and for networks that are too large.
     """
     torch = load_torch("the surrogate 'mc-dropout'")
     training_rows = prepare_training_data(training, rng=rng)
     if not len(training_rows.labels):
-        return believe_nothing(training, training_rows.augmented, _MASKS)
+        return believe_nothing(training, training_rows.augmented, passes)
     data = prepare_network_data(
         training_rows.inputs, training_rows.labels, training_rows.weights, training.classes, rng=rng
     )
-    trained = train_dropout_network(torch, data, rng=rng, dropout=float(dropout))
+    hidden = (width,) * layers
+    check_size([*pairwise((*hidden, data.outputs))], passes)
+    trained = train_dropout_network(torch, data, rng=rng, dropout=float(dropout), hidden=hidden)
     params = collect_params(
         data,
         trained,
@@ -59,7 +76,7 @@ def fit(
         outputs=training_rows.outputs,
         augmented=training_rows.augmented,
     )
-    params |= {"seed": int(rng.integers(2**32)), "dropout": float(dropout)}
+    params |= {"seed": int(rng.integers(2**32)), "dropout": float(dropout), "passes": passes}
     return restore(
         calibrate_temperature(params, _make_networks(params), data, training_rows.inputs)
     )
@@ -77,18 +94,29 @@ def _make_networks(params: dict[str, Any]) -> Network:
 
     Dropped units are removed from the matrices, which saves work.
     """
-    first, second, last = (
-        tuple(part[0] for part in layer) for layer in stored_layers(params, NAMES)
-    )
+    first, *others = (tuple(part[0] for part in layer) for layer in stored_layers(params, NAMES))
     rng = np.random.default_rng(params["seed"])
-    dropout = params.get("dropout", _EARLIER)
-    masks = [rng.random((_MASKS, width)) >= dropout for width in HIDDEN]
+    dropout, passes = params.get("dropout", _EARLIER), params.get("passes", _EARLIER_PASSES)
+    widths = [len(bias) for _, bias in (first, *others[:-1])]
+    masks = [rng.random((passes, width)) >= dropout for width in widths]
     scale = np.float32(1 / (1 - dropout))
-    branches = tuple(
-        (
-            (second[0][:, after] * (scale * before)[:, None], second[1][after]),
-            (last[0][after] * scale, last[1]),
-        )
-        for before, after in zip(*masks, strict=True)
-    )
+    branches = tuple(_mask_layers(others, kept, scale) for kept in zip(*masks, strict=True))
     return Network((standardise_layer(first, params["center"], params["scale"]),), branches)
+
+
+def _mask_layers(
+    layers: Sequence[Layer], kept: Sequence[Array], scale: np.float32
+) -> tuple[Layer, ...]:
+    """The layers behind the first one in a pass.
+
+    kept are the units (W,) bool of every hidden layer that stay. Those of the first layer are
+    computed once for all passes: the matrix behind it is 0 where they are dropped.
+    """
+    found = []
+    # All outputs stay.
+    after: tuple[Any, ...] = (*kept[1:], slice(None))
+    for level, (weights, bias) in enumerate(layers):
+        before = kept[level]
+        inner = weights[before] * scale if level else weights * (scale * before)[:, None]
+        found.append((inner[:, after[level]], bias[after[level]]))
+    return tuple(found)

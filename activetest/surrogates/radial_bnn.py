@@ -10,10 +10,13 @@ most 200, see _torch_training.
 
 The divergence from the prior has a small weight: there are many more weights than labels, and the
 full divergence would dominate the loss; in the papers early stopping prevents that. Prediction
-takes a hundred networks of 64 units: seven times an ensemble, or about 30 s for a million rows.
+takes a hundred networks of two layers of 64 units: seven times an ensemble, or about 30 s for a
+million rows. radial-bnn[samples=20;layers=1;width=32] has fewer and smaller ones.
 """
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,8 +30,9 @@ from activetest.surrogates._network_members import make_ensemble
 from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
 from activetest.surrogates._torch_training import (
     calibrate_temperature,
+    check_size,
     collect_params,
-    draw_first_layers,
+    draw_layers,
     load_torch,
     prepare_network_data,
     train_networks,
@@ -38,8 +42,12 @@ from activetest.surrogates._training_data import prepare_training_data
 NEEDS_FEATURES = True
 AUGMENTS = True
 
-_HIDDEN = (64, 64)
-_TRAINING_SAMPLES, _SAMPLES = 8, 100
+# Networks that predict, their hidden layers, and the units in each.
+OPTIONS = {"samples": 100, "layers": 2, "width": 64}
+
+_TRAINING_SAMPLES = 8
+# What parameters of earlier versions predict with.
+_EARLIER_SAMPLES = 100
 _NAMES = ("weights", "bias", "rho_weights", "rho_bias")
 # First sigma: distance of a sample from the first mean, relative to the mean's length. On four
 # small data sets, samples hardly differed at 0.1, and the log-loss was worse at 0.8.
@@ -48,19 +56,28 @@ _FIRST_DISTANCE = 0.3
 _DIVERGENCE = 200.0
 
 
-def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | GaussianEnsemble:
+def fit(
+    training: TrainingSet,
+    *,
+    rng: np.random.Generator,
+    samples: int = OPTIONS["samples"],
+    layers: int = OPTIONS["layers"],
+    width: int = OPTIONS["width"],
+) -> Ensemble | GaussianEnsemble:
     """The posterior after training rows (or the background sample) and M labels.
 
-    Raises ChoiceError if PyTorch is not installed.
+    Raises ChoiceError if PyTorch is not installed, and for networks that are too large.
     """
     torch = load_torch("the surrogate 'radial-bnn'")
     training_rows = prepare_training_data(training, rng=rng)
     if not len(training_rows.labels):
-        return believe_nothing(training, training_rows.augmented, _SAMPLES)
+        return believe_nothing(training, training_rows.augmented, samples)
     data = prepare_network_data(
         training_rows.inputs, training_rows.labels, training_rows.weights, training.classes, rng=rng
     )
-    start = _first_parameters(training_rows.inputs.shape[1], data.outputs, rng=rng)
+    sizes = [*pairwise((training_rows.inputs.shape[1], *(width,) * layers, data.outputs))]
+    check_size(sizes, samples)
+    start = _first_parameters(sizes, rng=rng)
     penalty = partial(_divergence, torch, _DIVERGENCE / training_rows.weights.sum())
     trained = train_networks(
         torch, data, start, partial(_forward, torch), rng=rng, penalty=penalty, decay=0.0
@@ -72,7 +89,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
         outputs=training_rows.outputs,
         augmented=training_rows.augmented,
     )
-    params["seed"] = int(rng.integers(2**32))
+    params |= {"seed": int(rng.integers(2**32)), "samples": samples}
     return restore(
         calibrate_temperature(params, _make_networks(params), data, training_rows.inputs)
     )
@@ -85,9 +102,12 @@ def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     return make_ensemble(params, _make_networks(params))
 
 
-def _first_parameters(inputs: int, outputs: int, *, rng: np.random.Generator) -> list[Array]:
-    """Means, then rho = log(exp(sigma) - 1), of each layer's weights and bias."""
-    means = draw_first_layers(inputs, _HIDDEN, outputs, 1, rng=rng)
+def _first_parameters(sizes: Sequence[tuple[int, int]], *, rng: np.random.Generator) -> list[Array]:
+    """Means, then rho = log(exp(sigma) - 1), of each layer's weights and bias.
+
+    sizes are the numbers of inputs and outputs of each layer.
+    """
+    means = draw_layers(sizes, 1, rng=rng)
     parameters = []
     for weights, bias in zip(means[::2], means[1::2], strict=True):
         into, out = weights.shape[1:]
@@ -147,11 +167,11 @@ def _divergence(torch: Any, share: float, parameters: list[Any]) -> Any:
 
 
 def _make_networks(params: dict[str, Any]) -> Network:
-    """A hundred samples of the weights, for raw inputs."""
+    """Samples of the weights, for raw inputs."""
     rng = np.random.default_rng(params["seed"])
     layers = stored_layers(params, _NAMES)
     branches = []
-    for _ in range(_SAMPLES):
+    for _ in range(params.get("samples", _EARLIER_SAMPLES)):
         first, *others = [
             (_sample_array(weights, rho_weights, rng), _sample_array(bias, rho_bias, rng))
             for weights, bias, rho_weights, rho_bias in layers

@@ -11,40 +11,57 @@ from activetest.surrogates import mc_dropout
 
 torch = pytest.importorskip("torch")
 
+NAMES = ("weights", "bias")
 
-def apply_masks(params, features, dropout):
-    """(50, R) values as torch has them: hidden values times mask over the share kept."""
+
+def apply_masks(params, features, dropout, *, passes=50, layers=2, width=256):
+    """(passes, R) values as torch has them: hidden values times mask over the share kept."""
     rng = np.random.default_rng(params["seed"])
-    first, second = (
-        torch.from_numpy(rng.random((50, 256)) >= dropout) / (1 - dropout) for _ in range(2)
-    )
-    inputs = (features - params["center"]) / params["scale"]
-    layers = [
-        (torch.from_numpy(params[f"weights_{n}"][0]), torch.from_numpy(params[f"bias_{n}"][0]))
-        for n in range(3)
+    masks = [
+        torch.from_numpy(rng.random((passes, width)) >= dropout) / (1 - dropout)
+        for _ in range(layers)
     ]
-    hidden = (torch.from_numpy(inputs.astype(np.float32)) @ layers[0][0] + layers[0][1]).relu()
-    hidden = ((hidden * first[:, None]) @ layers[1][0] + layers[1][1]).relu()
-    means = ((hidden * second[:, None]) @ layers[2][0] + layers[2][1])[..., 0].numpy()
-    return params["level"] + params["spread"] * means
+    inputs = (features - params["center"]) / params["scale"]
+    values = torch.from_numpy(inputs.astype(np.float32))
+    for level in range(layers + 1):
+        weights, bias = (torch.from_numpy(params[f"{name}_{level}"][0]) for name in NAMES)
+        values = values @ weights + bias
+        if level < layers:
+            assert weights.shape[1] == width
+            values = values.relu() * masks[level][:, None]
+    return params["level"] + params["spread"] * values[..., 0].numpy()
 
 
-@pytest.mark.parametrize("chosen", [{}, {"dropout": "0.5"}])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {},
+        {"dropout": "0.5"},
+        {"layers": 1, "width": 40, "passes": 7},
+        {"layers": 4, "width": 30, "passes": 3, "dropout": "0.3"},
+    ],
+)
 def test_cutting_units_out_is_multiplying_them_with_a_mask(value_pool, chosen):
     pool = value_pool()
     training = pool.training(0, train=True)
     surrogate = mc_dropout.fit(training, rng=np.random.default_rng(1), **chosen)
-    exact = apply_masks(surrogate.params(), pool.rows.features, float(chosen.get("dropout", 0.2)))
-    assert surrogate.members.draws(pool.rows, np.arange(50))[0] == approx(exact, abs=1e-4)
+    params, passes = surrogate.params(), chosen.get("passes", 50)
+    dropout = float(chosen.get("dropout", 0.2))
+    sizes = {name: value for name, value in chosen.items() if name != "dropout"}
+    exact = apply_masks(params, pool.rows.features, dropout, **sizes)
+    assert surrogate.members.size == passes
+    assert surrogate.members.draws(pool.rows, np.arange(passes))[0] == approx(exact, abs=1e-4)
+    again = mc_dropout.restore(params).members.draws(pool.rows, np.arange(passes))
+    assert again[0] == approx(exact, abs=1e-4)
 
 
-def test_parameters_of_earlier_versions_drop_half_of_the_units(value_pool):
-    """They do not say so: a share of another size would make other networks of them."""
+def test_parameters_of_earlier_versions_drop_half_of_the_units_in_fifty_passes(value_pool):
+    """They do not say so: another share or number would make other networks of them."""
     pool = value_pool()
     params = mc_dropout.fit(
         pool.training(0, train=True), rng=np.random.default_rng(1), dropout="0.5"
     ).params()
-    recorded = {name: value for name, value in params.items() if name != "dropout"}
+    recorded = {name: value for name, value in params.items() if name not in ("dropout", "passes")}
     again = mc_dropout.restore(recorded).members.draws(pool.rows, np.arange(50))
     assert again[0] == approx(apply_masks(params, pool.rows.features, 0.5), abs=1e-4)
 

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from pytest import approx
 
 from activetest import catalog
+from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Rows
@@ -23,6 +25,13 @@ torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parents[2]
 NAMES = ("ensemble", "mc-dropout", "radial-bnn")
 SIZES = {"ensemble": 5, "mc-dropout": 50, "radial-bnn": 100}
+# The options that say how many networks there are, and what all are by default.
+COUNTS = ("members", "passes", "samples")
+USUAL = {
+    "ensemble": "members=5;layers=2;width=128",
+    "mc-dropout": "dropout=0.2;passes=50;layers=2;width=256",
+    "radial-bnn": "samples=100;layers=2;width=64",
+}
 ZERO_ONE = (statistic("zero_one"),)
 
 
@@ -63,6 +72,60 @@ def log_loss(probs, labels) -> float:
 def moved(rows: Rows, factor: float) -> Rows:
     """The rows with features that many times further out."""
     return replace(rows, features=rows.features * np.float32(factor))
+
+
+# --- its size
+
+SIZED = [
+    ("ensemble", {"members": 3, "layers": 1, "width": 16}, [(4, 16), (16, 3)]),
+    ("ensemble", {"layers": 3, "width": 8}, [(4, 8), (8, 8), (8, 8), (8, 3)]),
+    ("mc-dropout", {"passes": 4, "layers": 1, "width": 9}, [(4, 9), (9, 3)]),
+    ("radial-bnn", {"samples": 6, "layers": 1, "width": 5}, [(4, 5), (5, 3)]),
+    ("radial-bnn", {"layers": 3, "width": 5}, [(4, 5), (5, 5), (5, 5), (5, 3)]),
+]
+
+
+@pytest.mark.parametrize(("name", "sizes", "shapes"), SIZED)
+def test_networks_have_the_size_that_was_chosen_and_keep_it(name, sizes, shapes, class_pool):
+    pool = class_pool(200)
+    training = pool.training(30, train=True)
+    inputs = pool.rows.features.shape[1]
+    surrogate = catalog.load("surrogates", name).fit(
+        training, rng=np.random.default_rng(3), **sizes
+    )
+    params = surrogate.params()
+    found = [params[f"weights_{level}"].shape[1:] for level in range(len(shapes))]
+    assert found == [(inputs, shapes[0][1]), *shapes[1:]]
+    assert f"weights_{len(shapes)}" not in params
+    count = next((sizes[each] for each in COUNTS if each in sizes), SIZES[name])
+    assert surrogate.members.size == count
+    again = catalog.load("surrogates", name).restore(params)
+    assert again.members.size == count
+    assert (again.members.probs(pool.rows) == surrogate.members.probs(pool.rows)).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_usual_size_may_be_named(name):
+    """It is what `fit` does without options, and what the page of methods says."""
+    _, chosen = catalog.split_options("surrogates", f"{name}[{USUAL[name]}]")
+    parameters = signature(catalog.load("surrogates", name).fit).parameters
+    assert chosen == {
+        each: parameters[each].default for each in parameters if each not in ("training", "rng")
+    }
+    assert f"`{USUAL[name]}`" in (ROOT / "activetest" / "docs" / "methods.md").read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_networks_that_would_fill_the_memory_are_refused(name, class_pool):
+    training = class_pool(200).training(30)
+    with pytest.raises(ChoiceError, match="are too many") as caught:
+        catalog.load("surrogates", name).fit(training, rng=np.random.default_rng(3), width=100_000)
+    assert "smaller width" in caught.value.hint
+    count = next(each for each in COUNTS if each in catalog.load("surrogates", name).OPTIONS)
+    with pytest.raises(ChoiceError, match="1,000,000 networks"):
+        catalog.load("surrogates", name).fit(
+            training, rng=np.random.default_rng(3), **{count: 1_000_000}
+        )
 
 
 # --- what it learns

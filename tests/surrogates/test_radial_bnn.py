@@ -66,7 +66,7 @@ def test_the_divergence_is_least_where_the_posterior_has_the_priors_size():
 
 
 def test_the_first_samples_step_away_by_the_intended_share_of_the_mean():
-    start = radial_bnn._first_parameters(50, 10, rng=np.random.default_rng(3))
+    start = radial_bnn._first_parameters([(50, 64), (64, 10)], rng=np.random.default_rng(3))
     weights, rho = start[0], start[2]
     sigma = np.log1p(np.exp(rho))
     assert sigma.max() == approx(0.3 * np.linalg.norm(weights), rel=0.1)
@@ -75,7 +75,7 @@ def test_the_first_samples_step_away_by_the_intended_share_of_the_mean():
 def test_training_uses_eight_samples_and_each_is_a_network_of_its_own():
     start = [
         torch.from_numpy(part)
-        for part in radial_bnn._first_parameters(4, 3, rng=np.random.default_rng(4))
+        for part in radial_bnn._first_parameters([(4, 64), (64, 3)], rng=np.random.default_rng(4))
     ]
     forward = partial(radial_bnn._forward, torch, start)
     inputs = torch.ones(1, 7, 4)
