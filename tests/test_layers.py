@@ -209,6 +209,7 @@ def test_a_file_of_tests_is_called_like_the_file_it_tests():
         "test_readme",
         "test_recipes",
         "test_release",
+        "test_reproduce_active_testing",
         "test_reproduce_alt_mas",
         "test_style",
         "test_words",

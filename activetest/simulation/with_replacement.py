@@ -79,7 +79,9 @@ def play_study(
                 )
                 fit_labels = len(log.rows)
             count = min(plan.batch, budget - len(draws.rows))
-            weight = _draw_probabilities(log, cache, choices, surrogate, seed=seed, number=number)
+            weight = find_draw_probabilities(
+                log, cache, choices, surrogate, seed=seed, number=number
+            )
             rng = make_generator(seed, number, "replaced")
             rows = rng.choice(cache.size, count, p=weight)
             draws = ReplacedDraws(np.append(draws.rows, rows), np.append(draws.prob, weight[rows]))
@@ -123,7 +125,7 @@ class _CentredSurrogate:
         return mean - len(rows.index) * self.risk, variance
 
 
-def _draw_probabilities(
+def find_draw_probabilities(
     log: Log, cache: PoolView, choices: Choices, surrogate: Surrogate, *, seed: int, number: int
 ) -> Array:
     """(N,) probability of every item in the next draw.

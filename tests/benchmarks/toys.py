@@ -79,11 +79,11 @@ def _matern() -> GaussianProcessRegressor:
     return GaussianProcessRegressor(Matern(length_scale=1.0, nu=1.5), optimizer=None)
 
 
-def gp(rng: np.random.Generator) -> Toy:
+def gp(rng: np.random.Generator, points: int = _POINTS) -> Toy:
     """A draw from a Gaussian process, and that process as its model."""
-    x = np.linspace(0, 1, _POINTS)[:, None]
+    x = np.linspace(0, 1, points)[:, None]
     y = _matern().sample_y(x, random_state=int(rng.integers(2**31)))[:, 0]
-    return _by_process(x, y, _chosen(rng, _POINTS, _TRAINED))
+    return _by_process(x, y, _chosen(rng, points, _TRAINED))
 
 
 def quadratic_gp(rng: np.random.Generator) -> Toy:

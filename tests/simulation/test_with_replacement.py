@@ -16,8 +16,8 @@ from activetest.pool.pool import Pool
 from activetest.simulation.simulate import simulate
 from activetest.simulation.with_replacement import (
     ReplacedDraws,
-    _draw_probabilities,
     collect_sample,
+    find_draw_probabilities,
 )
 from activetest.study.init import init
 
@@ -76,12 +76,12 @@ def test_probabilities_follow_the_distance_from_the_risk(pool):
     choices = replace(MODEL, floor=0.0)
     surrogate = catalog.load("surrogates", "model").restore({})
     nothing = ReplacedDraws(np.empty(0, np.int64), np.empty(0)).to_log(np.zeros(40))
-    strength = _draw_probabilities(nothing, pool, choices, surrogate, seed=1, number=1)
+    strength = find_draw_probabilities(nothing, pool, choices, surrogate, seed=1, number=1)
     errors = 1 - pool.scores().astype(float)
     risk = errors.mean()
     expected = np.sqrt(errors * (1 - risk) ** 2 + (1 - errors) * risk**2)
     assert strength == approx(expected / expected.sum(), rel=1e-5)
-    cubed = _draw_probabilities(
+    cubed = find_draw_probabilities(
         nothing, pool, replace(choices, power=3.0), surrogate, seed=1, number=1
     )
     assert cubed == approx(expected**3 / (expected**3).sum(), rel=1e-5)
