@@ -130,7 +130,7 @@ def test_estimators_take_options_in_brackets(labelled, capsys):
     made = document(capsys, *words)["estimates"]
     assert [each["estimator"] for each in made if each["group"] is None] == names
     assert len({each["estimate"] for each in made if each["group"] is None}) == 3
-    for wrong in ("alt-mas[plug-in=all]", "alt-mas[labels]", "ase[plug-in=labels]"):
+    for wrong in ("alt-mas[plug-in=all]", "alt-mas[labels]", "ase[plug-in=all]"):
         assert main(["report", "--estimator", wrong]) == 2
         assert "hint:" in capsys.readouterr().err
 
