@@ -29,10 +29,15 @@ from activetest.pool.files import Files
 from activetest.pool.ids import Text, hash_rows, hash_text
 from activetest.pool.outputs import Checked
 from activetest.pool.pool import Pool
-from activetest.pool.roles import is_number, is_scalar, is_vector
+from activetest.pool.roles import (
+    OTHER_PREDICTIONS,
+    OTHER_PROBABILITIES,
+    is_number,
+    is_scalar,
+    is_vector,
+)
 from activetest.pool.schema import Schema
 
-PROBABILITIES, PREDICTIONS = "surrogate_prob_", "surrogate_pred_"
 # Axes of a table of codes or values.
 _FLAT = 2
 
@@ -107,7 +112,7 @@ def find_columns(table: pa.Schema, named: Sequence[str] = ()) -> list[str]:
     return [
         name
         for name in table.names
-        if name.startswith((PROBABILITIES, PREDICTIONS)) or name in named
+        if name.startswith((OTHER_PROBABILITIES, OTHER_PREDICTIONS)) or name in named
     ]
 
 
@@ -125,10 +130,10 @@ def find_members(table: pa.Schema, schema: Schema, source: str) -> list[Schema]:
     Raises PoolError when there are none, or when one lacks a class or has columns that cannot be.
     """
     regression = schema.task == "regression"
-    prefix = PREDICTIONS if regression else PROBABILITIES
+    prefix = OTHER_PREDICTIONS if regression else OTHER_PROBABILITIES
     columns = [name for name in table.names if name.startswith(prefix)]
     # Beside probabilities, classes say nothing more.
-    by_name = () if columns and not regression else (PREDICTIONS,)
+    by_name = () if columns and not regression else (OTHER_PREDICTIONS,)
     predicted = [name for name in table.names if name.startswith(by_name) or name in schema.others]
     columns = predicted if regression else columns
     if not columns and not predicted:
@@ -187,7 +192,7 @@ def _split_class_columns(
     classes = sorted(schema.classes, key=len, reverse=True)
     found = {}
     for name in columns:
-        rest = name.removeprefix(PROBABILITIES)
+        rest = name.removeprefix(OTHER_PROBABILITIES)
         ending = next((each for each in classes if rest.endswith(f"_{each}")), None)
         if ending is not None and is_number(table.field(name).type):
             found[name] = rest.removesuffix(f"_{ending}"), ending
@@ -206,7 +211,7 @@ def _find_class_member(
         if not lacking:
             outputs = tuple(own[each] for each in classes)
             return Schema("classification", "prob-columns", outputs, classes=classes)
-        absent = f"{PROBABILITIES}{member}_{lacking[0]}"
+        absent = f"{OTHER_PROBABILITIES}{member}_{lacking[0]}"
         problem = f"{source} has a column {name!r} and no column {absent!r}"
     else:
         problem = f"column {name!r} of {source} is {table.field(name).type}, no list"

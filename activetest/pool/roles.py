@@ -34,7 +34,8 @@ _HINT_PROB = (
     "(`classes` names them, that one second); of several classes, prob holds a list of numbers"
 )
 # Outputs of other models, which surrogates use otherwise than as features.
-OTHER_MODELS = re.compile(r"^(surrogate_prob|surrogate_pred|attr_prob)_")
+OTHER_PROBABILITIES, OTHER_PREDICTIONS = "surrogate_prob_", "surrogate_pred_"
+OTHER_MODELS = re.compile(f"^({OTHER_PROBABILITIES}|{OTHER_PREDICTIONS}|attr_prob_)")
 
 
 def assign_roles(

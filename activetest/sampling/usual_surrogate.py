@@ -1,13 +1,10 @@
 """The surrogate where the user names none: it listens to what the user has given."""
 
-import re
 from collections.abc import Iterable
 
 from activetest.nouns.choices import Task
+from activetest.pool.roles import OTHER_PREDICTIONS, OTHER_PROBABILITIES
 from activetest.pool.schema import Schema
-
-# Columns of the pool with other models' outputs.
-_OTHER_MODELS = re.compile(r"^surrogate_(prob|pred)_")
 
 
 def usual_surrogate(schema: Schema, files: Iterable[str | None]) -> str:
@@ -19,5 +16,6 @@ def usual_surrogate(schema: Schema, files: Iterable[str | None]) -> str:
     """
     if schema.task == Task.REGRESSION:
         return "residual"
-    columns = schema.others or any(map(_OTHER_MODELS.match, schema.ignored))
-    return "auto" if columns or any(files) else "agreement"
+    prefixes = (OTHER_PROBABILITIES, OTHER_PREDICTIONS)
+    in_pool = schema.others or any(name.startswith(prefixes) for name in schema.ignored)
+    return "auto" if in_pool or any(files) else "agreement"
