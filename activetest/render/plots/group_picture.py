@@ -6,8 +6,8 @@ Active Bayesian Assessment (Ji 2021): the density of every group, accuracy again
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
-from pathlib import Path
 
 from activetest.nouns.group_beliefs import Density, GroupBelief, GroupBeliefs
 from activetest.nouns.group_report import Assessment, Comparison
@@ -39,31 +39,9 @@ svg{color:#1b2026}text{fill:#1b2026}.ground{fill:#fff}.tick{fill:#55606c;font-si
 """
 
 
-def check(
-    path: str | Path,
-    *,
-    inputs: Mapping[str, object],
-    study: Path | None = None,
-    force: bool = False,
-) -> None:
-    """Raises ChoiceError where no picture can be written, StorageError for a file of a study.
-
-    inputs, study, force   as of overwrite.check_target; earlier pictures of groups are replaced
-    """
-    check_picture(
-        path,
-        _OF_REPORT,
-        formats=FORMATS,
-        example="groups.svg",
-        inputs=inputs,
-        study=study,
-        force=force,
-    )
-
-
-def save(path: str | Path, picture: str) -> None:
-    """Write a picture, whole or not at all. Raises OSError when the file system refuses."""
-    save_picture(path, picture)
+# Earlier pictures of groups are replaced.
+check = partial(check_picture, origin=_OF_REPORT, formats=FORMATS, example="groups.svg")
+save = save_picture
 
 
 def draw(answer: Assessment, beliefs: GroupBeliefs) -> str:

@@ -4,9 +4,9 @@ Colours of letters and lines follow the page, light or dark; there is no script,
 loaded. The cells' colours are those of a terminal.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from html import escape
-from pathlib import Path
 
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap
 from activetest.render import _surface
@@ -27,31 +27,9 @@ _STYLE = """
 """
 
 
-def check(
-    path: str | Path,
-    *,
-    inputs: Mapping[str, object],
-    study: Path | None = None,
-    force: bool = False,
-) -> None:
-    """Raises ChoiceError where no map can be written, StorageError for a file of a study.
-
-    inputs, study, force   as of overwrite.check_target; earlier maps are replaced
-    """
-    check_picture(
-        path,
-        _OF_REPORT,
-        formats=FORMATS,
-        example="map.svg",
-        inputs=inputs,
-        study=study,
-        force=force,
-    )
-
-
-def save(path: str | Path, picture: str) -> None:
-    """Write a picture, whole or not at all. Raises OSError when the file system refuses."""
-    save_picture(path, picture)
+# Earlier maps are replaced.
+check = partial(check_picture, origin=_OF_REPORT, formats=FORMATS, example="map.svg")
+save = save_picture
 
 
 def draw(found: SurfaceMap, *, higher_better: bool) -> str:
