@@ -112,6 +112,18 @@ def build_table(folder: Path, columns: dict, *, name: str = "pool", **choices) -
     return build_cache(path, folder / f"{name}-cache", **choices)
 
 
+def build_farm(folder: Path, size: int, groups: tuple[str, ...]) -> tuple[cache.Cache, np.ndarray]:
+    """A pool of yes and no in four places and two shifts, and (N,) labels: a quarter is wrong."""
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet([1, 1], size)
+    columns = {"id": range(size), "prob_no": probs[:, 0], "prob_yes": probs[:, 1]}
+    columns["place"] = [("barn", "tree", "pond", "nest")[row % 4] for row in range(size)]
+    columns["shift"] = [("day", "night")[row // 2 % 2] for row in range(size)]
+    pool = build_table(folder, columns, groups=groups)
+    pred = pool.rows(0, size).outputs.pred
+    return pool, np.where(rng.random(size) < 0.25, 1 - pred, pred).astype(float)
+
+
 def label_items(pool: cache.Cache, *, wrong: int = 3, classes: int = 3) -> np.ndarray:
     """(N,) labels: the predicted class, and the next class for every third (or `wrong`-th) item."""
     pred = pool.rows(0, pool.size).outputs.pred.astype(float)

@@ -26,13 +26,13 @@ def estimate(sample: Sample) -> Estimate:
     With nothing imputed and no earlier draw a step is LURE's.
     """
     center = sample.imputed_sum / np.where(sample.left > 0, sample.left, 1)[:, None]
-    level, slope = _calibration(sample, center)
+    level, slope, free = _calibration(sample, center)
     inside, mass = sample.inside[:, None], sample.drawn_mass[:, None]
     guess = inside * (level + slope * (sample.per_unit(sample.imputed) - center))
     rest = sample.left[:, None] * level
     miss = sample.stats - mass * guess
     terms = (sample.known_sum + rest + miss / sample.prob[:, None]) / sample.size
-    found, free = weighted_mean(terms, guess, sample), _find_free(sample)
+    found = weighted_mean(terms, guess, sample)
     return replace(found, follows=free) if free.any() else found
 
 
@@ -68,13 +68,13 @@ def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array
     return plain + through_slope[0], plain + through_slope[1]
 
 
-def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
-    """(M, d) level and slope of the guess before each draw, from the draws before it.
+def _calibration(sample: Sample, center: Array) -> tuple[Array, Array, Array]:
+    """(M, d) level and slope of the guess before each draw, and whether these are free.
 
-    level is the surrogate's mean, moved by the weighted mean of the residuals so far; slope is the
-    weighted regression of the statistic on the surrogate's expectation, clipped to [0, 1]: both
-    shrunk to what the surrogate says. Of values without bounds over the whole pool, both are as
-    free as the draws before it say.
+    All from the draws before it. level is the surrogate's mean, moved by the weighted mean of the
+    residuals so far; slope is the weighted regression of the statistic on the surrogate's
+    expectation, clipped to [0, 1]: both shrunk to what the surrogate says. Of values without bounds
+    over the whole pool, both are as free as the draws before it say.
     """
     weight, _, slope = _slope_parts(sample, center, sample.stats)
     stats, imputed = sample.per_unit(sample.stats), sample.per_unit(sample.imputed)
@@ -86,7 +86,7 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
         shift, freely = learn_scale(weight, residual, imputed - center, learned[:, None])
         level, slope = np.where(free, center + shift, level), np.where(free, freely, slope)
     # Nothing left, or nothing recorded about the group: no guess, on either side of the term.
-    return np.where(sample.left[:, None] > 0, level, 0.0), slope
+    return np.where(sample.left[:, None] > 0, level, 0.0), slope, free
 
 
 def _find_free(sample: Sample) -> Array:

@@ -57,7 +57,7 @@ class SimulatedAnswer:
     surrogate, acquisition, selection, power, refit   the strategy: see Choices
     floor              share of its draws that is uniform
     question, metric   as in Choices
-    goal              the question in words that follow "to"
+    goal               the question in words that follow "to"
     level              probability from which an answer is decided
     runs               studies
     until_right        labels until the answer was right and stayed right; None for "estimate"

@@ -15,7 +15,7 @@ from activetest.estimation.group_estimates import (
 from activetest.estimation.view import View, build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
-from tests.makers import build_table, play_rounds
+from tests.makers import build_farm, play_rounds
 
 SIZE = 160
 CHOICES = Choices("error", ("error",), "agreement", groups=("place",))
@@ -24,13 +24,7 @@ CHOICES = Choices("error", ("error",), "agreement", groups=("place",))
 @pytest.fixture
 def farm(tmp_path):
     """A pool with a column of four groups, and its labels."""
-    rng = np.random.default_rng(3)
-    probs = rng.dirichlet([1, 1], SIZE)
-    columns = {"id": range(SIZE), "prob_no": probs[:, 0], "prob_yes": probs[:, 1]}
-    columns["place"] = [("barn", "tree", "pond", "nest")[row % 4] for row in range(SIZE)]
-    pool = build_table(tmp_path, columns, groups=("place",))
-    pred = pool.rows(0, SIZE).outputs.pred
-    truth = np.where(rng.random(SIZE) < 0.25, 1 - pred, pred).astype(float)
+    pool, truth = build_farm(tmp_path, SIZE, ("place",))
     metric = specification.find_metric("error", specification.describe_pool(pool.roles, None, pool))
     return SimpleNamespace(pool=pool, truth=truth, metric=metric)
 

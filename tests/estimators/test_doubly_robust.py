@@ -115,7 +115,7 @@ def test_a_surrogate_that_is_wrong_everywhere_is_scaled_down():
     """Its guesses have the wrong sign: what earlier draws said lowers the slope below one."""
     truth = np.random.default_rng(4).normal(size=SIZE)
     one = sample(truth, -truth)
-    _, slope = doubly_robust._calibration(one, one.imputed_sum / one.left[:, None])
+    _, slope, _ = doubly_robust._calibration(one, one.imputed_sum / one.left[:, None])
     assert slope[0] == 1
     assert (slope >= 0).all()
     assert slope[-1] < slope[2] < 1
@@ -126,7 +126,7 @@ def test_the_level_moves_towards_the_residuals_that_were_seen():
     guess = np.random.default_rng(5).normal(size=SIZE)
     one = sample(guess + 1, guess)
     center = one.imputed_sum / one.left[:, None]
-    level, _ = doubly_robust._calibration(one, center)
+    level, _, _ = doubly_robust._calibration(one, center)
     shift = (level - center)[:, 0]
     assert shift[0] == 0
     assert (np.diff(shift) > 0).all()
@@ -136,7 +136,7 @@ def test_the_level_moves_towards_the_residuals_that_were_seen():
 def calibrate(one: Sample):
     """(M,) level less the surrogate's, and slope."""
     center = one.imputed_sum / one.left[:, None]
-    level, slope = doubly_robust._calibration(one, center)
+    level, slope, _ = doubly_robust._calibration(one, center)
     return (level - center)[:, 0], slope[:, 0]
 
 

@@ -22,7 +22,7 @@ from activetest.reporting import rows
 from activetest.reporting.notes import note_kinds
 from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.verdicts import judge_requirements
-from tests.makers import build_table, play_rounds, set_status, supply_first, supply_labels
+from tests.makers import build_farm, play_rounds, set_status, supply_first, supply_labels
 
 SIZE = 240
 CHOICES = Choices("error", ("error",), "agreement", groups=("place", "shift"))
@@ -31,14 +31,7 @@ CHOICES = Choices("error", ("error",), "agreement", groups=("place", "shift"))
 @pytest.fixture
 def farm(tmp_path):
     """A pool with a column of four groups and one of two, its labels, and 120 of them drawn."""
-    rng = np.random.default_rng(3)
-    probs = rng.dirichlet([1, 1], SIZE)
-    columns = {"id": range(SIZE), "prob_no": probs[:, 0], "prob_yes": probs[:, 1]}
-    columns["place"] = [("barn", "tree", "pond", "nest")[row % 4] for row in range(SIZE)]
-    columns["shift"] = [("day", "night")[row // 2 % 2] for row in range(SIZE)]
-    pool = build_table(tmp_path, columns, groups=("place", "shift"))
-    pred = pool.rows(0, SIZE).outputs.pred
-    truth = np.where(rng.random(SIZE) < 0.25, 1 - pred, pred).astype(float)
+    pool, truth = build_farm(tmp_path, SIZE, ("place", "shift"))
     return SimpleNamespace(
         pool=pool, truth=truth, log=play_rounds(pool, truth, (CHOICES, 60), (CHOICES, 60))
     )
