@@ -132,7 +132,7 @@ def report(
     """Estimate how good the model is, with intervals, and decide gates.
 
     Exit codes: 0, every gate passed, or none was asked for; 1, a gate failed; 2, the input is
-    wrong; 3, no gate failed, but one is undecided and needs more labels.
+    wrong; 3, no gate failed, but one is undecided.
     """
     from activetest.study.study import Study
 

@@ -33,6 +33,12 @@ def simulate(
         type=str,
         section=Section.DATA,
     ),
+    columns: options.name_list(
+        "Column of the answer key with a field (id or label).",
+        "--columns",
+        "FIELD=COL,...",
+        section=Section.DATA,
+    ) = None,
     metric: options.name_list(
         "Metric to estimate.",
         "--metric",
@@ -144,6 +150,7 @@ def simulate(
         "aim": aim,
         "interval": interval,
         "save": save,
+        "columns": options.split_pairs("--columns", columns) or None,
         "workers": workers,
     }
     finished = 0

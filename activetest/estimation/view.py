@@ -22,9 +22,9 @@ from activetest.estimation.population import (
 from activetest.estimation.raw import add_raw, add_raw_to_value, give_shares, negate
 from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.choices import Augmentation, Choices
+from activetest.nouns.choices import Augmentation, Choices, Selection
 from activetest.nouns.estimate import Interval, Sample
-from activetest.nouns.log import Log, truncate_log
+from activetest.nouns.log import Log, Round, truncate_log
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.surrogate import Surrogate
@@ -313,7 +313,7 @@ def _explain_missing_draws(log: Log, drawn: int, own_view: str) -> NotEstimable:
 
     own_view is the estimator that there is.
     """
-    if any(each.deterministic and each.allocation for each in log.history):
+    if any(lacked_floor(each) for each in log.history):
         return NotEstimable(
             "items were drawn between groups without a floor, and an estimate needs at least 2 "
             f"that were drawn with known probabilities ({drawn} so far)",
@@ -325,6 +325,12 @@ def _explain_missing_draws(log: Log, drawn: int, own_view: str) -> NotEstimable:
         f"at random ({drawn} so far)",
         f'read {own_view}, or draw: `study.change(selection="draw")`',
     )
+
+
+def lacked_floor(record: Round) -> bool:
+    """Whether a round drew between groups, and gave some items no chance for want of a floor."""
+    top = record.choices.get("selection") == Selection.TOP
+    return record.deterministic and record.allocation is not None and not top
 
 
 def find_own_view(choices: Choices) -> str:

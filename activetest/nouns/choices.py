@@ -255,7 +255,7 @@ class ColumnChoices:
     )  # fmt: skip
     task: str | None = declare(
         "What the model predicts.", Section.DATA, kind=Kind.NAMES, values=tuple(Task),
-        default="regression if predictions are fractional numbers",
+        default="regression if predictions are stored as floats or decimals, 0.0 and 1.0 included",
     )  # fmt: skip
     positive: str | None = declare(
         "Positive class of a pool with a score.", Section.DATA, metavar="CLASS",

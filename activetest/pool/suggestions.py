@@ -80,11 +80,14 @@ def _suggest_task(pool: "Pool", choices: ColumnChoices) -> list[str]:
     values = read_numbers(_read_first_rows(pool, [column], _SAMPLE).column(column))
     if not ((values >= 0) & (values <= 1)).all():
         return []
-    remedy = "call it score" if column == "pred" else 'add `task="classification"`'
-    return [
-        f"{column!r} is read as predicted values (regression); "
-        f"if it is the probability of a class, {remedy}"
-    ]
+    classes = 'add `task="classification"`'
+    if np.isin(values, (0, 1)).all():
+        # Whole numbers are stored as floats wherever one was missing once.
+        meant = f"if 0 and 1 are classes, {classes}"
+    else:
+        remedy = "call it score" if column == "pred" else classes
+        meant = f"if it is the probability of a class, {remedy}"
+    return [f"{column!r} is read as predicted values (regression); {meant}"]
 
 
 def _suggest_id(pool: "Pool", choices: ColumnChoices) -> list[str]:

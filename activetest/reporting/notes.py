@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.planning import plan_half_width
 from activetest.estimation.view import (
@@ -12,6 +13,7 @@ from activetest.estimation.view import (
     View,
     find_own_view,
     is_model_based,
+    lacked_floor,
     needs_passes,
 )
 from activetest.item_statistics.losses import LOG_LOSS_FLOOR
@@ -72,7 +74,7 @@ def write_notes(
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
         notes += _describe_deterministic(view, headline)
-    if is_model_based(headline.estimator) and headline.estimate is not None:
+    if any(is_model_based(row.estimator) and row.estimate is not None for row in rows):
         notes += _describe_unchecked(view)
     supplied = int((log.supplied_status == LABELLED).sum())
     fixed = headline.method not in ("exact", _BETS)
@@ -199,6 +201,11 @@ def note_uncertain_groups(cache: PoolView, rows: Sequence[EstimateRow]) -> list[
 def describe_group_option(group: str, groups: Sequence[str]) -> str:
     """How to add a group column to a study: naming groups replaces those it has."""
     return f"`study.change(groups={[*groups, group]!r})` adds it and keeps every label"
+
+
+def hint_unknown_group(column: str, groups: Sequence[str]) -> str:
+    """Which group column of a study was meant, or how to add another one to it."""
+    return catalog.suggest(column, groups).rstrip() or describe_group_option(column, groups)
 
 
 def note_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> Note:
@@ -379,7 +386,7 @@ def _describe_rounds(numbers: Sequence[int]) -> str:
 def _describe_deterministic(view: View, headline: EstimateRow) -> list[Note]:
     """How items without a probability are used, beside drawn ones that estimates use."""
     log, drawn = view.log, len(view.evidence.steps)
-    between = sum(len(each.rows) for each in log.history if each.deterministic and each.allocation)
+    between = sum(len(each.rows) for each in log.history if lacked_floor(each))
     top = int(log.deterministic.sum()) - between
     notes = [_describe_picks(view, headline, top, drawn)] if top else []
     if between:

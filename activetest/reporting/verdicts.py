@@ -20,7 +20,7 @@ from activetest.reporting import requirements
 from activetest.reporting.gate_values import Subject, measure_gate
 from activetest.reporting.group_notes import describe_group
 from activetest.reporting.look_verdicts import LookVerdicts
-from activetest.reporting.notes import describe_group_option
+from activetest.reporting.notes import describe_group_option, hint_unknown_group
 from activetest.reporting.requirements import Requirement
 from activetest.reporting.rows import (
     HEADLINE,
@@ -479,7 +479,7 @@ def _find_subject(view: View, requirement: Requirement) -> Subject:
         )
     raise ChoiceError(
         f"requirement {requirement.text!r}: {column!r} is not a group of this study",
-        describe_group_option(column, view.cache.group_names),
+        hint_unknown_group(column, view.cache.group_names),
     )
 
 

@@ -1,6 +1,7 @@
 """The answer key of a simulation: the label of every item."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,23 @@ from activetest.nouns.rows import Array
 from activetest.sampling.label_source import read_label_source
 
 
-def read_answer_key(cache: Cache, key: Any, *, unmatched: bool = False) -> Array:
+def read_answer_key(
+    cache: Cache,
+    key: Any,
+    *,
+    unmatched: bool = False,
+    columns: Mapping[str, str] = MappingProxyType({}),
+) -> Array:
     """(N,) class code or value of every item, from a label file, a frame, a mapping or rows.
 
-    With unmatched, labels may be of classes that the model never predicts. Raises LabelError for an
-    item without a label, an id that is not in the pool and a label that makes no sense there.
+    With unmatched, labels may be of classes that the model never predicts; columns are those of the
+    key that are not called like their field, as {"label": "truth"}. Raises
+    LabelError for an item without a label, an id that is not in the pool and a label that makes no
+    sense there.
     """
     if isinstance(key, str) and key == "-":
         raise LabelError("- is no file of labels", "give the path of the pool's answer key")
-    source, labels = read_label_source(key, id_prefix=cache.id_prefix)
+    source, labels = read_label_source(key, id_prefix=cache.id_prefix, columns=columns)
     rows = [row for row in labels if row.status == LABELLED]
     positions = cache.find(_name_items([row.id for row in rows], cache))
     if (positions < 0).any():

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import product
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from activetest.estimation.view import build_view, is_model_based
 from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics
 from activetest.item_statistics.metric import Metric
+from activetest.nouns.answer_fields import check_columns
 from activetest.nouns.arguments import read_count, read_name, read_names, read_path, show
 from activetest.nouns.choices import Choices, Interval, Question
 from activetest.nouns.log import LABELLED, Log, Round
@@ -93,6 +95,7 @@ def simulate(
     aim: str | None = None,
     interval: str = Interval.FIXED,
     save: str | Path | None = None,
+    columns: Mapping[str, str] = MappingProxyType({}),
     workers: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
     **settings: Any,
@@ -123,6 +126,7 @@ def simulate(
             that `metrics` names.
         interval: "fixed", "anytime" or "posterior".
         save: A file of finished runs: those in it are not repeated, and the others are added.
+        columns: {field: column} of a key whose columns have other names, as {"label": "truth"}.
         workers: Processes. Default: one per processor.
         progress: Called with the number of finished runs, and of all.
         **settings: Named below; surrogate, acquisition, selection and power take several values.
@@ -188,7 +192,9 @@ def simulate(
         with one_blas_thread(), atomic.temporary_folder() as folder, ExitStack() as caches:
             built = cache.build_cache(opened, folder / "cache")
             caches.callback(built.close)
-            truth = read_answer_key(built, key, unmatched=opened.schema.open_classes)
+            truth = read_answer_key(
+                built, key, unmatched=opened.schema.open_classes, columns=check_columns(columns)
+            )
             counted = find_counted(built)
             items = built.size if counted is None else int(np.count_nonzero(counted))
             if plan.budgets[-1] > items:

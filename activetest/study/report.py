@@ -426,7 +426,6 @@ def _check_columns(cache: Cache, names: tuple[str, ...] | None) -> tuple[str, ..
             known = ", ".join(cache.group_names) or "none"
             raise ChoiceError(
                 f"{name!r} is not a group of this study, whose groups are: {known}",
-                catalog.suggest(name, cache.group_names)
-                + about.describe_group_option(name, cache.group_names),
+                about.hint_unknown_group(name, cache.group_names),
             )
     return tuple(dict.fromkeys(names))

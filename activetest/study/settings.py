@@ -59,13 +59,15 @@ def check_seed(seed: int | None, study: StoredStudy | None) -> None:
 
 
 def check_columns(schema: Schema, study: StoredStudy) -> bool:
-    """Whether ids, outputs, classes, threshold, weights or prices differ from what the study has.
+    """Whether ids, outputs, classes, threshold, weights or prices differ from those of the study.
 
     Raises ChoiceError where they differ after the first draw, or ids and classes after labels.
     """
     stored = parse_schema(study.pool)
     before, now = ({**asdict(each), "outputs": _name_outputs(each)} for each in (stored, schema))
-    changed = [name for name in _LASTING if now[name] != before[name]]
+    # A score is the probability of the positive class; elsewhere that class names metrics alone.
+    lasting = (*_LASTING, "positive") if stored.kind == "score" else _LASTING
+    changed = [name for name in lasting if now[name] != before[name]]
     if changed and has_rounds(study):
         raise _cannot_change(changed[0], stored, "the first draw")
     named = [name for name in changed if name in ("id", "classes")]

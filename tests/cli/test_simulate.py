@@ -43,6 +43,15 @@ def test_a_simulation_reads_what_init_reads_and_leaves_nothing_beside_it(folder,
     assert sorted(path.name for path in folder.iterdir()) == ["key.csv", "pool.csv"]
 
 
+def test_a_key_with_other_names_of_columns_is_named_by_an_option(words, folder, capsys):
+    key = (folder / "key.csv").read_text().replace("id,label", "item,truth")
+    (folder / "key.csv").write_text(key)
+    assert main(words) == 2
+    capsys.readouterr()
+    assert main([*words, "--columns", "id=item,label=truth", "--metric", "error"]) == 0
+    assert "doubly-robust" in capsys.readouterr().out
+
+
 def results(capsys, *words: str) -> list[dict]:
     assert main([*words, "--format", "json"]) == 0
     return json.loads(capsys.readouterr().out)["results"]

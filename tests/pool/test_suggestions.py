@@ -101,6 +101,15 @@ def test_predicted_values_between_0_and_1_may_be_probabilities(tmp_path):
     assert "call it score" in suggested(tmp_path, {"id": TEXTS, "pred": SCORE})
 
 
+def test_zeros_and_ones_that_are_stored_as_floats_may_be_classes(tmp_path):
+    columns = {"id": TEXTS, "pred": [float(row % 2) for row in range(len(TEXTS))]}
+    assert suggested(tmp_path, columns).endswith(
+        '(regression); if 0 and 1 are classes, add `task="classification"`'
+    )
+    found = Pool.open(tmp_path / "pool.parquet", task="classification").schema
+    assert (found.kind, found.classes) == ("pred", ("0", "1"))
+
+
 @pytest.mark.parametrize("value", [-0.01, 1.01, float("nan"), None])
 def test_values_that_are_no_probabilities_are_not_taken_for_them(tmp_path, value):
     assert not suggested(tmp_path, {"id": TEXTS, "pred": [value, *SCORE[1:]]})

@@ -176,8 +176,12 @@ def test_requirements_that_no_study_can_judge_are_refused_with_the_reason(labell
     with pytest.raises(ChoiceError, match="no item has place=east") as raised:
         judge(labelled, "error@place=east<=0.5")
     assert raised.value.hint.startswith("the values of place are ")
-    with pytest.raises(ChoiceError, match="'planet' is not a group of this study"):
+    with pytest.raises(ChoiceError, match="'planet' is not a group of this study") as raised:
         judge(labelled, "error@planet=x<=0.5")
+    assert raised.value.hint == "did you mean 'place'?"
+    with pytest.raises(ChoiceError, match="'hue' is not a group of this study") as raised:
+        judge(labelled, "error@hue=x<=0.5")
+    assert "'hue'])` adds it" in raised.value.hint
     with pytest.raises(ChoiceError, match="cannot be decided at every look"):
         judge(labelled, "log-loss<=5", interval="anytime")
     labelled.update(replace(labelled.choices, level=0.5))

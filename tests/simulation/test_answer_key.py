@@ -31,6 +31,15 @@ def test_a_key_of_a_pool_without_ids_has_its_row_numbers(scores, label_file, nam
     assert read_answer_key(scores, {row: row % 2 for row in range(12)}).tolist() == [0, 1] * 6
 
 
+def test_a_key_may_call_its_columns_otherwise(scores, label_file):
+    lines = (f"row-{row},{row % 2},x" for row in range(12))
+    path = label_file(*lines, header="item,truth,label")
+    named = {"id": "item", "label": "truth"}
+    assert read_answer_key(scores, path, columns=named).tolist() == [0, 1] * 6
+    with pytest.raises(LabelError, match="has no column 'gold'"):
+        read_answer_key(scores, path, columns={"label": "gold"})
+
+
 @pytest.mark.parametrize("first", [1, 1000])
 def test_a_key_with_numbers_of_another_tool_is_refused(scores, label_file, first):
     path = label_file(*(f"{row + first},{row % 2}" for row in range(12)))

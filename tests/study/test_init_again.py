@@ -186,6 +186,7 @@ def test_columns_may_change_before_the_first_draw(scored, settings):
         ({"id": "key"}, "`id` stays after the first draw: this study has id"),
         ({"outputs": ("other",)}, "`outputs` stays after the first draw: this study has score"),
         ({"classes": ("yes", "no")}, "`classes` stays after the first draw: this study has no,yes"),
+        ({"positive": "no"}, "`positive` stays after the first draw: this study has yes"),
     ],
 )
 def test_after_the_first_draw_they_stay(scored, settings, problem):

@@ -203,6 +203,7 @@ def test_without_a_floor_the_groups_are_the_answer(pool_file, label_file):
     assert "without a floor: 10." in note.text
     assert "`study.change(floor=0.1)`" in note.text
     assert not any("largest score" in note.text for note in shown.notes)
+    assert not any("No label has checked" in note.text for note in shown.notes)
     counts, coming = status(study)
     assert (counts.drawn, counts.deterministic) == (0, 10)
     assert coming.endswith(

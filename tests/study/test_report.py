@@ -58,6 +58,11 @@ def test_what_the_surrogate_says_before_any_label_is_shown_to_those_who_ask_for_
     assert 0 < estimate_row(shown, estimator="ase").estimate < 1
     (warning,) = (note for note in shown.notes if "No label has checked" in note.text)
     assert warning.weight == Weight.INVALID
+    # Once something is drawn, tables show it to everybody: so does the warning.
+    next_batch(study, 2)
+    drawn = report(study)
+    assert estimate_row(drawn, estimator="ase").estimate is not None
+    assert warning in drawn.notes
     buy(2)
     notes = report(study, estimators=("ase",)).notes
     assert not any("No label has checked" in note.text for note in notes)

@@ -63,6 +63,14 @@ def test_a_report_has_the_surface_in_short_and_more_if_requested(opened):
     assert any("come from a model" in note.text for note in report.notes)
 
 
+def test_top_scores_of_a_surface_are_said_to_be_top_scores(opened):
+    study = at.Study.create("pool.parquet", "top", attributes=["sex"], seed=1)
+    study.change(question="surface", selection="top")
+    study.ingest({id: opened.key[id] for id in study.next(12).ids})
+    (row, *_) = study.report().estimates
+    assert row.reason.startswith("items were chosen by the largest score")
+
+
 def test_a_study_with_another_question_has_a_surface_if_it_is_requested(opened):
     opened.change(question="none")
     assert opened.report().surface is None
