@@ -14,7 +14,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, BinaryIO, NamedTuple
 
 from activetest.errors import LabelConflict, LabelError
-from activetest.nouns.answer_fields import find_columns
+from activetest.nouns.answer_fields import FIELDS, find_columns, hint_column
 from activetest.nouns.arguments import read_path
 from activetest.nouns.encodings import decode_answers
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
@@ -205,6 +205,10 @@ def check_header(header: list[str], name: str, expected: str = _EXPECTED) -> Non
             raise LabelError(f"{name} is separated by {word}", "separate columns by commas")
     if {"id", "label"} <= {column.lower() for column in header}:
         expected = f"the names are in lower case: {expected}"
+    elif others := [column for column in header if column and column not in FIELDS]:
+        # Ids come first as a rule, and labels last.
+        example = others[0 if missing[0] == "id" else -1]
+        expected = f"{expected}, or {hint_column(missing[0], example)}"
     raise LabelError(f"{name} has no column {missing[0]!r}; it has {', '.join(header)}", expected)
 
 
