@@ -1,0 +1,110 @@
+"""What could be saved on the error rate at most, and what share of it is saved, as a table.
+
+    python tests/benchmarks/log_limit.py FOLDER [--pools NAME,...] [--saved NAME=RATIO,...]
+
+FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. The limit is what a model of errors
+allows that has learned from all other labels of the pool: five folds, a logistic regression on the
+outputs or its mean, in logits, with a forest on outputs and features, whichever is better by
+log-loss. p being its probability that an item is wrong, and y whether it is, draws in proportion to
+sqrt(p (1 - p)) with p as guess have the variance mean of (y - p)^2 / (N q) - (mean of y - p)^2 a
+draw, q their probability; uniform draws with the plain mean have e (1 - e). The limit is the ratio.
+With --saved, what was saved: the share is the ratio of the logarithms.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+from saved import pools
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from activetest.cache import cache
+from activetest.pool.pool import Pool
+from activetest.simulation.answer_key import read_answer_key
+
+# Probabilities of being wrong or right are never below this.
+LEAST = 0.005
+
+
+def main() -> None:
+    """Print a row per pool."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--pools", default="")
+    parser.add_argument("--saved", default="", help="NAME=RATIO,...")
+    options = parser.parse_args()
+    pairs = (pair.split("=") for pair in options.saved.split(",") if pair)
+    saved = {name: float(ratio) for name, ratio in pairs}
+    print("| pool | model of errors | limit | saved | share of the logarithm |")
+    print("|---|---|---|---|---|")
+    for file in pools(options):
+        model, limit = find_limit(file)
+        ratio = saved.get(file.stem)
+        share = "" if ratio is None else f"{np.log(ratio) / np.log(limit):.2f}"
+        cells = [file.stem, model, f"{limit:.2f}", "" if ratio is None else f"{ratio:.2f}", share]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def find_limit(file: Path) -> tuple[str, float]:
+    """Which model of errors is better, and how many times fewer labels it allows."""
+    wrong, outputs, features = read_pool(file)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+    forest = RandomForestClassifier(100, min_samples_leaf=3, n_jobs=2, random_state=0)
+    columns = {"outputs": (linear, outputs), "forest": (forest, np.hstack([outputs, features]))}
+    chance = {
+        name: cross_val_predict(model, made, wrong, cv=folds, method="predict_proba")[:, 1]
+        for name, (model, made) in columns.items()
+    }
+    logits = {name: logit(np.clip(each, LEAST, 1 - LEAST)) for name, each in chance.items()}
+    logits["both"] = (logits["outputs"] + logits["forest"]) / 2
+    names = [name for name in logits if name != "forest"]
+    best = min(names, key=lambda name: log_loss(wrong, logits[name]))
+    return best, allow(wrong, 1 / (1 + np.exp(-logits[best])))
+
+
+def read_pool(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(N,) whether the model is wrong, (N, C + 1 + classes) of its outputs, (N, D) features."""
+    with tempfile.TemporaryDirectory() as folder:
+        opened = Pool.open(str(file))
+        made = cache.build_cache(opened, Path(folder) / "cache")
+        key = str(file.with_name(f"{file.stem}.labels.csv"))
+        truth = read_answer_key(made, key, unmatched=opened.schema.open_classes)
+        rows = made.rows(0, made.size)
+        pred, probs = rows.outputs.pred, np.array(rows.outputs.known_probs, float)
+        design = np.array(rows.design[:, 1:], float)
+        made.close()
+    classes = np.eye(probs.shape[1])[pred]
+    confidence = np.take_along_axis(probs, pred[:, None], axis=1)
+    sure = logit(np.clip(confidence, 1e-6, 1 - 1e-6))
+    return pred != truth, np.hstack([np.log(np.clip(probs, 1e-6, 1)), sure, classes]), design
+
+
+def logit(chance: np.ndarray) -> np.ndarray:
+    """The logarithm of the odds."""
+    return np.log(chance / (1 - chance))
+
+
+def log_loss(wrong: np.ndarray, logits: np.ndarray) -> float:
+    """The mean loss of these logits of being wrong."""
+    return float(np.logaddexp(0, np.where(wrong, -logits, logits)).mean())
+
+
+def allow(wrong: np.ndarray, chance: np.ndarray) -> float:
+    """The variance of uniform draws and the plain mean over that of the best draws with a guess."""
+    scores = np.sqrt(chance * (1 - chance))
+    left = wrong - chance
+    guided = (left**2 / scores).mean() * scores.mean() - left.mean() ** 2
+    return float(wrong.mean() * (1 - wrong.mean()) / guided)
+
+
+if __name__ == "__main__":
+    main()
