@@ -153,6 +153,7 @@ _CURVE = {
 _SIMULATE = {
     "pool": Parameter(""),
     "key": Parameter("--labels"),
+    "columns": _INGEST["columns"],
     **_METHODS,
     "aim": Parameter("--aim"),
     "budgets": Parameter("--budget", Takes.NAMES),
