@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from activetest.errors import NotEstimable
 from activetest.estimation.certain import (
     count_ahead,
     count_predictions,
@@ -168,8 +169,11 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     """The sample for one metric, over the whole pool unless a group is given.
 
     Its d statistics are the metric's and, where any item was declined, whether one was answered.
+    Raises NotEstimable for a group of items without weight.
     """
     log, group = evidence.log, group or evidence.groups[0]
+    if not group.total:
+        raise NotEstimable("no item of this group counts: each has a weight of 0")
     part, steps = find_part(evidence, metric, group), find_metric_steps(evidence, metric)
     columns = evidence.find_columns(metric) + [-1] * log.declined
     member, supplied_member = part.drawn, part.supplied

@@ -97,7 +97,11 @@ def check_lasting_looks(before: Choices, now: Choices, *, where: str = "") -> No
     """
     if Interval.SEQUENTIAL not in (before.interval, now.interval):
         return
-    names = ["interval", *usual_looks(), "level", "floor", "floor_rule"]
+    names = ["interval", *usual_looks(), "level"]
+    uniform = before.floor == 1 and catalog.fact("acquisition", before.acquisition, "NEEDS_MEMBERS")
+    if not uniform:
+        # Else the round itself drew uniformly, while the members of the surrogate agreed.
+        names += ["floor", "floor_rule"]
     names += ["budget"] if before.last_look is None else []
     name = next((each for each in names if getattr(now, each) != getattr(before, each)), None)
     if name is None:

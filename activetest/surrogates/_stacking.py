@@ -25,6 +25,8 @@ _FEWEST = 10
 _PRIOR = 3.0
 # Smaller weights are set to zero, to save the time of a prediction.
 _LEAST = 0.01
+# Least variance of a value, in squares of the predictions' spread.
+_LEAST_SPREAD = 1e-12
 
 
 def fit_weights(
@@ -106,6 +108,8 @@ def log_likelihood(surrogate: Surrogate, rows: Rows, labels: Array, training: Tr
         # A surrogate that excludes a label gets a small likelihood, not zero.
         return np.log(np.maximum(label_probs, 1e-6))
     mean, variance = value_moments(surrogate, rows)
+    # Nor one that is certain of a value: the model's own standard deviation may be 0.
+    variance = np.maximum(variance, _LEAST_SPREAD * max(training.scale, 1e-12) ** 2)
     return -0.5 * ((labels - mean) ** 2 / variance + np.log(2 * np.pi * variance))
 
 

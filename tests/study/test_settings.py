@@ -161,6 +161,17 @@ def test_what_looks_were_planned_with_stays_after_the_first_draw(begin_study, ch
     init(None, metric=("accuracy",), surrogate="model")
 
 
+def test_a_first_round_that_drew_uniformly_by_itself_does_not_hold_the_floor(begin_study):
+    # No member of the surrogate differs before there is a label.
+    begin_study(budget=40, surrogate="linear", augment="none", acquisition="bald")
+    next_batch(StoredStudy.open(), 5)
+    study = StoredStudy.open()
+    assert study.ledger.first_choices().floor == 1.0
+    assert study.choices.floor < 1.0
+    with pytest.raises(ChoiceError, match="`level` stays after the first draw"):
+        init(None, level=0.9)
+
+
 def test_a_budget_that_comes_after_the_first_draw_plans_no_looks(begin_study):
     study = begin_study()
     next_batch(study, 5)
