@@ -9,7 +9,7 @@ from activetest.bandits.arms import Arms, cell_variances
 from activetest.bandits.bandit import IDENTIFY, Bandit
 from activetest.bandits.counts import GroupCounts, count_groups, task_group
 from activetest.bandits.planning import forecast_decision_labels
-from activetest.errors import ChoiceError
+from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.group_ranking import (
     Standing,
     find_region_chances,
@@ -54,8 +54,8 @@ def answer_question(
     """The answer, and what to know before believing it.
 
     surrogate is the one that was fitted to every label. Raises ChoiceError where the question
-    cannot be answered for this pool: because of choices, or because so many items were declined
-    that all remaining groups would be named.
+    cannot be answered because of choices, and NotEstimable where so many items were declined that
+    all remaining groups would be named.
     """
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
     metric, level = specification.find_metric(choices.metric, facts), choices.level
@@ -63,7 +63,7 @@ def answer_question(
     bandit = between_groups.make_bandit(counts.groups, cache, choices)
     rng = make_generator(seed, len(log.history) + 1, "groups")
     stands = summarise_groups(counts.groups, counts.view, metric, level, rng)
-    _check_worst(choices, stands.n_answerable)
+    _check_worst(choices, stands.n_answerable, declined=bool(log.declined))
     groups, ranks = rank_groups(stands, choices.worst, level, rng)
     comparison = _compare(bandit.pair, bandit, stands, choices) if bandit.pair else None
     probability: float | None = None
@@ -123,10 +123,13 @@ def _count_labels(
     return _Counts(groups, matrix, bins, view)
 
 
-def _check_worst(choices: Choices, n_answerable: int) -> None:
-    """Raises ChoiceError where no group with an item would be left to be better."""
+def _check_worst(choices: Choices, n_answerable: int, *, declined: bool) -> None:
+    """Raises where no group with an item would be left to be better.
+
+    NotEstimable where items were declined, which nobody chose; else ChoiceError.
+    """
     if choices.question == IDENTIFY and choices.worst >= n_answerable:
-        raise ChoiceError(
+        raise (NotEstimable if declined else ChoiceError)(
             f"`worst={choices.worst}`: {n_answerable} groups of {task_group(choices)!r} have items "
             "that can be answered",
             "ask for fewer, or `study.change(question='none')`",

@@ -213,7 +213,11 @@ def _answer(
     log, cache, choices, surrogate = view.log, view.cache, view.choices, view.evidence.surrogate
     if choices.question in (None, Question.SURFACE):
         return None, [], None
-    answer, notes = answer_question(log, cache, choices, seed=view.seed, surrogate=surrogate)
+    try:
+        answer, notes = answer_question(log, cache, choices, seed=view.seed, surrogate=surrogate)
+    except NotEstimable as error:
+        text = f"The question about groups has no answer: {error}; {error.hint}."
+        return None, [Note(text, Weight.INVALID)], None
     beliefs = None
     if believed:
         beliefs = describe_beliefs(log, cache, choices, seed=view.seed, surrogate=surrogate)

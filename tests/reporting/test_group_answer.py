@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
-from activetest.errors import ChoiceError
 from activetest.estimation.group_ranking import Standing
 from activetest.nouns.log import LABELLED
+from activetest.nouns.report import Weight
 from activetest.render._assessment import sentence
 from activetest.study.ingest import ingest
 from activetest.study.init import init
@@ -284,8 +284,11 @@ def test_where_only_one_group_is_left_nothing_can_be_identified(begin_study, lab
     barn = cache.rows(0, SIZE).codes[:, 0] == 0
     gone = [f"{item},,declined" for item in cache.ids(np.flatnonzero(barn))]
     ingest(study, label_file(*gone, header="id,label,status"))
-    with pytest.raises(ChoiceError, match="`worst=1`: 1 groups of 'place' have items that can"):
-        report(study)
+    found = report(study)
+    assert found.assessment is None and found.estimates
+    (note,) = (note for note in found.notes if "has no answer" in note.text)
+    assert "`worst=1`: 1 groups of 'place' have items that can be answered" in note.text
+    assert note.weight == Weight.INVALID
 
 
 def test_declined_items_leave_their_groups(begin_study, label_file):
