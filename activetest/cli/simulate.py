@@ -150,7 +150,7 @@ def simulate(
         "aim": aim,
         "interval": interval,
         "save": save,
-        "columns": options.split_pairs("--columns", columns) or None,
+        "columns": options.split_pairs("--columns", columns),
         "workers": workers,
     }
     finished = 0

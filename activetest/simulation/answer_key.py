@@ -24,9 +24,8 @@ def read_answer_key(
     """(N,) class code or value of every item, from a label file, a frame, a mapping or rows.
 
     With unmatched, labels may be of classes that the model never predicts; columns are those of the
-    key that are not called like their field, as {"label": "truth"}. Raises
-    LabelError for an item without a label, an id that is not in the pool and a label that makes no
-    sense there.
+    key that are not called like their field, as {"label": "truth"}. Raises LabelError for an item
+    without a label, an id that is not in the pool and a label that makes no sense there.
     """
     if isinstance(key, str) and key == "-":
         raise LabelError("- is no file of labels", "give the path of the pool's answer key")

@@ -150,7 +150,7 @@ def simulate(
     workers = None if workers is None else read_count("workers", workers)
     save = None if save is None else read_path("save", save)
     estimators = read_names("estimators", estimators) or ESTIMATORS
-    metrics = read_names("metrics", metrics)
+    metrics, columns = read_names("metrics", metrics), check_columns(columns)
     aim = None if aim is None else read_name("aim", aim)
     if not callable(progress):
         raise ChoiceError(f"progress is {show(progress)}", "it must be a function")
@@ -193,7 +193,7 @@ def simulate(
             built = cache.build_cache(opened, folder / "cache")
             caches.callback(built.close)
             truth = read_answer_key(
-                built, key, unmatched=opened.schema.open_classes, columns=check_columns(columns)
+                built, key, unmatched=opened.schema.open_classes, columns=columns
             )
             counted = find_counted(built)
             items = built.size if counted is None else int(np.count_nonzero(counted))

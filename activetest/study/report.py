@@ -216,7 +216,7 @@ def _answer(
     try:
         answer, notes = answer_question(log, cache, choices, seed=view.seed, surrogate=surrogate)
     except NotEstimable as error:
-        text = f"The question about groups has no answer: {error}; {error.hint}."
+        text = f"The question about groups has no answer: {error.problem}; {error.hint}."
         return None, [Note(text, Weight.INVALID)], None
     beliefs = None
     if believed:

@@ -13,22 +13,20 @@ With --saved, what was saved: the share is the ratio of the logarithms.
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 from saved import pools
+from scipy.special import expit, logit
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-
-from activetest.cache import cache
-from activetest.pool.pool import Pool
-from activetest.simulation.answer_key import read_answer_key
+from staging import staged
 
 # Probabilities of being wrong or right are never below this.
 LEAST = 0.005
@@ -67,35 +65,19 @@ def find_limit(file: Path) -> tuple[str, float]:
     logits = {name: logit(np.clip(each, LEAST, 1 - LEAST)) for name, each in chance.items()}
     logits["both"] = (logits["outputs"] + logits["forest"]) / 2
     names = [name for name in logits if name != "forest"]
-    best = min(names, key=lambda name: log_loss(wrong, logits[name]))
-    return best, allow(wrong, 1 / (1 + np.exp(-logits[best])))
+    best = min(names, key=lambda name: log_loss(wrong, expit(logits[name])))
+    return best, allow(wrong, expit(logits[best]))
 
 
 def read_pool(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(N,) whether the model is wrong, (N, C + 1 + classes) of its outputs, (N, D) features."""
-    with tempfile.TemporaryDirectory() as folder:
-        opened = Pool.open(str(file))
-        made = cache.build_cache(opened, Path(folder) / "cache")
-        key = str(file.with_name(f"{file.stem}.labels.csv"))
-        truth = read_answer_key(made, key, unmatched=opened.schema.open_classes)
-        rows = made.rows(0, made.size)
+    with staged(file, surrogate="agreement", acquisition="optimal", metric="error") as stage:
+        rows, wrong = stage.made.rows(0, stage.made.size), stage.stats.astype(bool)
         pred, probs = rows.outputs.pred, np.array(rows.outputs.known_probs, float)
         design = np.array(rows.design[:, 1:], float)
-        made.close()
-    classes = np.eye(probs.shape[1])[pred]
-    confidence = np.take_along_axis(probs, pred[:, None], axis=1)
-    sure = logit(np.clip(confidence, 1e-6, 1 - 1e-6))
-    return pred != truth, np.hstack([np.log(np.clip(probs, 1e-6, 1)), sure, classes]), design
-
-
-def logit(chance: np.ndarray) -> np.ndarray:
-    """The logarithm of the odds."""
-    return np.log(chance / (1 - chance))
-
-
-def log_loss(wrong: np.ndarray, logits: np.ndarray) -> float:
-    """The mean loss of these logits of being wrong."""
-    return float(np.logaddexp(0, np.where(wrong, -logits, logits)).mean())
+    sure = logit(np.clip(np.take_along_axis(probs, pred[:, None], axis=1), 1e-6, 1 - 1e-6))
+    outputs = [np.log(np.clip(probs, 1e-6, 1)), sure, np.eye(probs.shape[1])[pred]]
+    return wrong, np.hstack(outputs), design
 
 
 def allow(wrong: np.ndarray, chance: np.ndarray) -> float:
