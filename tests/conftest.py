@@ -90,7 +90,7 @@ def begin_study(folder, write_pool):
 
     def begin(**choices) -> StoredStudy:
         write_pool(folder / "pool.parquet", 90, seed=5)
-        prior = {"prior": "uniform"} if "question" in choices else {}
+        prior = {"prior": "uniform"} if choices.get("question", "surface") != "surface" else {}
         init("pool.parquet", seed=1, **(prior | choices))
         return StoredStudy.open()
 

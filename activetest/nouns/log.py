@@ -15,11 +15,12 @@ PENDING, LABELLED, DECLINED = 0, 1, 2
 # the surrogate, with 5 only for estimates of several means without guesses, as by iid, and for
 # intervals of averages over classes, with 6 only where agreement judges outputs without
 # probabilities, with 7 only for intervals of losses and of shares, with 8 only for means of values
-# without bounds, with 9 only for bets, and with 10 only for intervals of means of values without
-# bounds.
-METHODS, _METHODS_OF_ALL, _METHODS_OF_DROPOUT, _METHODS_OF_RATIOS = 10, 3, 4, 5
+# without bounds, with 9 only for bets, with 10 only for intervals of means of values without
+# bounds, and with 11 only while the last rounds have no answer, and for sequential gates of studies
+# whose draws leave items out.
+METHODS, _METHODS_OF_ALL, _METHODS_OF_DROPOUT, _METHODS_OF_RATIOS = 11, 3, 4, 5
 _METHODS_OF_VERDICTS, _METHODS_OF_TAILS, _METHODS_OF_VALUES, _METHODS_OF_BETS = 6, 7, 8, 9
-_METHODS_OF_SHIFTS = 10
+_METHODS_OF_SHIFTS, _METHODS_OF_ANSWERS = 10, 11
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
@@ -190,6 +191,14 @@ class Round:
         return self.methods < _METHODS_OF_BETS
 
     @property
+    def counted_waiting(self) -> bool:
+        """Whether reports of its version drew other random numbers once it was drawn.
+
+        Its looks took every item of the pool for one that draws can reach, too.
+        """
+        return self.methods < _METHODS_OF_ANSWERS
+
+    @property
     def deterministic(self) -> bool:
         """Whether its items have no probabilities: the largest scores, or plain Thompson draws."""
         return bool(np.isnan(self.prob).any())
@@ -280,6 +289,16 @@ def truncate_log(log: Log, number: int, *, supplied: int) -> Log:
         supplied_soft=cut(log.supplied_soft, known),
         answers=cut(log.answers, np.concatenate([drawn, known])),
     )
+
+
+def drop_waiting_rounds(log: Log) -> Log:
+    """The log without the rounds after the last one of which an item has an answer.
+
+    What is computed from it changes with answers alone, and not because more items were drawn: no
+    number of a report, and no verdict, may follow the number of rounds that nobody has looked at.
+    """
+    last = int(log.round[log.status != PENDING].max(initial=0))
+    return truncate_log(log, last, supplied=len(log.history) + 1)
 
 
 def count_usable_draws(log: Log) -> tuple[int, bool]:

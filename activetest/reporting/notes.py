@@ -145,6 +145,25 @@ def note_older_bets(log: Log, records: Sequence[EstimateRow | Gate]) -> list[Not
     return [Note(text, Weight.LIMITED)]
 
 
+def note_older_waiting(whole: Log, answered: Log) -> list[Note]:
+    """That rounds without an answer moved numbers in the reports of earlier versions, if any do.
+
+    whole     every round
+    answered  the same without the rounds that wait for their first answer
+    """
+    waiting = [each for each in whole.history[len(answered.history) :] if each.counted_waiting]
+    if not waiting or any(each.outdated for each in whole.history):
+        return []
+    text = (
+        f"{_describe_rounds([each.number for each in waiting])} drawn by an earlier version of "
+        "activetest, in whose reports rounds without an answer changed the random numbers behind "
+        "ase, surfaces, answers about groups and surrogates that learn by chance. Such numbers may "
+        "differ a little from those that the earlier version reported; they follow answers alone "
+        "now."
+    )
+    return [Note(text, Weight.LIMITED)]
+
+
 def note_kinds(kind: str, compared: Sequence[str], rows: Sequence[EstimateRow]) -> list[Note]:
     """Which columns cannot be compared yet, and which intervals are not of the kind of the others.
 

@@ -11,6 +11,7 @@ from activetest.item_statistics import specification
 from activetest.labels.files import write_csv
 from activetest.nouns.arguments import read_path
 from activetest.nouns.curve import Curve, CurveKind, CurvePoint
+from activetest.nouns.log import drop_waiting_rounds
 from activetest.parallel import one_blas_thread
 from activetest.reporting.curves import estimate_curve
 from activetest.safe_text import neutralise_cell
@@ -163,7 +164,7 @@ def open_curve(
         raise ChoiceError(f"there is no curve {bare!r}", catalog.nearest(bare, kinds))
     cache, choices = study.cache(), study.choices
     curve = estimate_curve(
-        study.log(cache),
+        drop_waiting_rounds(study.log(cache)),
         cache,
         choices,
         specification.describe_pool(cache.roles, choices.costs, cache),

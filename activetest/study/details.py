@@ -85,7 +85,7 @@ def build_details(
         alpha=annotators.measure_agreement(answers, values=values).alpha,
         contested=tuple(ContestedItem(id, texts.get(id), labels[id], given) for id, given in shown),
         n_contested=len(contested),
-        provenance=describe_provenance(study, view.log),
+        provenance=describe_provenance(study, study.log(view.cache)),
         draws_csv=DrawLog(tuple(study.ledger.list_log()), folder=study.folder).to_csv(),
     )
 

@@ -24,7 +24,7 @@ from activetest.labels import annotators
 from activetest.nouns.choices import Choices, Question
 from activetest.nouns.group_beliefs import GroupBeliefs
 from activetest.nouns.group_report import Assessment
-from activetest.nouns.log import Log
+from activetest.nouns.log import Log, drop_waiting_rounds
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.report import JudgeReport, Note, Weight, sort_notes
 from activetest.nouns.surface_report import SurfaceReport
@@ -130,9 +130,10 @@ def report(
             for metrics_of_use in (shown, tabled, viewed, required)
         )
     judge = _Judge(study, facts, bound)
-    log = study.log(cache)
-    # Before any label it is shown only to those who name it.
-    own_view = any(map(is_model_based, named or (estimators if _has_labels(log) else ())))
+    whole = study.log(cache)
+    log = drop_waiting_rounds(whole)
+    # Before the first draw it is shown only to those who name it.
+    own_view = any(map(is_model_based, named or (estimators if _has_begun(whole) else ())))
     sampled = _read_population(study, cluster, population=population)
     about_all = [*viewed, *required, *judge.metrics]
     view = build_view(
@@ -160,6 +161,7 @@ def report(
             study.ledger.count_replaced(), [*estimates, *judged], several_annotators=several
         ),
         *about.note_older_bets(log, [*estimates, *judged]),
+        *about.note_older_waiting(whole, log),
     )
     # Last of their weight: what is wrong with a number itself comes first.
     notes += _note_pool(study, cache)
@@ -183,7 +185,7 @@ def report(
         power=choices.power,
         surrogate_note=getattr(view.evidence.surrogate, "note", None),
         listens_to=getattr(view.evidence.surrogate, "listens_to", ()),
-        floor=_find_floor(log, choices),
+        floor=_find_floor(whole, choices),
         counts=counts,
         estimates=tuple(estimates),
         notes=sort_notes(notes),
@@ -224,7 +226,7 @@ def _answer(
     return answer, notes, beliefs
 
 
-def _has_labels(log: Log) -> bool:
+def _has_begun(log: Log) -> bool:
     """Whether any item was drawn, or its label supplied."""
     return len(log.rows) + len(log.supplied_rows) > 0
 

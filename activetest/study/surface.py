@@ -9,6 +9,7 @@ from typing import Any, overload
 from activetest.errors import ChoiceError, StorageError
 from activetest.labels.files import write_csv
 from activetest.nouns.arguments import read_name, read_path
+from activetest.nouns.log import drop_waiting_rounds
 from activetest.nouns.surface_report import SurfaceCell, SurfaceReport
 from activetest.parallel import one_blas_thread
 from activetest.reporting import surface_answer
@@ -243,7 +244,7 @@ def open_surface(study: StoredStudy) -> StudySurface:
     cache = study.cache()
     with one_blas_thread():
         fitted = surface_answer.fit_pool_surface(
-            study.log(cache), cache, study.choices, seed=study.seed
+            drop_waiting_rounds(study.log(cache)), cache, study.choices, seed=study.seed
         )
     return StudySurface(fitted, study.folder)
 

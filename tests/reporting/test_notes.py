@@ -13,7 +13,7 @@ from activetest.estimation.planning import plan_half_width
 from activetest.estimation.view import build_view
 from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.ledger.ledger import Answer
-from activetest.nouns.log import LABELLED, METHODS, Round
+from activetest.nouns.log import LABELLED, METHODS, Log, Round
 from activetest.nouns.quantity import Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight, sort_notes
 from activetest.reporting import notes
@@ -529,6 +529,24 @@ def test_rounds_of_earlier_versions_are_named():
     assert changed.startswith("Round 1 was drawn with mc-dropout of an earlier version")
     assert "dropped half of its units, not a fifth" in changed
     assert older(1, 3, surrogate="mc-dropout").count("Rounds 1 to 2 were") == 1
+
+
+def test_rounds_of_earlier_versions_that_wait_for_answers_are_named():
+    empty = np.empty(0)
+
+    def read(*methods, answered: int) -> str:
+        history = tuple(
+            Round(k, empty, empty, {}, {}, (), (), empty, empty, empty, (), methods=each)
+            for k, each in enumerate(methods, 1)
+        )
+        whole = replace(Log.empty(), history=history)
+        return texts_of(notes.note_older_waiting(whole, replace(whole, history=history[:answered])))
+
+    assert read(10, 10, answered=2) == read(METHODS, METHODS, answered=1) == ""
+    assert read(10, 10, METHODS, answered=1).startswith("Round 2 was drawn by an earlier version")
+    assert "they follow answers alone now" in read(10, 10, 10, answered=1)
+    # What is said of all rounds includes it.
+    assert read(2, 10, answered=1) == ""
 
 
 def test_a_gate_that_bets_on_older_rounds_says_so_also_beside_fixed_intervals(

@@ -68,6 +68,43 @@ def test_what_the_surrogate_says_before_any_label_is_shown_to_those_who_ask_for_
     assert not any("No label has checked" in note.text for note in notes)
 
 
+# Choices of studies in whose reports some number rests on random draws, and what to ask for.
+WITH_RANDOM_NUMBERS = (
+    ({}, {}),
+    ({"surrogate": "forest", "groups": ("place",)}, {"requirements": ("error@place=barn<=0.5",)}),
+    ({"surrogate": "linear", "augment": "none"}, {"estimators": ("alt-mas",)}),
+    ({"metric": "auroc[cat]"}, {"details": True}),
+    ({"metric": "recall[cat]"}, {"metrics": ("auroc[cat]", "recall[cat]")}),
+    ({"question": "identify", "groups": ("place",)}, {"beliefs": True}),
+    ({"question": "surface", "attributes": ("place",), "surface": "beta"}, {"surface": True}),
+    ({"budget": 30, "looks": 2}, {"requirements": ("error<=0.5",)}),
+)
+
+
+@pytest.mark.parametrize(("choices", "wanted"), WITH_RANDOM_NUMBERS)
+def test_rounds_that_wait_for_answers_change_no_number(begin_study, label_draws, choices, wanted):
+    """Gates are among them: who asks for more items must not get another verdict for it."""
+
+    def read(study):
+        shown = report(study, **({"interval": "fixed"} | wanted))
+        page = json.loads(shown.to_json())
+        # What was drawn stands in the counts and in the list of rounds.
+        page.pop("counts")
+        return {name: page[name] for name in page if name != "details"}, (
+            shown.details and shown.details.history
+        )
+
+    study = begin_study(**choices)
+    for _ in range(2):
+        label_draws(study, 9)
+    before = read(study)
+    next_batch(study, 5)
+    assert read(study) == before
+    next_batch(study, 5, new=True)
+    assert read(StoredStudy.open()) == before
+    assert report(study).counts.pending == 10
+
+
 def test_a_surrogate_that_has_learned_nothing_says_nothing(folder, write_pool):
     write_pool(folder / "pool.parquet", 60)
     init("pool.parquet", seed=1, surrogate="forest", augment="none")
