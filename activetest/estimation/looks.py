@@ -4,6 +4,7 @@ What is planned stays: the number of draws at the last look, how many looks ther
 error is spent are those that the first round was drawn with.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,11 @@ import numpy as np
 from activetest.errors import StudyError
 from activetest.nouns.choices import MOST_LOOKS, Choices, Interval, Spending
 from activetest.nouns.log import PENDING, Log, count_usable_draws
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
+from activetest.rounds.fit import find_predicted_as
+from activetest.rounds.objectives import find_drawn_classes
+from activetest.rounds.weighted import find_counted
 
 # What is said after the last look.
 _OVER = (
@@ -39,10 +44,10 @@ class LookPlan:
     """The looks of a study.
 
     looks      how many were asked for
-    last       draws at the last one, at most the items of the pool
+    last       draws at the last one, at most the items that can be drawn
     spending   name of the function by which error is spent
     level      confidence of the study: gates err with 1 - level on either side
-    size       items that the first round could draw: those of the pool without a label before it
+    size       items that the first round could draw: see plan_looks_of_log
     """
 
     looks: int
@@ -74,7 +79,7 @@ class LookPlan:
         return float(draws / (1 - draws / size) / (last / (1 - last / size)))
 
     def is_exact(self, draws: int, *, population: bool = False) -> bool:
-        """Whether a look after so many draws knows every item, and so the value itself."""
+        """Whether a look after so many draws knows every item that counts, so the value itself."""
         return draws >= self.size and not population
 
     def list_looks(self, rounds: Array) -> tuple[Look, ...]:
@@ -113,6 +118,12 @@ class LookPlan:
         return f"look {number} of {len(self.due)} after {wait:,} more label{'s' * (wait != 1)}"
 
 
+def has_looks(choices: Choices) -> bool:
+    """Whether a study plans looks whose first round is drawn with these choices."""
+    last = choices.last_look or choices.budget
+    return choices.interval == Interval.SEQUENTIAL and last is not None
+
+
 def plan_looks(choices: Choices, size: int) -> LookPlan | None:
     """The plan of a study with these choices; None without looks.
 
@@ -122,7 +133,7 @@ def plan_looks(choices: Choices, size: int) -> LookPlan | None:
     Raises StudyError for a recorded plan that no choices allow.
     """
     last = choices.last_look or choices.budget
-    if choices.interval != Interval.SEQUENTIAL or last is None:
+    if not has_looks(choices) or last is None:
         return None
     if not _may_be_plan(choices, last):
         raise StudyError(
@@ -134,17 +145,29 @@ def plan_looks(choices: Choices, size: int) -> LookPlan | None:
     return LookPlan(choices.looks, min(int(last), size), choices.spending, choices.level, size)
 
 
-def plan_looks_of_log(choices: Choices, log: Log, size: int) -> LookPlan | None:
+def plan_looks_of_log(choices: Choices, log: Log, cache: PoolView) -> LookPlan | None:
     """The plan that the first round of a log was drawn with, or its next one will be.
 
     choices   for the rounds to come
-    size      items of the pool
+
+    What draws can reach are the items that have a weight, are predicted as a class that can change
+    what the first round was for, and had no label before it. Others are never drawn: a look at all
+    of these is exact, and a clock that counted others would go too slowly towards the end.
 
     Raises StudyError as plan_looks does.
     """
+    codes: Sequence[int] | None = None
     if log.history:
-        choices = Choices.from_record(log.history[0].choices)
-    return plan_looks(choices, size - int((log.supplied_round <= 1).sum()))
+        choices, codes = Choices.from_record(log.history[0].choices), log.history[0].drawn_from
+    if not has_looks(choices):
+        return None
+    if not log.history:
+        codes = find_drawn_classes(choices, cache.roles, cache)
+    drawable, counted = find_predicted_as(cache, codes), find_counted(cache)
+    if counted is not None:
+        drawable &= counted
+    drawable[log.supplied_rows[log.supplied_round <= 1]] = False
+    return plan_looks(choices, int(drawable.sum()))
 
 
 def _may_be_plan(choices: Choices, last: float) -> bool:

@@ -192,10 +192,12 @@ class Round:
 
     @property
     def counted_waiting(self) -> bool:
-        """Whether reports of its version drew other random numbers once it was drawn.
+        """Whether reports of its version drew other random numbers once it was drawn."""
+        return self.methods < _METHODS_OF_ANSWERS
 
-        Its looks took every item of the pool for one that draws can reach, too.
-        """
+    @property
+    def timed_by_pool(self) -> bool:
+        """Whether looks of its version took every item of the pool for one that can be drawn."""
         return self.methods < _METHODS_OF_ANSWERS
 
     @property

@@ -115,6 +115,12 @@ class LookVerdicts:
         if ends.found.few:
             return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate"), False
         interval, strict = ends.interval, ends.strict
+        if interval.method != "exact" and self._is_exact(look):
+            reason = (
+                "every item that can be drawn has an answer, but its value is still in doubt, and "
+                "no error is left for this look"
+            )
+            return replace(gate, reason=reason), False
         enough = ends.found.check_interval(interval)
         quantity = replace(
             quantity,
@@ -135,6 +141,10 @@ class LookVerdicts:
             shared = explain_shared_error(requirement, interval.lower, interval.upper, self.count)
             return replace(gate, reason=shared), False
         return replace(gate, verdict=word), True
+
+    def _is_exact(self, look: Look) -> bool:
+        """Whether the plan expects the value itself at this look, and spends no error on it."""
+        return self.plan.is_exact(look.draws, population=self.view.population is not None)
 
     def _judge_known(
         self, gate: Gate, requirement: Requirement, metric: Metric, subject: Subject

@@ -32,6 +32,7 @@ from activetest.reporting.missing_notes import note_missing
 from activetest.reporting.rows import HEADLINE
 from activetest.rounds.fit import list_labelled
 from activetest.rounds.membership import list_uncertain
+from activetest.rounds.weighted import find_counted
 from activetest.sampling.question import chooses_between
 
 # Fewer labels of the rarer outcome than this, or a larger share of the weights, are worth a note.
@@ -160,6 +161,23 @@ def note_older_waiting(whole: Log, answered: Log) -> list[Note]:
         "ase, surfaces, answers about groups and surrogates that learn by chance. Such numbers may "
         "differ a little from those that the earlier version reported; they follow answers alone "
         "now."
+    )
+    return [Note(text, Weight.LIMITED)]
+
+
+def note_older_looks(log: Log, cache: PoolView, gates: Sequence[Gate]) -> list[Note]:
+    """That looks of an earlier version took the whole pool for what draws can reach, if any did."""
+    first = log.history[0] if log.history else None
+    if first is None or not first.timed_by_pool or not any(each.looks for each in gates):
+        return []
+    counted = find_counted(cache)
+    if first.drawn_from is None and (counted is None or counted.all()):
+        return []
+    text = (
+        "Round 1 was drawn by an earlier version of activetest, whose sequential gates took the "
+        "whole pool for what draws can reach, and so could err a little more often than the level "
+        "says. Looks are timed by the items that can be drawn now: a verdict may differ from the "
+        "one that the earlier version reported."
     )
     return [Note(text, Weight.LIMITED)]
 

@@ -156,7 +156,7 @@ def _find_looks(
     """
     if interval in (FIXED, ANYTIME) or (not required and interval != SEQUENTIAL):
         return None
-    plan = plan_looks_of_log(view.choices, view.log, view.cache.size)
+    plan = plan_looks_of_log(view.choices, view.log, view.cache)
     if plan is None and interval == SEQUENTIAL:
         raise ChoiceError(
             "this study planned no looks before its first draw",

@@ -51,9 +51,18 @@ _MOST_RUNS = 8
 
 
 def build_details(
-    study: StoredStudy, view: View, facts: Facts, metric: Metric, headline: EstimateRow, kind: str
+    study: StoredStudy,
+    view: View,
+    whole: Log,
+    facts: Facts,
+    metric: Metric,
+    headline: EstimateRow,
+    kind: str,
 ) -> ReportDetails:
-    """The details of a report with this headline; kind is of its intervals."""
+    """The details of a report with this headline; kind is of its intervals.
+
+    whole   log with the rounds that wait for their first answer, which the view leaves out
+    """
     if kind == POSTERIOR or is_model_based(headline.estimator):
         # What the surrogate believed then is not recorded: the history is that of the draws.
         kind = FIXED if kind == POSTERIOR else kind
@@ -85,7 +94,7 @@ def build_details(
         alpha=annotators.measure_agreement(answers, values=values).alpha,
         contested=tuple(ContestedItem(id, texts.get(id), labels[id], given) for id, given in shown),
         n_contested=len(contested),
-        provenance=describe_provenance(study, study.log(view.cache)),
+        provenance=describe_provenance(study, whole),
         draws_csv=DrawLog(tuple(study.ledger.list_log()), folder=study.folder).to_csv(),
     )
 

@@ -11,12 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from activetest import atomic, catalog, locks
 from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
 from activetest.cache.checked import MANIFEST
 from activetest.errors import ChoiceError, StudyError, raising_storage_errors
-from activetest.nouns.choices import NO_QUESTION, Choices, Question, Task
+from activetest.estimation.looks import LookPlan, plan_looks_of_log
+from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Question, Task
+from activetest.nouns.log import Log
 from activetest.parallel import one_blas_thread
 from activetest.pool import convert
 from activetest.pool.costs import read_costs
@@ -191,8 +195,7 @@ def init(
             )
             choices = resolve_compared_groups(choices, built, given.compare)
             notices = _list_notices(pool, built, choices, given, study, plan_log)
-            if source.converted:
-                notices += (CONVERTED,)
+            notices += (CONVERTED,) * source.converted
             address = source.frame.address if source.frame else source.name
             entries = _pool_entries(
                 address, pool, built, files, study, named, judge if source.converted else None
@@ -200,6 +203,7 @@ def init(
             seed = secrets.randbits(32) if given.seed is None else given.seed
             imported = plan_log(built, choices, seed) if plan_log else None
             notices += imported.notices if imported else ()
+            looks = _plan_looks(built, choices, study)
             if study and not dry_run:
                 _change(study, entries, choices, given.seed, built, revision, source)
             elif not dry_run:
@@ -216,6 +220,7 @@ def init(
         seed=study.seed if study and not (dry_run and given.seed is not None) else given.seed,
         fingerprint=built.fingerprint,
         notices=notices,
+        looks=looks,
     )
 
 
@@ -278,7 +283,23 @@ def describe_setup(study: StoredStudy) -> Setup:
         seed=study.seed,
         fingerprint=built.fingerprint,
         notices=(*notices, *provenance.describe_unavailable(built)),
+        looks=_plan_looks(built, study.choices, study),
     )
+
+
+def _plan_looks(built: Cache, choices: Choices, study: StoredStudy | None) -> LookPlan | None:
+    """The looks of sequential gates, as the first round plans them; None where there are none."""
+    if choices.interval != Interval.SEQUENTIAL:
+        return None
+    log = Log.empty()
+    if study is not None and has_rounds(study):
+        log = study.log(built)
+    elif study is not None:
+        # Labels that came before the first draw; the pool may be about to become another one.
+        rows = built.find(list(study.ledger.record().supplied))
+        rows = rows[rows >= 0]
+        log = replace(log, supplied_rows=rows, supplied_round=np.ones(len(rows), np.int64))
+    return plan_looks_of_log(choices, log, built)
 
 
 @contextmanager

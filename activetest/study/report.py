@@ -162,6 +162,7 @@ def report(
         ),
         *about.note_older_bets(log, [*estimates, *judged]),
         *about.note_older_waiting(whole, log),
+        *about.note_older_looks(log, cache, judged),
     )
     # Last of their weight: what is wrong with a number itself comes first.
     notes += _note_pool(study, cache)
@@ -198,7 +199,7 @@ def report(
         beyond="" if population else "`population=True`",
         surface=described,
         judge=judge.describe(view, columns, kind, simultaneous=simultaneous),
-        details=build_details(study, view, facts, shown[0], estimates[0], kind)
+        details=build_details(study, view, whole, facts, shown[0], estimates[0], kind)
         if details
         else None,
         beliefs=believed,

@@ -46,6 +46,7 @@ class Setup:
     seed         of every random number; None when a dry run left it open
     fingerprint  of the pool
     notices      plain sentences: what was understood, ignored and put right
+    looks        of sequential gates; None where none are planned
     """
 
     outcome: str
@@ -57,6 +58,7 @@ class Setup:
     seed: int | None
     fingerprint: str
     notices: tuple[str, ...]
+    looks: "LookPlan | None" = None
 
     def __str__(self) -> str:
         """A few lines: what was found and decided."""
@@ -64,7 +66,9 @@ class Setup:
         seed = "drawn when the study is created" if self.seed is None else self.seed
         lines = [f"{outcome} {self.folder}", *self.notices, _describe_draws(self.choices)]
         lines += [
-            *_describe_aim(self.choices, self.rows, priced=self.schema.price is not None),
+            *_describe_aim(
+                self.choices, self.rows, self.looks, priced=self.schema.price is not None
+            ),
             f"seed: {seed}",
         ]
         # Names of columns and classes stand in them as they are in the pool.
@@ -556,13 +560,13 @@ def _describe_draws(choices: Choices) -> str:
     return line
 
 
-def _describe_aim(choices: Choices, rows: int, *, priced: bool) -> Iterator[str]:
-    """Intervals, their level and the budget, where they are not the defaults; a line each.
+def _describe_aim(
+    choices: Choices, rows: int, looks: "LookPlan | None", *, priced: bool
+) -> Iterator[str]:
+    """Intervals, their level and the budget, where they are not the defaults, and looks; by line.
 
     rows   items of the pool
     """
-    from activetest.estimation.looks import plan_looks
-
     sequential = choices.interval == Interval.SEQUENTIAL
     parts = [choices.interval] * (choices.interval != Choices.interval and not sequential)
     parts += [f"level {choices.level}"] * (choices.level != Choices.level)
@@ -572,16 +576,20 @@ def _describe_aim(choices: Choices, rows: int, *, priced: bool) -> Iterator[str]
         unit = "for labels" if priced else f"label{'s' * (choices.budget != 1)}"
         more = f" (the pool has {rows:,} items)" * (not priced and choices.budget > rows)
         yield f"budget: {choices.budget:,} {unit}{more}"
-    if plan := plan_looks(choices, rows):
-        yield _describe_looks(plan)
+    if looks:
+        yield _describe_looks(looks, rows)
 
 
-def _describe_looks(plan: "LookPlan") -> str:
-    """When sequential gates are decided: at the latest, when every item is drawn."""
+def _describe_looks(plan: "LookPlan", rows: int) -> str:
+    """When sequential gates are decided: at the latest, when every item that counts is drawn.
+
+    rows   items of the pool
+    """
     count = len(plan.due)
     looks = "one look" if count == 1 else f"{count} looks, the last"
     draws = f"{plan.last:,} draw{'s' * (plan.last != 1)}"
-    everything = " (every item of the pool, so its value is exact)" * plan.is_exact(plan.last)
+    items = "of the pool" if plan.size == rows else "that can be drawn"
+    everything = f" (every item {items}, so its value is exact)" * plan.is_exact(plan.last)
     spending = f", spending {plan.spending}" * (plan.spending != Choices.spending and count > 1)
     return f"gates: sequential, {looks} after {draws}{everything}{spending}"
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from activetest.cache.cache import Cache
-from activetest.estimation.looks import plan_looks
+from activetest.estimation.looks import has_looks, plan_looks, plan_looks_of_log
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Draw, Record
 from activetest.nouns.log import DECLINED, LABELLED
@@ -56,18 +56,31 @@ def status(study: StoredStudy, cache: Cache | None = None) -> Status:
     labels = [label for status, label in known.values() if status == LABELLED]
     sentence = _describe_next(counts, len(record.supplied), study, pending, labels)
     goes_on = counts.pending or _count_free(counts, len(record.supplied))
-    if goes_on and (look := _describe_look(study, record, statuses)):
+    if goes_on and (look := _describe_look(study, cache, record, statuses)):
         sentence += f"; {look}"
     return Status(counts, sentence)
 
 
-def _describe_look(study: StoredStudy, record: Record, statuses: Sequence[int | None]) -> str:
-    """The next look of sequential gates and when it comes; empty where none was planned."""
-    # Labels that no round knew yet are known to the first one, where that is still to come.
-    first = (1,) if record.draws else (1, None)
-    before = sum(number in first for number in record.supplied.values())
+def _describe_look(
+    study: StoredStudy, cache: Cache | None, record: Record, statuses: Sequence[int | None]
+) -> str:
+    """The next look of sequential gates and when it comes.
+
+    Empty where none was planned, and where the pool would have to tell but is gone.
+    """
     choices = study.ledger.first_choices() or study.choices
-    plan = plan_looks(choices, study.ledger.rows - before)
+    if not has_looks(choices):
+        return ""
+    if not study.pool.get("weight") and find_drawn_classes(choices, study.pool) is None:
+        # Labels that no round knew yet are known to the first one, where that is still to come.
+        first = (1,) if record.draws else (1, None)
+        before = sum(number in first for number in record.supplied.values())
+        plan = plan_looks(choices, study.ledger.rows - before)
+    elif cache is None and study.find_missing_pool():
+        return ""
+    else:
+        cache = cache or study.cache(auxiliary=False)
+        plan = plan_looks_of_log(choices, study.log(cache, record), cache)
     if plan is None:
         return ""
     rounds = np.array([draw.round for draw in record.draws], int)

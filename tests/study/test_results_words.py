@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from activetest.estimation.looks import LookPlan, plan_looks
 from activetest.nouns.choices import Choices
 from activetest.study.results import Batch, _describe_aim, _describe_draws, _describe_unusual
 
@@ -121,7 +122,14 @@ def test_only_unusual_choices_about_draws_are_named(changed, words):
     ],
 )
 def test_intervals_budget_and_looks_have_a_line_where_they_are_no_defaults(changed, priced, lines):
-    assert list(_describe_aim(replace(PLAIN, **changed), 9, priced=priced)) == lines
+    choices = replace(PLAIN, **changed)
+    assert list(_describe_aim(choices, 9, plan_looks(choices, 9), priced=priced)) == lines
+
+
+def test_looks_at_every_item_that_can_be_drawn_are_said_to_be_exact():
+    plan = LookPlan(looks=1, last=7, spending="cubic", level=0.95, size=7)
+    (line,) = _describe_aim(PLAIN, 9, plan, priced=False)
+    assert line.endswith("7 draws (every item that can be drawn, so its value is exact)")
 
 
 def batch(count: int, **fields) -> Batch:
