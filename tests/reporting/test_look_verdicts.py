@@ -10,10 +10,12 @@ from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.estimation.looks import plan_looks
 from activetest.estimation.spending import find_look_levels
+from activetest.nouns.log import Round
 from activetest.study.ingest import ingest
-from activetest.study.init import init
+from activetest.study.init import describe_setup, init
 from activetest.study.next import next_batch
 from activetest.study.report import report
+from activetest.study.status import status
 from activetest.study.stored import StoredStudy
 
 # Every third label is wrong.
@@ -452,3 +454,55 @@ def test_a_look_rests_on_a_surrogate_that_knew_no_later_label(begin, label_draws
     assert read() == seen
     label_draws(study, 8, lambda row, code: (code + 1) % 3)
     assert read() == seen
+
+
+def test_looks_count_the_items_that_draws_can_reach_in_every_command(begin, label_draws):
+    """Precision of a class is drawn from what is predicted as that class."""
+    study = begin(metric="precision[cat]", budget=90)
+    reachable = int((study.cache().rows(0, 90).outputs.pred == 0).sum())
+    line = f"gates: sequential, 3 looks, the last after {reachable} draws (every item that can be "
+    assert line + "drawn, so its value is exact)" in str(describe_setup(study))
+    first = -(-reachable // 3)
+    assert status(study).sentence.endswith(f"; look 1 of 3 after {first} more labels")
+    label_draws(study, first)
+    requirement = "precision[cat]>=0.66"
+    (gate,) = judge(study, requirement)
+    assert (gate.look, gate.next_look) == (1, -(-2 * reachable // 3) - first)
+    assert status(study).sentence.endswith(f"; look 2 of 3 after {gate.next_look} more labels")
+    label_draws(study, reachable - first)
+    (gate,) = judge(study, requirement)
+    assert (gate.look, gate.method) == (3, "exact")
+    assert gate.verdict == ("pass" if gate.estimate >= 0.66 else "fail")
+
+
+def test_a_last_look_that_should_be_exact_and_is_not_decides_nothing(begin, label_draws):
+    """Its error is spent: the draws came to reach other items after the first one."""
+    study = begin(metric="precision[cat]", budget=90, looks=2)
+    reachable = int((study.cache().rows(0, 90).outputs.pred == 0).sum())
+    label_draws(study, 4)
+    study.update(replace(study.choices, metric="error"))
+    label_draws(study, reachable - 4)
+    (gate,) = judge(study, "precision[cat]>=0.2")
+    assert (gate.look, gate.verdict) == (2, "undecided")
+    assert "no error is left for this look" in gate.reason
+
+
+def test_rounds_of_earlier_versions_whose_looks_counted_the_whole_pool_are_named(
+    begin, label_draws, monkeypatch
+):
+    monkeypatch.setattr(Round, "timed_by_pool", True)
+    study = begin(metric="precision[cat]", budget=20)
+    label_draws(study, 10)
+    found = [str(note) for note in report(study, requirements=("precision[cat]>=0.5",)).notes]
+    assert any("took the whole pool for what draws can reach" in each for each in found)
+    assert not any("took the whole pool" in str(note) for note in report(study).notes)
+
+
+def test_rounds_that_could_draw_every_item_had_the_same_looks_before(
+    begin, label_draws, monkeypatch
+):
+    monkeypatch.setattr(Round, "timed_by_pool", True)
+    study = begin()
+    label_draws(study, 10)
+    found = report(study, requirements=(NEAR,)).notes
+    assert not any("took the whole pool" in str(note) for note in found)
