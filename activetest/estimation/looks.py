@@ -5,7 +5,7 @@ error is spent are those that the first round was drawn with.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from activetest.nouns.choices import MOST_LOOKS, Choices, Interval, Spending
 from activetest.nouns.log import PENDING, Log, count_usable_draws
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
-from activetest.rounds.fit import find_predicted_as
+from activetest.rounds.fit import find_drawable_items, find_predicted_as
 from activetest.rounds.objectives import find_drawn_classes
-from activetest.rounds.weighted import find_counted
 
 # What is said after the last look.
 _OVER = (
@@ -120,8 +119,7 @@ class LookPlan:
 
 def has_looks(choices: Choices) -> bool:
     """Whether a study plans looks whose first round is drawn with these choices."""
-    last = choices.last_look or choices.budget
-    return choices.interval == Interval.SEQUENTIAL and last is not None
+    return _find_last_look(choices) is not None
 
 
 def plan_looks(choices: Choices, size: int) -> LookPlan | None:
@@ -132,8 +130,8 @@ def plan_looks(choices: Choices, size: int) -> LookPlan | None:
 
     Raises StudyError for a recorded plan that no choices allow.
     """
-    last = choices.last_look or choices.budget
-    if not has_looks(choices) or last is None:
+    last = _find_last_look(choices)
+    if last is None:
         return None
     if not _may_be_plan(choices, last):
         raise StudyError(
@@ -163,11 +161,16 @@ def plan_looks_of_log(choices: Choices, log: Log, cache: PoolView) -> LookPlan |
         return None
     if not log.history:
         codes = find_drawn_classes(choices, cache.roles, cache)
-    drawable, counted = find_predicted_as(cache, codes), find_counted(cache)
-    if counted is not None:
-        drawable &= counted
-    drawable[log.supplied_rows[log.supplied_round <= 1]] = False
+    known = log.supplied_rows[log.supplied_round <= 1]
+    begun = replace(log, rows=log.rows[:0], supplied_rows=known)
+    drawable = find_drawable_items(begun, cache) & find_predicted_as(cache, codes)
     return plan_looks(choices, int(drawable.sum()))
+
+
+def _find_last_look(choices: Choices) -> float | None:
+    """Draws at the last look that these choices name; None without looks."""
+    sequential = choices.interval == Interval.SEQUENTIAL
+    return (choices.last_look or choices.budget) if sequential else None
 
 
 def _may_be_plan(choices: Choices, last: float) -> bool:
