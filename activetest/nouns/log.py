@@ -10,17 +10,9 @@ from activetest.nouns.choices import find_lowest_share
 from activetest.nouns.rows import Array
 
 PENDING, LABELLED, DECLINED = 0, 1, 2
-# The methods by which the numbers of reports follow from a log: 1 up to version 0.2.0. It grows
-# when the same log leads to other numbers: of all studies until 3, with 4 only where mc-dropout was
-# the surrogate, with 5 only for estimates of several means without guesses, as by iid, and for
-# intervals of averages over classes, with 6 only where agreement judges outputs without
-# probabilities, with 7 only for intervals of losses and of shares, with 8 only for means of values
-# without bounds, with 9 only for bets, with 10 only for intervals of means of values without
-# bounds, and with 11 only while the last rounds have no answer, and for sequential gates of studies
-# whose draws leave items out.
-METHODS, _METHODS_OF_ALL, _METHODS_OF_DROPOUT, _METHODS_OF_RATIOS = 11, 3, 4, 5
-_METHODS_OF_VERDICTS, _METHODS_OF_TAILS, _METHODS_OF_VALUES, _METHODS_OF_BETS = 6, 7, 8, 9
-_METHODS_OF_SHIFTS, _METHODS_OF_ANSWERS = 10, 11
+# The methods by which the numbers of reports follow from a log. It grows when the same log leads to
+# other numbers; what changed then is a sentence in reporting/notes.py.
+METHODS = 1
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
@@ -96,8 +88,8 @@ class Round:
     fit_labels    number of labels that this surrogate was fitted to
     allocation    of rounds that chose between groups or arms: enough to compute the weight of every
                   row again; None for those whose rows had scores of their own
-    methods       METHODS of the version that drew it; 1 where none was recorded
-    version       that drew it; empty where none was recorded, as up to 0.2.0
+    methods       METHODS of the version that drew it
+    version       that drew it; empty where none was recorded
     again         names of the groups that it did not record: an earlier surrogate predicted them
     imputed_again (n, T) imputed by that surrogate; None where there are no such groups
     drawn_from    codes of the predicted classes whose items could be drawn, because others could
@@ -141,64 +133,6 @@ class Round:
     def lacks_weights(self) -> bool:
         """Whether another program drew it, and only drawn items have a known probability."""
         return self.imported and not (self.objectives and self.objectives[0].total > 0)
-
-    @property
-    def outdated(self) -> bool:
-        """Whether its version computed numbers by other methods, whatever the surrogate."""
-        return self.methods < _METHODS_OF_ALL
-
-    @property
-    def refitted(self) -> bool:
-        """Whether its surrogate, fitted to the same labels, would be another one today."""
-        return self.methods < _METHODS_OF_DROPOUT and self.choices["surrogate"] == "mc-dropout"
-
-    @property
-    def cut_off(self) -> bool:
-        """Whether its version cut means off before it made a ratio of them, as in precision.
-
-        It did not look at every class for itself either, where a metric averages them.
-        """
-        return self.methods < _METHODS_OF_RATIOS
-
-    @property
-    def even(self) -> bool:
-        """Whether its surrogate, without probabilities, began with as many right as wrong."""
-        agrees = self.choices["surrogate"] in ("agreement", "stack")
-        return self.methods < _METHODS_OF_VERDICTS and agrees
-
-    @property
-    def short_tailed(self) -> bool:
-        """Whether its version took few losses to be no more skewed than those that it had seen.
-
-        Of shares, it believed an observed variance more, and with fewer labels where the floor was
-        low.
-        """
-        return self.methods < _METHODS_OF_TAILS
-
-    @property
-    def trusting(self) -> bool:
-        """Whether its version hardly moved level and slope of guesses of values without bounds."""
-        return self.methods < _METHODS_OF_VALUES
-
-    @property
-    def alarmed(self) -> bool:
-        """Whether its version took shifts of guesses of values without bounds for variance."""
-        return _METHODS_OF_VALUES <= self.methods < _METHODS_OF_SHIFTS
-
-    @property
-    def staked_alike(self) -> bool:
-        """Whether its version bet the same stakes however much of the pool was left."""
-        return self.methods < _METHODS_OF_BETS
-
-    @property
-    def counted_waiting(self) -> bool:
-        """Whether reports of its version drew other random numbers once it was drawn."""
-        return self.methods < _METHODS_OF_ANSWERS
-
-    @property
-    def timed_by_pool(self) -> bool:
-        """Whether looks of its version took every item of the pool for one that can be drawn."""
-        return self.methods < _METHODS_OF_ANSWERS
 
     @property
     def deterministic(self) -> bool:

@@ -1,8 +1,6 @@
 """What to know before believing a number, in plain sentences with weights."""
 
-from collections.abc import Iterable, Sequence
-
-import numpy as np
+from collections.abc import Sequence
 
 from activetest import catalog
 from activetest.errors import NotEstimable
@@ -23,7 +21,7 @@ from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_
 from activetest.ledger.ledger import Answer
 from activetest.nouns.choices import Selection
 from activetest.nouns.estimate import RARE
-from activetest.nouns.log import DECLINED, LABELLED, Log, Round
+from activetest.nouns.log import DECLINED, LABELLED, Log
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
@@ -32,23 +30,20 @@ from activetest.reporting.missing_notes import note_missing
 from activetest.reporting.rows import HEADLINE
 from activetest.rounds.fit import list_labelled
 from activetest.rounds.membership import list_uncertain
-from activetest.rounds.weighted import find_counted
 from activetest.sampling.question import chooses_between
 
 # Fewer labels of the rarer outcome than this, or a larger share of the weights, are worth a note.
 _FEW_MINORITY, _HEAVY = 5, 0.25
 # Intervals of metrics that count right and wrong predictions, rather than add up losses.
 _OF_RATES = ("delta-beta", "group-beta")
-# Those that allow for losses and errors that no draw has met.
-_OF_TAILS = ("gamma", "korn-graubard")
 # That of anytime-valid ones.
 _BETS = "betting"
-# Estimators that use labels alone.
-_OF_LABELS = ("iid", "lure")
 # Labels that a note names.
 _NAMED = 3
 # Draws that an estimate needs at least.
 _FEWEST_DRAWN = 2
+# {METHODS of nouns/log.py: what is new with them, as "which bet other stakes"}.
+CHANGES: dict[int, str] = {}
 
 
 def write_notes(
@@ -63,14 +58,7 @@ def write_notes(
         notes.append(Note(doubt, Weight.LIMITED))
     notes += _describe_unmatched(log, view.cache.classes, answers)
     notes += _describe_imported(log)
-    notes += _describe_older_rounds(
-        log,
-        _find_ratios(view, rows),
-        _find_widened(view, rows),
-        _find_tails(rows),
-        _find_values(view, rows),
-        verdicts=view.cache.roles["kind"] == "pred",
-    )
+    notes += _describe_older_methods(log)
     notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
@@ -129,57 +117,6 @@ def note_changed_labels(
         )
         notes.append(Note(text, Weight.LIMITED))
     return notes
-
-
-def note_older_bets(log: Log, records: Sequence[EstimateRow | Gate]) -> list[Note]:
-    """That bets on rounds of earlier versions differ from those that these reported, if any do."""
-    metrics = dict.fromkeys(record.metric for record in records if record.method == _BETS)
-    older = [each.number for each in log.history if each.staked_alike and not each.outdated]
-    if not older or not metrics:
-        return []
-    text = (
-        f"{_describe_rounds(older)} drawn by an earlier version of activetest, which bet other "
-        f"stakes on each draw. The anytime-valid intervals of {join_names(metrics)} differ a "
-        "little from those that the earlier version reported, and a gate may be decided a few "
-        "labels earlier or later."
-    )
-    return [Note(text, Weight.LIMITED)]
-
-
-def note_older_waiting(whole: Log, answered: Log) -> list[Note]:
-    """That rounds without an answer moved numbers in the reports of earlier versions, if any do.
-
-    whole     every round
-    answered  the same without the rounds that wait for their first answer
-    """
-    waiting = [each for each in whole.history[len(answered.history) :] if each.counted_waiting]
-    if not waiting or any(each.outdated for each in whole.history):
-        return []
-    text = (
-        f"{_describe_rounds([each.number for each in waiting])} drawn by an earlier version of "
-        "activetest, in whose reports rounds without an answer changed the random numbers behind "
-        "ase, surfaces, answers about groups and surrogates that learn by chance. Such numbers may "
-        "differ a little from those that the earlier version reported; they follow answers alone "
-        "now."
-    )
-    return [Note(text, Weight.LIMITED)]
-
-
-def note_older_looks(log: Log, cache: PoolView, gates: Sequence[Gate]) -> list[Note]:
-    """That looks of an earlier version took the whole pool for what draws can reach, if any did."""
-    first = log.history[0] if log.history else None
-    if first is None or not first.timed_by_pool or not any(each.looks for each in gates):
-        return []
-    counted = find_counted(cache)
-    if first.drawn_from is None and (counted is None or counted.all()):
-        return []
-    text = (
-        "Round 1 was drawn by an earlier version of activetest, whose sequential gates took the "
-        "whole pool for what draws can reach, and so could err a little more often than the level "
-        "says. Looks are timed by the items that can be drawn now: a verdict may differ from the "
-        "one that the earlier version reported."
-    )
-    return [Note(text, Weight.LIMITED)]
 
 
 def note_kinds(kind: str, compared: Sequence[str], rows: Sequence[EstimateRow]) -> list[Note]:
@@ -297,127 +234,18 @@ def _describe_imported(log: Log) -> list[Note]:
     return [Note(text, Weight.LIMITED)]
 
 
-def _find_ratios(view: View, rows: Sequence[EstimateRow]) -> list[str]:
-    """Estimators of these rows that make a metric of several means of labels alone."""
-    several = {each.name for each in view.metrics.values() if len(each.statistics) > 1}
-    names = dict.fromkeys(row.estimator for row in rows if row.metric in several)
-    return [name for name in names if name in _OF_LABELS]
-
-
-def _find_widened(view: View, rows: Sequence[EstimateRow]) -> list[str]:
-    """Metrics of these rows with wider intervals than before where hardly a mistake is known.
-
-    Those of averages look at every class for itself; rounding counted as labels in specificity.
-    """
-    found = {
-        each.name for each in view.metrics.values() if each.averaged or each.name == "specificity"
-    }
-    return list(dict.fromkeys(row.metric for row in rows if row.metric in found))
-
-
-def _find_tails(rows: Sequence[EstimateRow]) -> list[str]:
-    """Metrics of these rows whose intervals allow for more than the losses and errors seen."""
-    return list(dict.fromkeys(row.metric for row in rows if row.method in _OF_TAILS))
-
-
-def _find_values(view: View, rows: Sequence[EstimateRow]) -> list[str]:
-    """Metrics of these rows that are doubly robust means of values without bounds."""
-    found = {
-        each.name
-        for each in view.metrics.values()
-        if any(np.isinf([part.lower, part.upper]).any() for part in each.statistics)
-    }
-    metrics = (row.metric for row in rows if row.metric in found and row.estimator == HEADLINE)
-    return list(dict.fromkeys(metrics))
-
-
-def _describe_older_rounds(
-    log: Log,
-    ratios: Sequence[str],
-    widened: Sequence[str],
-    tails: Sequence[str],
-    values: Sequence[str],
-    *,
-    verdicts: bool,
-) -> list[Note]:
-    """That rounds were drawn by an earlier version, which computed other numbers from them.
-
-    ratios are the estimators that make a metric of several means of labels alone, widened the
-    metrics whose intervals hid that hardly a mistake was known, tails those whose intervals allowed
-    for no more than was seen, values the doubly robust means of values without bounds; verdicts
-    says whether outputs are classes without probabilities.
-    """
+def _describe_older_methods(log: Log) -> list[Note]:
+    """That numbers of a study may have changed since an earlier version drew its rounds."""
     notes = []
-
-    def add(older: Iterable[Round], text: str) -> None:
-        if numbers := [each.number for each in older]:
-            notes.append(Note(f"{_describe_rounds(numbers)} {text}", Weight.LIMITED))
-
-    add(
-        (each for each in log.history if each.outdated),
-        "drawn by an earlier version of activetest. What was drawn "
-        "and labelled counts as it did, but intervals and labels saved are computed by newer "
-        "methods, so numbers may differ from those that the earlier version reported: see the "
-        "page on intervals.",
-    )
-    add(
-        (each for each in log.history if each.refitted),
-        "drawn with mc-dropout of an earlier version of activetest, "
-        "which dropped half of its units, not a fifth, and learned some of the model's "
-        'predictions as labels, which now takes `study.change(augment="agreement")`. Numbers '
-        "that rest on it may differ from those that the earlier version reported: "
-        "see the page on methods.",
-    )
-    add(
-        (each for each in log.history if verdicts and each.even),
-        "drawn by an earlier version of activetest, which began by "
-        "taking every second prediction without a probability for wrong, and now takes one in "
-        "four. What was drawn and predicted then counts as it did. Later rounds are drawn by "
-        "the new rule, and numbers that rest on the surrogate alone, as by ase, may differ "
-        "from those that the earlier version reported.",
-    )
-    add(
-        (each for each in log.history if tails and each.short_tailed and not each.outdated),
-        "drawn by an earlier version of activetest, whose intervals "
-        "allowed less for large losses and errors that no draw had met yet. The intervals of "
-        f"{join_names(tails)} may be wider, and lie higher, than those that the earlier "
-        "version reported.",
-    )
-    add(
-        (each for each in log.history if values and each.trusting and not each.outdated),
-        "drawn by an earlier version of activetest, which believed "
-        "the level and the slope of guesses of values more. Estimates of "
-        f"{join_names(values)} by doubly-robust may differ from those that the earlier "
-        "version reported.",
-    )
-    add(
-        (each for each in log.history if values and each.alarmed),
-        "drawn by an earlier version of activetest, whose intervals "
-        "counted how far the first guesses of values were off. Fixed intervals of "
-        f"{join_names(values)} by doubly-robust may be narrower than those that the earlier "
-        "version reported.",
-    )
-    add(
-        (each for each in log.history if widened and each.cut_off),
-        "drawn by an earlier version of activetest, which hid the "
-        "doubt about a class of which hardly a mistake is known. The intervals of "
-        f"{join_names(widened)} may be wider than those that the earlier version reported.",
-    )
-    add(
-        (each for each in log.history if ratios and each.cut_off),
-        "drawn by an earlier version of activetest, which cut off "
-        "the means behind ratios such as precision at what known labels leave possible. The "
-        f"values of {join_names(ratios)} are the plain ratios now, so they may differ from "
-        "those that the earlier version reported.",
-    )
+    for methods, change in CHANGES.items():
+        if older := [each.number for each in log.history if each.methods < methods]:
+            which = f"Round {older[0]} was" if len(older) == 1 else f"Rounds 1 to {older[-1]} were"
+            text = (
+                f"{which} drawn by an earlier version of activetest, {change}: numbers may differ "
+                "from those that it reported."
+            )
+            notes.append(Note(text, Weight.LIMITED))
     return notes
-
-
-def _describe_rounds(numbers: Sequence[int]) -> str:
-    """The first to the last of these rounds, and a verb: versions and rounds follow each other."""
-    if len(numbers) == 1:
-        return f"Round {numbers[0]} was"
-    return f"Rounds {numbers[0]} to {numbers[-1]} were"
 
 
 def _describe_deterministic(view: View, headline: EstimateRow) -> list[Note]:

@@ -160,9 +160,6 @@ def report(
         *about.note_changed_labels(
             study.ledger.count_replaced(), [*estimates, *judged], several_annotators=several
         ),
-        *about.note_older_bets(log, [*estimates, *judged]),
-        *about.note_older_waiting(whole, log),
-        *about.note_older_looks(log, cache, judged),
     )
     # Last of their weight: what is wrong with a number itself comes first.
     notes += _note_pool(study, cache)

@@ -10,7 +10,6 @@ from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.estimation.looks import plan_looks
 from activetest.estimation.spending import find_look_levels
-from activetest.nouns.log import Round
 from activetest.study.ingest import ingest
 from activetest.study.init import describe_setup, init
 from activetest.study.next import next_batch
@@ -485,24 +484,3 @@ def test_a_last_look_that_should_be_exact_and_is_not_decides_nothing(begin, labe
     (gate,) = judge(study, "precision[cat]>=0.2")
     assert (gate.look, gate.verdict) == (2, "undecided")
     assert "no error is left for this look" in gate.reason
-
-
-def test_rounds_of_earlier_versions_whose_looks_counted_the_whole_pool_are_named(
-    begin, label_draws, monkeypatch
-):
-    monkeypatch.setattr(Round, "timed_by_pool", True)
-    study = begin(metric="precision[cat]", budget=20)
-    label_draws(study, 10)
-    found = [str(note) for note in report(study, requirements=("precision[cat]>=0.5",)).notes]
-    assert any("took the whole pool for what draws can reach" in each for each in found)
-    assert not any("took the whole pool" in str(note) for note in report(study).notes)
-
-
-def test_rounds_that_could_draw_every_item_had_the_same_looks_before(
-    begin, label_draws, monkeypatch
-):
-    monkeypatch.setattr(Round, "timed_by_pool", True)
-    study = begin()
-    label_draws(study, 10)
-    found = report(study, requirements=(NEAR,)).notes
-    assert not any("took the whole pool" in str(note) for note in found)

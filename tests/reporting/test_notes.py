@@ -458,136 +458,30 @@ def test_how_to_add_a_group_names_those_there_are():
     assert text.startswith("`study.change(groups=['place', 'sex', 'age'])` adds it")
 
 
-def test_rounds_of_earlier_versions_are_named():
-    def older(
-        *methods,
-        surrogate: str = "agreement",
-        ratios: tuple[str, ...] = (),
-        averages=(),
-        tails=(),
-        values=(),
-        bets=None,
-        verdicts: bool = False,
-    ) -> str:
+def test_rounds_from_before_numbers_changed_are_named_with_what_changed(monkeypatch):
+    def read(*methods: int) -> str:
         empty = np.empty(0)
-        history = [
-            Round(k, empty, empty, {"surrogate": surrogate}, {}, (), (), empty, empty, empty, (),
-                  methods=each)
-            for k, each in enumerate(methods, 1)
-        ]  # fmt: skip
-        log = SimpleNamespace(history=history)
-        if bets is not None:
-            return texts_of(notes.note_older_bets(log, bets))
-        found = notes._describe_older_rounds(
-            log, ratios, averages, tails, values, verdicts=verdicts
-        )
-        return texts_of(found)
-
-    now = METHODS
-    assert older() == older(now, now) == older(now, now, surrogate="mc-dropout") == ""
-    assert older(1, now).startswith("Round 1 was drawn by an earlier version")
-    assert older(1, 2, now).startswith("Rounds 1 to 2 were drawn by an earlier")
-    # Since the third methods, only mc-dropout has changed, then only ratios of labels alone, and
-    # then only agreement without probabilities.
-    assert older(3, now) == ""
-    assert older(4, now, surrogate="mc-dropout") == ""
-    cut = older(4, now, ratios=("iid", "lure"))
-    assert cut.startswith("Round 1 was drawn by an earlier version")
-    assert "values of iid and lure are the plain ratios now" in cut
-    assert older(now, ratios=("iid",), averages=("balanced-accuracy",)) == ""
-    hidden = older(3, 4, now, averages=("balanced-accuracy", "f1[macro]"))
-    assert hidden.startswith("Rounds 1 to 2 were drawn by an earlier version")
-    assert "intervals of balanced-accuracy and f1[macro] may be wider" in hidden
-    even = older(5, now, verdicts=True)
-    assert even.startswith("Round 1 was drawn by an earlier version")
-    assert "every second prediction without a probability for wrong" in even
-    assert older(5, now) == older(now, verdicts=True) == ""
-    assert older(5, now, surrogate="model", verdicts=True) == ""
-    short = older(5, 6, now, tails=("rmse", "mae"))
-    assert short.startswith("Rounds 1 to 2 were drawn by an earlier version")
-    assert "intervals of rmse and mae may be wider" in short
-    assert older(6, now) == older(now, tails=("rmse",)) == ""
-    trusting = older(7, now, values=("mean",))
-    assert trusting.startswith("Round 1 was drawn by an earlier version")
-    assert "Estimates of mean by doubly-robust may differ" in trusting
-    assert older(7, now) == older(now, values=("mean",)) == ""
-    alarmed = older(7, 9, now, values=("mean", "rmse"))
-    assert "Round 2 was drawn by an earlier version of activetest, whose intervals" in alarmed
-    assert "Fixed intervals of mean and rmse by doubly-robust may be narrower" in alarmed
-    assert alarmed.count("drawn by an earlier") == 2
-    assert older(9, now) == ""
-    fixed, error = row(), row("betting")
-    stakes = older(6, 7, now, bets=[fixed, error, row("betting", metric="f1"), error])
-    assert stakes.startswith("Rounds 1 to 2 were drawn by an earlier version")
-    assert "anytime-valid intervals of error and f1 differ" in stakes
-    assert older(7, now, bets=[fixed]) == older(now, bets=[error]) == ""
-    # What is said of all studies includes it.
-    assert older(2, now, bets=[error]) == ""
-    assert older(2, now, values=("mean",)) == older(2, now)
-    assert older(2, now, tails=("rmse",)) == older(2, now)
-    changed = older(3, now, surrogate="mc-dropout")
-    assert changed.startswith("Round 1 was drawn with mc-dropout of an earlier version")
-    assert "dropped half of its units, not a fifth" in changed
-    assert older(1, 3, surrogate="mc-dropout").count("Rounds 1 to 2 were") == 1
-
-
-def test_rounds_of_earlier_versions_that_wait_for_answers_are_named():
-    empty = np.empty(0)
-
-    def read(*methods, answered: int) -> str:
         history = tuple(
             Round(k, empty, empty, {}, {}, (), (), empty, empty, empty, (), methods=each)
             for k, each in enumerate(methods, 1)
         )
-        whole = replace(Log.empty(), history=history)
-        return texts_of(notes.note_older_waiting(whole, replace(whole, history=history[:answered])))
+        return texts_of(notes._describe_older_methods(replace(Log.empty(), history=history)))
 
-    assert read(10, 10, answered=2) == read(METHODS, METHODS, answered=1) == ""
-    assert read(10, 10, METHODS, answered=1).startswith("Round 2 was drawn by an earlier version")
-    assert "they follow answers alone now" in read(10, 10, 10, answered=1)
-    # What is said of all rounds includes it.
-    assert read(2, 10, answered=1) == ""
-
-
-def test_a_gate_that_bets_on_older_rounds_says_so_also_beside_fixed_intervals(
-    labelled, monkeypatch
-):
-    monkeypatch.setattr(Round, "staked_alike", True)
-    assert "bet other stakes" not in texts(report(labelled))
-    assert "bet other stakes" in texts(report(labelled, requirements=("error<=0.9",)))
+    assert read(METHODS, METHODS) == ""
+    monkeypatch.setattr(notes, "CHANGES", {2: "which bet other stakes", 3: "which cut off means"})
+    assert read() == read(3, 3) == ""
+    assert read(2, 3) == (
+        "Round 1 was drawn by an earlier version of activetest, which cut off means: numbers may "
+        "differ from those that it reported."
+    )
+    both = read(1, 2, 3)
+    assert "Round 1 was drawn by an earlier version of activetest, which bet other stakes" in both
+    assert "Rounds 1 to 2 were drawn by an earlier version of activetest, which cut off" in both
 
 
-def test_metrics_whose_intervals_are_wider_than_before_are_found():
-    metrics = {
-        name: SimpleNamespace(name=name, averaged=name == "balanced-accuracy")
-        for name in ("balanced-accuracy", "specificity", "recall")
-    }
-    rows = [SimpleNamespace(metric=name) for name in ("recall", "specificity", "balanced-accuracy")]
-    found = notes._find_widened(SimpleNamespace(metrics=metrics), rows)
-    assert found == ["specificity", "balanced-accuracy"]
-
-
-def test_metrics_whose_intervals_allow_for_more_than_was_seen_are_found():
-    by = {"rmse": "gamma", "f1": "delta-beta", "error": "korn-graubard", "accuracy": "betting"}
-    rows = [SimpleNamespace(metric=name, method=method) for name, method in by.items()]
-    assert notes._find_tails([*rows, *rows]) == ["rmse", "error"]
-
-
-def test_metrics_whose_guesses_are_freer_than_before_are_found():
-    def metric(name: str, *bounds: tuple[float, float]):
-        parts = [SimpleNamespace(lower=lower, upper=upper) for lower, upper in bounds]
-        return SimpleNamespace(name=name, statistics=parts)
-
-    inf = float("inf")
-    made = [metric("error", (0, 1)), metric("rmse", (0, inf)), metric("r2", (0, 1), (-inf, inf))]
-    view = SimpleNamespace(metrics={each.name: each for each in made})
-    rows = [
-        SimpleNamespace(metric=each.name, estimator=estimator)
-        for each in made
-        for estimator in ("doubly-robust", "lure")
-    ]
-    assert notes._find_values(view, rows) == ["rmse", "r2"]
-    assert notes._find_values(view, [row for row in rows if row.estimator == "lure"]) == []
+def test_no_number_has_changed_without_a_new_number_of_methods():
+    """A version whose changes are named records rounds that they do not concern."""
+    assert max(notes.CHANGES, default=METHODS) == METHODS
 
 
 def test_without_an_estimate_there_is_no_rarer_side():
