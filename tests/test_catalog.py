@@ -252,7 +252,7 @@ def test_their_metric_is_estimated_from_what_rounds_recorded_about_it(run, site,
 
 
 def test_a_package_brings_a_policy_that_chooses_between_groups(run, site, folder):
-    words = ("--task", "identify", "--group", "place", "--acquisition", "their-policy")
+    words = ("--question", "identify", "--group", "place", "--acquisition", "their-policy")
     done = run(site, "init", "pool.parquet", *words)
     assert done.code == 0, done.stderr
     run_loop(run, site, folder)

@@ -14,7 +14,6 @@ import pytest
 
 from activetest.cli import formatter
 from activetest.cli.app import main
-from activetest.nouns.report import RENAMED_KEYS
 from activetest.study.stored import StoredStudy
 
 ROOT = Path(__file__).parents[1]
@@ -207,15 +206,12 @@ def test_messages_are_plain():
 
 
 def test_pages_are_plain():
-    """But for the table of keys that a version of JSON renamed."""
-    renamed = {f"| `{old}` | `{new}` |" for old, new in RENAMED_KEYS.items()}
     pages = [ROOT / "README.md", ROOT / "tests" / "benchmarks" / "README.md"]
     pages += [*sorted((ROOT / ".github").glob("*.md")), *sorted((PACKAGE / "docs").glob("*.md"))]
     found = refused(
         (f"{page.relative_to(ROOT)}:{number}", line)
         for page in pages
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
-        if line.strip() not in renamed
     )
     assert not found, "\n".join(found)
 
@@ -228,15 +224,13 @@ COMMANDS = sorted(formatter.COMMANDS)
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options_and_their_help_are_the_fields_words(command, capsys):
-    """What `--help` shows; spellings of older versions are still read and not shown."""
+    """What `--help` shows."""
     assert main([command, "--help"]) == 0
     text = capsys.readouterr().out
     flags = re.findall(r"--[a-z][a-z-]*", text)
     assert "--help" in flags
     found = riddles((command, flag.strip("-")) for flag in flags)
     found += refused([(command, " ".join(text.split()))])
-    found += ["--surrogates: --other-models"] if "--surrogates" in flags else []
-    found += ["--task identify: --question"] if re.search(r"--task [^-]*identify", text) else []
     assert not found, "\n".join(found)
 
 

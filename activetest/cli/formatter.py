@@ -209,12 +209,8 @@ def _write_examples(command: Any, formatter: Any) -> None:
 
 
 def _flags(parameter: Any) -> str:
-    """The option and what stands for its value, as -o, --output FILE; without old spellings."""
-    from activetest.nouns.choices import DECLARATIONS
-
-    declaration = DECLARATIONS.get(parameter.name)
-    old = declaration.old_flags if declaration else ()
-    flags = sorted((each for each in parameter.opts if each not in old), key=len)
+    """The option and what stands for its value, as -o, --output FILE."""
+    flags = sorted(parameter.opts, key=len)
     return " ".join(filter(None, [", ".join(flags), _metavar(parameter)]))
 
 

@@ -246,7 +246,6 @@ def _parameters(simulated: bool) -> list[inspect.Parameter]:
         several = declaration.takes_several(simulated=simulated)
         option_info = Option(
             option(name),
-            *declaration.old_flags,
             metavar=_metavar(declaration, several),
             help=declaration.meaning,
             rich_help_panel=_title(declaration.section),
@@ -274,9 +273,7 @@ def _read_list(name: str, texts: Sequence[str]) -> tuple[Any, ...]:
 def _metavar(declaration: Declaration, several: bool) -> str:
     """What stands for the value; of several values, with ,... behind it."""
     metavar = declaration.metavar or "|".join(declaration.values)
-    # The task of a pool is a list only for the sake of studies that named a question by it, too.
-    single = declaration.kind.is_list and bool(declaration.values)
-    return f"{metavar},..." if several and not single and not metavar.endswith(",...") else metavar
+    return f"{metavar},..." if several and not metavar.endswith(",...") else metavar
 
 
 def _title(section: Section) -> str:

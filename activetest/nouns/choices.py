@@ -151,8 +151,6 @@ class Declaration:
     simulated    whether `simulate` takes it
     simulated_default  the default there in words, where it is another one
     completes    what a shell completes its value with: a family of the catalogue or "columns"
-    old_keys     earlier names in `study.toml`, in the ledger and in Python, which are still read
-    old_flags    earlier options, which are still read
     """
 
     meaning: str
@@ -166,8 +164,6 @@ class Declaration:
     simulated: Simulated = Simulated.ONCE
     simulated_default: str = ""
     completes: str = ""
-    old_keys: tuple[str, ...] = ()
-    old_flags: tuple[str, ...] = ()
 
     def takes_several(self, *, simulated: bool = False) -> bool:
         """Whether several values may be given, to a study or to `simulate`."""
@@ -226,11 +222,6 @@ def default_words(name: str, *, simulated: bool = False) -> str:
     return str(value) if isinstance(value, str | int) else ""
 
 
-def with_present_names(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Entries of `study.toml` or a recorded round, with the present name of every choice."""
-    return {_PRESENT_NAMES.get(key, key): value for key, value in entries.items()}
-
-
 @dataclass(frozen=True)
 class ColumnChoices:
     """What the user chose about the columns; None where it is left to convention."""
@@ -254,7 +245,7 @@ class ColumnChoices:
         default="none; predicted with a question about groups", completes="columns",
     )  # fmt: skip
     task: str | None = declare(
-        "What the model predicts.", Section.DATA, kind=Kind.NAMES, values=tuple(Task),
+        "What the model predicts.", Section.DATA, values=tuple(Task),
         default="regression if predictions are stored as floats or decimals, 0.0 and 1.0 included",
     )  # fmt: skip
     positive: str | None = declare(
@@ -318,8 +309,7 @@ class StudyChoices:
     other_models: str | None = declare(
         "File with other models' outputs for the pool's items: id and surrogate_prob_* or "
         "surrogate_pred_*. An empty name removes it.",
-        Section.DATA, metavar="FILE", old_keys=("surrogates",),
-        old_flags=("--surrogates",),
+        Section.DATA, metavar="FILE",
     )  # fmt: skip
     seed: int | None = declare(
         "Seed of all random numbers of the study; fixed after the first draw.",
@@ -462,7 +452,6 @@ class Choices:
         "worst, or compare two. surface asks about all combinations of the attributes. none drops "
         "the question.",
         Section.GROUPS, rule="question", values=(*Question, NO_QUESTION), default="none",
-        old_keys=("task",),
     )  # fmt: skip
     target: str = derive("target", default="")
     worst: int = declare(
@@ -481,7 +470,6 @@ class Choices:
     prior_strength: float | None = declare(
         "How many labels the starting belief counts as, at most 1,000,000.",
         Section.GROUPS, rule="strength", kind=Kind.NUMBER, metavar="X", default="2; 1 for costs",
-        old_keys=("strength",),
     )  # fmt: skip
     rope: float = declare(
         "Treat differences up to this size as equal, for compare.",
@@ -504,8 +492,8 @@ class Choices:
 
     @staticmethod
     def from_record(entries: Mapping[str, Any]) -> "Choices":
-        """The choices that a round recorded, whichever version wrote them."""
-        return Choices(**with_present_names(entries))
+        """The choices that a round recorded."""
+        return Choices(**entries)
 
     @property
     def lowest_share(self) -> float:
@@ -544,12 +532,6 @@ DECLARATIONS: dict[str, Declaration] = {
     for section in Section
     for name, declaration in declared(ColumnChoices, StudyChoices, Choices).items()
     if declaration.section == section
-}
-
-# {earlier name: present one} of what `study.toml` and rounds hold. The task of a pool is no choice
-# about rounds, and has kept its name.
-_PRESENT_NAMES = {
-    old: name for name, declaration in declared(Choices).items() for old in declaration.old_keys
 }
 
 

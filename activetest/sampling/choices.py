@@ -25,7 +25,6 @@ from activetest.nouns.choices import (
     Refit,
     Selection,
     Task,
-    with_present_names,
 )
 from activetest.rounds.scores import explain_no_classes
 from activetest.sampling.question import check_question, chooses_between
@@ -43,11 +42,11 @@ def check_choices(
 ) -> Choices:
     """The choices in `entries`, for a pool with the roles in `pool`.
 
-    Earlier names of choices are read. simulated allows what only simulations can do. Raises
+    simulated allows what only simulations can do. Raises
     ChoiceError or UnknownMethod, naming the key and, if it is a file, `where` it stands.
     """
     try:
-        return _check_entries(with_present_names(entries), pool, simulated)
+        return _check_entries(entries, pool, simulated)
     except ChoiceError as error:
         if not where:
             raise

@@ -1,13 +1,13 @@
 """Choices about groups: what is asked of them, and by what they are judged."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from activetest import catalog
 from activetest.bandits.arms import ACCURACY, CONFUSION, COST, ECE, ERROR, KINDS
 from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
-from activetest.nouns.choices import NO_QUESTION, Choices, Question, Selection, Task
+from activetest.nouns.choices import Choices, Question, Selection, Task
 from activetest.nouns.name_lists import join_names
 from activetest.pool.groups import PREDICTED
 from activetest.rounds.membership import check_model
@@ -47,24 +47,6 @@ def chooses_between(name: str) -> bool:
     """Whether an acquisition chooses between groups or arms, and not between items."""
     facts = (catalog.fact("acquisition", name, each) for each in ("CHOOSES_GROUPS", "CHOOSES_ARMS"))
     return any(facts)
-
-
-def split_task(words: str | Sequence[str] | None) -> tuple[str | None, str | None]:
-    """The task of the pool and the question about groups that `task` names; None for neither.
-
-    `task` once asked about groups, too, and still does. Raises ChoiceError for a word that is
-    neither, and for two tasks or two questions.
-    """
-    words = (words,) if isinstance(words, str) else tuple(words or ())
-    tasks = [word for word in words if word in tuple(Task)]
-    questions = [word for word in words if word in (*Question, NO_QUESTION)]
-    for word in words:
-        if word not in (*tasks, *questions):
-            raise ChoiceError(f"no task is called {word!r}", catalog.nearest(word, tuple(Task)))
-    for several in (tasks, questions):
-        if len(set(several)) > 1:
-            raise ChoiceError(f"`task` is {join_names(several)}", "name one of them")
-    return tasks[0] if tasks else None, questions[0] if questions else None
 
 
 def check_unasked(names: Iterable[str]) -> None:

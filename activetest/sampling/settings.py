@@ -17,7 +17,6 @@ from activetest.nouns.choices import (
     Simulated,
     Task,
 )
-from activetest.sampling.question import split_task
 
 # Auxiliary files.
 FILES = ("train", "other_models")
@@ -47,32 +46,24 @@ class Settings:
 def read_settings(given: Mapping[str, Any], *, simulated: bool = False) -> Settings:
     """Sort the settings that users give by name; None counts as not given.
 
-    Names are those of activetest.nouns.choices, earlier ones included. Where several names are
-    possible, a text is one of them. simulated reads several values where `simulate` compares them.
+    Names are those of activetest.nouns.choices. Where several names are possible, a text is one of
+    them. simulated reads several values where `simulate` compares them.
     Raises ChoiceError for a name that is no setting, or a value that makes no sense.
     """
     values = {}
     for name, value in given.items():
-        present = _PRESENT_NAMES.get(name, name)
-        if present not in DECLARATIONS:
+        if name not in DECLARATIONS:
             raise ChoiceError(
                 f"there is no choice {name!r}", catalog.nearest(name, tuple(DECLARATIONS))
             )
-        if simulated and DECLARATIONS[present].simulated == Simulated.NO:
+        if simulated and DECLARATIONS[name].simulated == Simulated.NO:
             other = "`metrics` and `aim` say what is estimated, and what draws aim at"
             raise ChoiceError(
                 f"`{name}` is no setting of a simulation",
                 other if name == "metric" else "leave it out",
             )
         if value is not None:
-            values[present] = _read_value(present, value, simulated)
-    task, question = split_task(values.pop("task", None))
-    if question and values.setdefault("question", question) != question:
-        raise ChoiceError(
-            f"`question` is {values['question']} and `task` is {question}", "name one of them"
-        )
-    if task:
-        values["task"] = task
+            values[name] = _read_value(name, value, simulated)
     names = {field.name for field in fields(ColumnChoices)}
     return Settings(
         files={name: values.pop(name, None) for name in FILES},
@@ -151,12 +142,3 @@ _MAY_BE_EMPTY = ("features", "groups", "attributes", "other_columns")
 _NAMES_OF_VALUES = ("positive", "classes", "compare", "refit")
 # What is no field of Choices, whose values check_choices looks at.
 _CHECKED_HERE = (*(each.name for each in fields(ColumnChoices)), "seed", "compare")
-
-
-# {earlier name: present one}. `task` still names the task of the pool.
-_PRESENT_NAMES = {
-    old: name
-    for name, declaration in DECLARATIONS.items()
-    for old in declaration.old_keys
-    if old not in DECLARATIONS
-}

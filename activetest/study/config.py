@@ -17,10 +17,10 @@ from activetest.sampling.choices import check_choices
 from activetest.study.folder import CONFIG, resolve_address
 
 # The pool, training rows, and outputs of other models: paths or URIs.
-ADDRESSES = ("uri", "train", "surrogates")
+ADDRESSES = ("uri", "train", "other_models")
 # Fingerprints of the auxiliary files, and of the pool's features, as init found them.
-FINGERPRINTS = ("train_fingerprint", "surrogates_fingerprint", "features_fingerprint")
-# The judge by whose grades the items of a log were chosen; studies of earlier versions have none.
+FINGERPRINTS = ("train_fingerprint", "other_models_fingerprint", "features_fingerprint")
+# The judge by whose grades the items of a log were chosen.
 GRADED_BY = "graded_by"
 _HEADER = """\
 # The pool of this study, and the choices for the rounds to come, which may be edited here.

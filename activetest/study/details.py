@@ -42,8 +42,6 @@ from activetest.study.labelling import find_columns
 from activetest.study.stored import StoredStudy, find_items
 
 T = TypeVar("T")
-# Rounds before a version was recorded.
-_UNRECORDED = "0.2.0 or earlier"
 # Rounds of a log that was imported.
 _ELSEWHERE = "another program"
 # Runs of rounds of one size that are written out.
@@ -129,8 +127,8 @@ def describe_provenance(study: StoredStudy, log: Log) -> Provenance:
 
 
 def _find_version(round: Round) -> str:
-    """The version of activetest that drew a round, in words where it is not known."""
-    return _ELSEWHERE if round.imported else round.version or _UNRECORDED
+    """The version of activetest that drew a round, in words where another program did."""
+    return _ELSEWHERE if round.imported else round.version
 
 
 def _estimate_reliability(view: View, facts: Facts) -> Curve | None:
@@ -208,7 +206,7 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
     Columns of ids, outputs, classes and features are what the pool's schema says.
     """
     choices, schema = study.choices, parse_schema(study.pool)
-    files = [study.pool.get(key) for key in ("train", "surrogates")]
+    files = [study.pool.get(key) for key in ("train", "other_models")]
     usual = _find_usual(choices, schema, files)
     named = (choices.metric, *choices.also)
     found: dict[str, Any] = {}
@@ -239,9 +237,9 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
         "threshold": None if schema.threshold == Schema.threshold else schema.threshold,
     }
     found |= {name: value for name, value in roles.items() if value}
-    for key, name in (("train", "train"), ("surrogates", "other_models")):
+    for key in ("train", "other_models"):
         if study.pool.get(key):
-            found[name] = mask_secrets(study.pool[key])
+            found[key] = mask_secrets(study.pool[key])
     return {name: found[name] for name in DECLARATIONS if name in found}
 
 

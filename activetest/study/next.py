@@ -46,7 +46,7 @@ COLUMNS = (*FIELDS, ORDER, ID, "again")
 _INPUTS = {
     "uri": "the pool",
     "train": "the file of training rows",
-    "surrogates": "the file of other models",
+    "other_models": "the file of other models",
 }
 # What a batch of JSON lines is in the family of file formats.
 _JSON_LINES = "json-lines"

@@ -17,11 +17,11 @@ from activetest.safe_text import mask_secrets
 from activetest.study.frames import name_source
 
 # The key in study.toml of the address of each file.
-FILES = {"train": TRAIN, "surrogates": EXTERNAL}
+FILES = {"train": TRAIN, "other_models": EXTERNAL}
 # The key in study.toml of the fingerprint of each part, as init found it.
 KEYS = {
     TRAIN: "train_fingerprint",
-    EXTERNAL: "surrogates_fingerprint",
+    EXTERNAL: "other_models_fingerprint",
     FEATURES: "features_fingerprint",
 }
 _SEEN_BY_ROUNDS = (FEATURES, EXTERNAL)
@@ -40,7 +40,7 @@ def attach_auxiliary(
     """The cache with the data that the coming surrogate uses, and past ones as far as available.
 
     entries  [pool] of study.toml
-    files    {"train": address or None, "surrogates": likewise}, that open from anywhere
+    files    {"train": address or None, "other_models": likewise}, that open from anywhere
     changed  those keys of files whose address is new: no copy of another file replaces them
     past     names of the surrogates that rounds were drawn with
     coming   name of the surrogate of coming rounds
@@ -60,7 +60,7 @@ def attach_auxiliary(
             pool,
             {coming},
             train=files["train"],
-            other_models=files["surrogates"],
+            other_models=files["other_models"],
             past=past,
             fingerprints=known,
         )
@@ -163,7 +163,7 @@ def _find_unavailable(
     past: set[str],
 ) -> dict[str, str]:
     """{surrogate: why} of past rounds whose surrogates cannot predict again."""
-    others = files.get("surrogates")
+    others = files.get("other_models")
     data = {
         FEATURES: f"what the features say in {name_source(entries['uri'])}",
         EXTERNAL: f"what other models say{f' in {mask_secrets(others)}' if others else ''}",
@@ -197,9 +197,8 @@ def _is_missing(address: str) -> bool:
 
 def _hint_missing(key: str, coming: str, pool: Pool) -> str:
     """How to go on when a file is missing."""
-    name = {"train": "train", "surrogates": "other_models"}[key]
-    without = f"{name}=''"
-    if key == "surrogates" and auxiliary.needs_other_models(coming):
+    without = f"{key}=''"
+    if key == "other_models" and auxiliary.needs_other_models(coming):
         regression = pool.schema.task == "regression"
         without = f"surrogate={'residual' if regression else 'agreement'!r}"
-    return f"`study.change({name}=newpath)`, or `{without}` to go on without it"
+    return f"`study.change({key}=newpath)`, or `{without}` to go on without it"

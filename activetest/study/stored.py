@@ -59,7 +59,7 @@ class StoredStudy:
     """One study.
 
     folder   where it is stored
-    pool     [pool] of study.toml: "uri", "train" and "surrogates" as they were written, and the
+    pool     [pool] of study.toml: "uri", "train" and "other_models" as they were written, and the
              role of every column
     choices  for the rounds to come
     seed     of every random number
@@ -95,7 +95,7 @@ class StoredStudy:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """{key: address} of the pool ("uri") and the auxiliary files ("train", "surrogates").
+        """{key: address} of the pool ("uri") and the auxiliary files ("train", "other_models").
 
         They open from any working directory.
         """

@@ -81,11 +81,6 @@ def test_every_command_ends_with_examples_that_can_be_parsed(capsys, monkeypatch
         assert {word for word in words if word.startswith("-")} - {"-"} <= known
 
 
-def test_old_spellings_of_options_are_not_shown(capsys, monkeypatch):
-    shown = show_help(capsys, monkeypatch, "init")
-    assert "--other-models FILE" in shown and "--surrogates" not in shown
-
-
 def test_the_help_is_the_same_in_a_pipe(capsys, monkeypatch):
     shown = show_help(capsys, monkeypatch, "init")
     assert program("init", "--help", env={"COLUMNS": "80"}).stdout.strip() == shown.strip()

@@ -74,7 +74,7 @@ def test_every_declared_choice_is_an_option_of_init_and_of_simulate_where_it_say
             # simulate may have an option of its own of that name, with a meaning of its own.
             assert name not in found or found[name].help != declaration.meaning
             continue
-        assert found[name].opts == [choices.option(name), *declaration.old_flags]
+        assert found[name].opts == [choices.option(name)]
         assert found[name].help == declaration.meaning
 
 

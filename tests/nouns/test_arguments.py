@@ -72,7 +72,6 @@ def try_values(call, name: str, values=VALUES, **others) -> int:
 
 @pytest.mark.parametrize("name", DECLARATIONS)
 def test_settings_of_a_wrong_type_are_errors(study, name):
-    # Earlier names of choices mean others, and are checked with these.
     assert try_values(study.change, name, dry_run=True) > len(VALUES) / 2
 
 

@@ -28,7 +28,7 @@ NAMES = [
 ]  # fmt: skip
 OPTIONS = {
     "--metric": ["f1", "error", "recall[a]", "accuracy,f1", "rmse", "mae", "cost", "log-loss"],
-    "--task": ["classification", "regression", "estimate", "identify", "compare"],
+    "--task": ["classification", "regression"],
     "--surrogate": ["agreement", "model", "linear", "forest", "residual", "gp", "ensemble"],
     "--acquisition": ["uniform", "optimal", "thompson", "entropy", "active_risk"],
     "--threshold": ["0", "0.5", "1", "nan", "inf", "-1"],

@@ -12,7 +12,6 @@ from activetest.sampling.question import (
     describe_objective,
     describe_prior,
     describe_question,
-    split_task,
     usual_acquisition,
     usual_floor,
 )
@@ -35,37 +34,6 @@ CONFUSION = replace(ESTIMATE, target="confusion", groups=("predicted",))
 SURFACE = replace(
     PLAIN, question="surface", acquisition="surface-variance", attributes=("place", "size")
 )
-
-
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        (None, (None, None)),
-        ((), (None, None)),
-        ("regression", ("regression", None)),
-        ("identify", (None, "identify")),
-        ("none", (None, "none")),
-        (["compare", "classification"], ("classification", "compare")),
-        (["estimate", "estimate"], (None, "estimate")),
-    ],
-)
-def test_a_task_may_be_one_of_the_pool_and_one_about_groups(words, found):
-    assert split_task(words) == found
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        ("regresion", "no task is called 'regresion'"),
-        (["identify", "x"], "no task is called 'x'"),
-        (["identify", "none"], "`task` is identify and none"),
-        (["regression", "classification"], "`task` is regression and classification"),
-    ],
-)
-def test_no_task_is_asked_for_twice(words, problem):
-    with pytest.raises(ChoiceError) as error:
-        split_task(words)
-    assert error.value.problem == problem
 
 
 @pytest.mark.parametrize(

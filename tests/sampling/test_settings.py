@@ -25,11 +25,8 @@ from activetest.sampling.settings import complete_task, read_settings
         ({"worst": np.int64(2)}, "choices", {"worst": 2}),
         ({"refit": 20}, "choices", {"refit": "20"}),
         ({"refit": "every"}, "choices", {"refit": "every"}),
-        ({"strength": 3}, "choices", {"prior_strength": 3}),
-        ({"task": "identify"}, "choices", {"question": "identify"}),
-        ({"task": "identify", "question": "identify"}, "choices", {"question": "identify"}),
+        ({"prior_strength": 3}, "choices", {"prior_strength": 3}),
         ({"task": "regression"}, "columns", {"task": "regression"}),
-        ({"task": ["classification", "compare"]}, "columns", {"task": "classification"}),
         ({"groups": "place"}, "columns", {"groups": ("place",)}),
         ({"groups": []}, "columns", {"groups": ()}),
         ({"groups": ""}, "columns", {"groups": ()}),
@@ -46,12 +43,12 @@ def test_settings_are_sorted_by_who_needs_them(given, where, found):
     settings = read_settings(given)
     assert getattr(settings, where) == found
     other = {"choices": settings.columns, "columns": settings.choices}[where]
-    assert other == ({"question": "compare"} if "compare" in given.get("task", ()) else {})
+    assert other == {}
 
 
 def test_files_seed_costs_and_two_groups_stand_for_themselves():
     settings = read_settings(
-        {"train": Path("train.csv"), "surrogates": "other.csv", "seed": 7, "costs": Path("c.csv")}
+        {"train": Path("train.csv"), "other_models": "other.csv", "seed": 7, "costs": Path("c.csv")}
     )
     assert settings.files == {"train": "train.csv", "other_models": "other.csv"}
     assert (settings.seed, settings.costs, settings.compare) == (7, "c.csv", None)
@@ -66,7 +63,9 @@ def test_files_seed_costs_and_two_groups_stand_for_themselves():
     ("given", "problem", "hint"),
     [
         ({"flor": 0.5}, "there is no choice 'flor'", "floor"),
-        ({"task": "identify", "question": "compare"}, "`question` is compare and `task` is", "one"),
+        ({"strength": 3}, "there is no choice 'strength'", ""),
+        ({"surrogates": "other.csv"}, "there is no choice 'surrogates'", "surrogate"),
+        ({"task": ["regression"]}, "`task` is ['regression']", "it must be a text"),
         ({"metric": []}, "`metric` is empty", "name at least one"),
         ({"classes": ()}, "`classes` is empty", "name at least one"),
         ({"train": 5}, "`train` is of type int", "write it to a file, and give the path"),

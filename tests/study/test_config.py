@@ -29,18 +29,22 @@ def test_it_is_on_the_disk_when_it_is_written(folder, synced):
 
 
 def test_the_roles_are_those_of_the_columns_without_addresses_and_fingerprints():
-    files = {"train": "rows.csv", "surrogates": "others.csv", "features_fingerprint": "0f"}
+    files = {"train": "rows.csv", "other_models": "others.csv", "features_fingerprint": "0f"}
     expected = Schema("classification", "score", ("score",), groups=("a*b",))
     assert config.parse_schema(ROLES | files) == expected
 
 
 def test_addresses_are_relative_to_the_folder_of_the_study_and_open_from_anywhere(folder):
     study = folder / "project" / ".activetest"
-    pool = ROLES | {"uri": "data/pool.parquet", "train": "s3://bucket/rows", "surrogates": "/o.csv"}
+    pool = ROLES | {
+        "uri": "data/pool.parquet",
+        "train": "s3://bucket/rows",
+        "other_models": "/o.csv",
+    }
     written = config.make_relative(pool, study)
     assert written == pool | {"uri": "../data/pool.parquet"}
     opened = config.resolve_addresses(written, study)
-    assert opened["train"] == "s3://bucket/rows" and opened["surrogates"] == "/o.csv"
+    assert opened["train"] == "s3://bucket/rows" and opened["other_models"] == "/o.csv"
     assert Path(opened["uri"]).resolve() == (folder / "data" / "pool.parquet").resolve()
     assert set(config.resolve_addresses(ROLES, study)) == {"uri"}
 

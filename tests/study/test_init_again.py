@@ -1,6 +1,5 @@
 """activetest init in a study: without a pool, and what may still change before the first draw."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -295,56 +294,6 @@ def test_a_restart_that_was_given_up_means_nothing_later(scored):
     init(seed=6)
     assert (StoredStudy.open().seed, StoredStudy.open().pool["threshold"]) == (6, 0.5)
     assert not (study.folder / "restart").exists()
-
-
-def test_old_names_of_choices_are_read_from_study_toml(begin_study):
-    study = begin_study(question="identify", prior_strength=3.0, groups=("place",))
-    path = study.folder / "study.toml"
-    text = path.read_text()
-    head, _, tail = text.partition("[choices]")
-    assert 'question = "identify"' in tail and "prior_strength = 3.0" in tail
-    tail = tail.replace("question =", "task =").replace("prior_strength =", "strength =")
-    path.write_text(f"{head}[choices]{tail}")
-    assert StoredStudy.open().choices == study.choices
-    init(floor=0.2)
-    assert 'question = "identify"' in path.read_text()
-
-
-def test_rounds_with_old_names_of_choices_are_continued_and_reported(begin_study, label_draws):
-    import sqlite3
-
-    from activetest.study.report import report
-    from tests.older_ledgers import forget_note, rewrite_ledger
-
-    study = begin_study(question="identify", groups=("place",))
-    label_draws(study, 10)
-    expected = report(StoredStudy.open())
-    rewrite_ledger(study.folder / "ledger.db", 4)
-    db = sqlite3.connect(study.folder / "ledger.db")
-    ((number, text),) = db.execute("SELECT number, choices FROM rounds").fetchall()
-    entries = json.loads(text)
-    entries["task"] = entries.pop("question")
-    entries["strength"] = entries.pop("prior_strength")
-    db.execute("UPDATE rounds SET choices = ? WHERE number = ?", (json.dumps(entries), number))
-    db.commit()
-    db.close()
-    assert forget_note(report(StoredStudy.open())) == expected
-    assert report(StoredStudy.open(), requirements=("error<=0.9",)).gates
-    assert len(next_batch(StoredStudy.open(), 5).rows) == 5
-
-
-def test_old_spellings_of_settings_are_read(begin_study):
-    assert begin_study(task="identify", strength=3.0).choices.prior_strength == 3.0
-    assert init(task=("classification", "none")).choices.question is None
-    assert main(["init", "--task", "identify", "--worst", "1"]) == 0
-    assert StoredStudy.open().choices.question == "identify"
-
-
-def test_two_spellings_of_a_question_have_to_agree(begin_study):
-    begin_study()
-    assert init(task="identify", question="identify").choices.question == "identify"
-    with pytest.raises(ChoiceError, match="`question` is estimate and `task` is identify"):
-        init(task="identify", question="estimate")
 
 
 def test_a_setting_that_does_not_exist_is_an_error_with_the_nearest_name(study):

@@ -50,7 +50,7 @@ def start(**wishes):
     return init("pools/pool.parquet", seed=1, **wishes)
 
 
-FILES = {"train": "rows/train.parquet", "surrogates": "rows/judges.parquet"}
+FILES = {"train": "rows/train.parquet", "other_models": "rows/judges.parquet"}
 
 
 def pool_section(folder) -> dict:
@@ -100,7 +100,10 @@ def test_files_that_no_surrogate_reads_yet_are_checked_all_the_same(scene):
     made = start(surrogate="agreement", **FILES)
     assert sum("waits for a surrogate" in said for said in made.notices) == 2
     assert StoredStudy.open().cache().parts == ()
-    for option, broken in (("train", "rows/judges.parquet"), ("surrogates", "rows/train.parquet")):
+    for option, broken in (
+        ("train", "rows/judges.parquet"),
+        ("other_models", "rows/train.parquet"),
+    ):
         with pytest.raises(PoolError, match=broken):
             start(**{option: broken})
     write_train(scene, label=["fish"] * 30)
@@ -179,7 +182,7 @@ def test_which_columns_are_features_is_settled_with_the_first_round(scene, surro
     assert report(StoredStudy.open()).counts.drawn == 4
 
 
-@pytest.mark.parametrize("surrogate", catalog.having("surrogates", "NEEDS_FEATURES"))
+@pytest.mark.parametrize("surrogate", catalog.having("other_models", "NEEDS_FEATURES"))
 def test_surrogates_of_features_are_refused_where_labels_may_be_of_any_class(scene, surrogate):
     columns = {"pred": ["cat", "dog"] * 5, "x1": np.arange(10.0)}
     pq.write_table(pa.table(columns), scene / "hard.parquet")
@@ -200,7 +203,7 @@ def test_surrogates_of_features_are_refused_where_labels_may_be_of_any_class(sce
         )
 
 
-@pytest.mark.parametrize("line", ["train = 3", 'surrogates = ["a"]', "train_fingerprint = true"])
+@pytest.mark.parametrize("line", ["train = 3", 'other_models = ["a"]', "train_fingerprint = true"])
 def test_addresses_in_study_toml_are_texts(scene, line):
     start()
     path = scene / ".activetest" / "study.toml"
@@ -219,7 +222,7 @@ def test_an_address_written_into_study_toml_counts(scene):
 
 def test_the_command_line_takes_the_options_and_shows_what_was_chosen(scene, capsys):
     words = ["init", "pools/pool.parquet", "--seed", "1", "--surrogate", "stack"]
-    words += ["--train", FILES["train"], "--surrogates", FILES["surrogates"]]
+    words += ["--train", FILES["train"], "--other-models", FILES["other_models"]]
     words += ["--refit", "doubling", "--power", "2", "--selection", "draw"]
     assert main(words) == 0
     shown = capsys.readouterr().out

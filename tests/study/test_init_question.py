@@ -12,7 +12,6 @@ from activetest.cli.app import main
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Choices
 from activetest.render import text
-from activetest.sampling.question import split_task
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
@@ -101,19 +100,6 @@ def test_what_columns_may_be_is_said_with_a_question_too(folder):
     pq.write_table(pa.table({"code": codes, "pred": ["x", "y"] * 6}), folder / "pool.parquet")
     made = init("pool.parquet", question="identify")
     assert "column 'code' is unique: `id='code'` uses it" in made.notices
-
-
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        (None, (None, None)),
-        ("classification", ("classification", None)),
-        (("compare",), (None, "compare")),
-        (("none", "regression"), ("regression", "none")),
-    ],
-)
-def test_a_task_is_of_the_pool_or_of_the_study(words, meant):
-    assert split_task(words) == meant
 
 
 # --- what it says

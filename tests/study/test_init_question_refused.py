@@ -20,9 +20,8 @@ def chosen(**wishes) -> Choices:
 @pytest.mark.parametrize(
     ("wishes", "problem"),
     [
-        ({"task": "judge"}, "no task is called 'judge'"),
+        ({"task": "identify"}, "no task is called 'identify'"),
         ({"question": "judge"}, "question is 'judge'"),
-        ({"task": ("identify", "compare")}, "`task` is identify and compare"),
         ({"acquisition": "thompson"}, "asks no question about them"),
         ({"worst": 2}, "`worst` has no effect without a question"),
         ({"compare": "barn,tree"}, "`compare` has no effect without a question"),

@@ -97,8 +97,8 @@ def test_what_is_wrong_with_a_number_stands_before_files_that_are_gone(scene, la
     ("file", "settings"),
     [
         (TRAIN, {"surrogate": "forest", "train": TRAIN}),
-        (JUDGES, {"surrogate": "external", "surrogates": JUDGES}),
-        (JUDGES, {"surrogate": "stack", "surrogates": JUDGES}),
+        (JUDGES, {"surrogate": "external", "other_models": JUDGES}),
+        (JUDGES, {"surrogate": "stack", "other_models": JUDGES}),
     ],
 )
 def test_a_file_that_is_gone_is_not_missed_while_its_copy_is_there(scene, answered, file, settings):
@@ -114,7 +114,7 @@ def test_a_file_that_is_gone_is_not_missed_while_its_copy_is_there(scene, answer
     answered()
     assert report(StoredStudy.open()).counts.labelled == 12
     # Another name is no copy of this one.
-    key = next(key for key in ("train", "surrogates") if key in settings)
+    key = next(key for key in ("train", "other_models") if key in settings)
     with pytest.raises(PoolError, match="there is no file or folder rows/none.parquet"):
         start(**{key: "rows/none.parquet"})
 
@@ -142,14 +142,14 @@ def test_without_training_rows_and_copy_it_says_how_to_go_on_and_one_can(scene, 
     ("surrogate", "hint", "way"),
     [
         ("external", "surrogate='agreement'", {"surrogate": "agreement"}),
-        ("stack", "other_models=''", {"surrogates": ""}),
-        ("stack", "other_models=''", {"surrogate": "agreement", "surrogates": ""}),
+        ("stack", "other_models=''", {"other_models": ""}),
+        ("stack", "other_models=''", {"surrogate": "agreement", "other_models": ""}),
     ],
 )
 def test_without_other_models_and_copy_what_was_recorded_is_reported(
     scene, answered, surrogate, hint, way
 ):
-    answered(surrogate=surrogate, surrogates=JUDGES)
+    answered(surrogate=surrogate, other_models=JUDGES)
     recorded, unrecorded = estimate(), estimate(metrics=UNRECORDED)
     (scene / JUDGES).rename(scene / "moved.parquet")
     forget_cache()
@@ -167,15 +167,15 @@ def test_without_other_models_and_copy_what_was_recorded_is_reported(
         estimate(metrics=UNRECORDED)
     assert "restore it" in error.value.hint
     assert next_batch(StoredStudy.open(), 6).round == 2
-    start(surrogates="moved.parquet")
+    start(other_models="moved.parquet")
     assert "is not there" not in notes()
     assert estimate(metrics=UNRECORDED) == unrecorded
 
 
 def test_other_models_may_not_change_their_minds_once_draws_rest_on_them(scene, answered):
-    start(surrogate="external", surrogates=JUDGES)
+    start(surrogate="external", other_models=JUDGES)
     write_judges(seed=1)
-    answered(surrogates=JUDGES)
+    answered(other_models=JUDGES)
     recorded, unrecorded = estimate(), estimate(metrics=UNRECORDED)
     write_judges(seed=2)
     # Nothing new is drawn or predicted with what they say now.
@@ -197,28 +197,28 @@ def test_other_models_may_not_change_their_minds_once_draws_rest_on_them(scene, 
     with pytest.raises(PoolChanged, match="'external'"):
         estimate(metrics=UNRECORDED)
     write_judges(seed=1, path="copy.parquet")
-    start(surrogate="external", surrogates="copy.parquet")
+    start(surrogate="external", other_models="copy.parquet")
     assert "is not what it was" not in notes()
     assert estimate(metrics=UNRECORDED) == unrecorded
 
 
 def test_a_round_that_rests_on_other_models_keeps_their_fingerprint(scene, answered):
-    answered(surrogate="external", surrogates=JUDGES)
+    answered(surrogate="external", other_models=JUDGES)
 
     def kept() -> str:
         entries = tomllib.loads((scene / ".activetest" / "study.toml").read_text())
-        return entries["pool"]["surrogates_fingerprint"]
+        return entries["pool"]["other_models_fingerprint"]
 
     before = kept()
     write_judges(seed=3, path="others.parquet")
-    initialised = start(surrogate="agreement", surrogates="others.parquet")
+    initialised = start(surrogate="agreement", other_models="others.parquet")
     assert any("others.parquet is not what it was" in notice for notice in initialised.notices)
-    start(surrogates="")
+    start(other_models="")
     assert kept() == before
 
 
 def test_labels_are_taken_whatever_became_of_the_files(scene, label_file):
-    start(surrogate="external", surrogates=JUDGES)
+    start(surrogate="external", other_models=JUDGES)
     batch = next_batch(StoredStudy.open(), 4)
     (scene / JUDGES).unlink()
     forget_cache()
@@ -254,7 +254,7 @@ def test_features_may_not_change_once_a_surrogate_that_sees_them_has_drawn(scene
 
 
 def test_a_report_says_what_a_stack_is_made_of(scene, answered):
-    answered(surrogate="stack", surrogates=JUDGES)
+    answered(surrogate="stack", other_models=JUDGES)
     # Six labels say nothing about weights.
     assert report(StoredStudy.open()).surrogate_note == "agreement 100 %"
     start(surrogate="agreement")
