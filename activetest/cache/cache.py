@@ -20,6 +20,7 @@ from activetest.nouns.training import TrainingRows
 from activetest.parallel import map_reduce
 from activetest.pool.ids import find_positions
 from activetest.pool.pool import Pool
+from activetest.pool.schema import ROW_PREFIX
 
 T = TypeVar("T")
 
@@ -161,7 +162,7 @@ class Cache:
     @property
     def id_prefix(self) -> str:
         """What stands before the row number in ids; empty where the ids are as in the pool."""
-        return self.roles.get("id_prefix") or ""
+        return "" if self.roles.get("id") else ROW_PREFIX
 
     @cached_property
     def train(self) -> TrainingRows | None:

@@ -81,8 +81,8 @@ def compute_increments(
 ) -> list[Increments]:
     """The increments on each of the S sums, from the first `used` draws, in one pass over the pool.
 
-    Raises NotEstimable for a statistic without bounds, and for rounds that an older version
-    drew, which say too little. Draws that came with a log make no increments.
+    Raises NotEstimable for a statistic without bounds. Draws that came with a log make no
+    increments.
     """
     if not np.isfinite([[each.lower, each.upper] for each in tested.statistics]).all():
         raise NotEstimable(
@@ -99,11 +99,6 @@ def compute_increments(
     ]
     # And so are those of another program, which does not say what probability other items had.
     history = [each for each in history if not each.lacks_weights]
-    if any(not each.objectives or np.isnan(each.objectives[0].total) for each in history):
-        raise NotEstimable(
-            "rounds drawn by an older version lack what an anytime-valid interval needs",
-            hint='use `interval="fixed"`',
-        )
     if not history:
         return [Increments(*np.empty((6, 0))) for _ in tested.weights]
     # A label may be of a class that was never predicted, also where one class was.

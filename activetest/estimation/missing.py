@@ -270,7 +270,7 @@ def _expect_variance(log: Log, cache: PoolView, rows: Rows, objective: Statistic
     """
     first = log.history[0]
     if not first.objectives:
-        raise PoolChanged("an older version drew the first round", "`study.report()`")
+        raise PoolChanged("the first round is about other classes", "`study.report()`")
     surrogate = restore_surrogate(first, cache)
     variance: Array = moments(surrogate.beliefs(rows, (objective,)))[1][0]
     return variance

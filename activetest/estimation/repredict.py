@@ -23,11 +23,11 @@ from activetest.rounds.group_sums import list_group_names, sum_by_group
 def repredict(log: Log, cache: PoolView, statistics: tuple[Statistic, ...]) -> Log:
     """The log with predictions of every round for all these statistics and every group.
 
-    Rounds that recorded them for all groups stay as they are, and so do those of older versions and
-    those whose items were deterministic, for estimates need nothing from them.
+    Rounds that recorded them for all groups stay as they are, and so do those without objectives
+    and those whose items were deterministic, for estimates need nothing from them.
     """
     names, groups = {each.name for each in statistics}, list_group_names(cache)
-    # A round without objectives was drawn by an older version, whose surrogate cannot be restored.
+    # The surrogate of a round without objectives is about other classes: see estimation.cells.
     lacking = {
         each.number
         for each in log.history
@@ -47,9 +47,8 @@ def repredict(log: Log, cache: PoolView, statistics: tuple[Statistic, ...]) -> L
 
 
 def _find_source(number: int, history: Sequence[Round]) -> Round:
-    """The last of rounds 1, 2, 4, 8, ... that is not after this one; itself if that is too old."""
-    source = history[(1 << (number.bit_length() - 1)) - 1]
-    return source if source.objectives else history[number - 1]
+    """The last of rounds 1, 2, 4, 8, ... that is not after this one."""
+    return history[(1 << (number.bit_length() - 1)) - 1]
 
 
 def _sum_over_pool(

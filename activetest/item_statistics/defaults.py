@@ -10,8 +10,7 @@ BINARY = ("error", "precision", "recall", "f1", "rate")
 REGRESSION = ("rmse", "mse", "mae", "bias")
 _OF_PROBABILITIES = ("log-loss", "brier")
 
-# The item statistics that caches hold ready for every item of a pool, by what was reported of it
-# at first: a cache of an earlier version is good for any metric.
+# The item statistics that caches hold ready for every item of a pool, by the metrics of the pool.
 STATISTICS = {
     CLASSIFICATION: ("zero_one", "log_loss", "brier"),
     HARD_LABELS: ("zero_one",),
@@ -45,7 +44,7 @@ def default_shown(named: Sequence[str], recorded: Sequence[str]) -> tuple[str, .
     """Names of the metrics that a report shows, where it is not asked for others.
 
     named     what draws aim at
-    recorded  what rounds record: of studies of earlier versions less than of two classes today
+    recorded  what is recorded and simulated of such a pool
     """
     whole = tuple(named) == BINARY[:1] and set(BINARY) <= set(recorded)
     return BINARY if whole else tuple(named)

@@ -21,7 +21,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """
     if facts.task == "regression":
         arguments.refuse_argument("bias", argument)
-        # Of other pools, the value stays what earlier versions reported.
+        # Of other pools it is the mean of the differences alone.
         mean = linear_metric("mean", statistic("label:0.0"), of_labels=True)
         return (linear_metric("bias", statistic("signed"), against=mean if facts.judge else None),)
     return tuple(

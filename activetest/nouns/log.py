@@ -25,7 +25,7 @@ class Objective:
     statistics   (d,) names
     weights      (d,) one each: the metric's gradient when the round began
     total        sum of the squares of the acquisition's scores for it, over every row that could
-                 be drawn; NaN where an older version drew by another rule
+                 be drawn; NaN where another program drew by a rule of its own
     peak         largest of those scores: where choices raise scores to a power, they are divided by
                  it first, also in the total
     """
@@ -89,7 +89,7 @@ class Round:
     allocation    of rounds that chose between groups or arms: enough to compute the weight of every
                   row again; None for those whose rows had scores of their own
     methods       METHODS of the version that drew it
-    version       that drew it; empty where none was recorded
+    version       of activetest that drew it
     again         names of the groups that it did not record: an earlier surrogate predicted them
     imputed_again (n, T) imputed by that surrogate; None where there are no such groups
     drawn_from    codes of the predicted classes whose items could be drawn, because others could

@@ -12,16 +12,6 @@ from activetest.nouns.report_details import ReportDetails
 from activetest.nouns.surface_report import SurfaceReport
 
 SCHEMA_VERSION = 2
-# Keys of JSON documents that version 2 renamed: {the key of version 1: the key now}.
-RENAMED_KEYS = {
-    "brought": "supplied",
-    "picked": "deterministic",
-    "held_up": "variance_inflated",
-    "trusted": "reliable",
-    "task": "question",
-    "one": "first",
-    "two": "second",
-}
 
 # What to write beside an item that cannot be answered.
 SKIPPED = "status=skipped in the label file"

@@ -152,8 +152,8 @@ class Provenance:
 
     pool          address of the pool, without secrets; fingerprint is the hash of its contents
     rows          items of the pool
-    version       of activetest that reports; and `versions`, that drew rounds, in order: up to
-                  0.2.0 rounds did not record it, and another program may have drawn the first ones
+    version       of activetest that reports; and `versions`, that drew rounds, in order: another
+                  program may have drawn the first ones
     seed          of the study
     created       when the study was created; None where the ledger does not say
     first_round, last_round    when rounds were drawn; None without any

@@ -101,27 +101,11 @@ def _find_class_names(schema: Schema) -> tuple[str, ...]:
 def find_codes(names: Sequence[str], classes: Sequence[str]) -> Array:
     """(K,) int64 code of the class that each name is, -1 for none.
 
-    Both are spelled alike, or after stripping: classes of studies that earlier versions created may
-    have white space around them.
+    Both are spelled alike, or after stripping.
     """
     exact = {name: code for code, name in enumerate(classes)}
     stripped = {name.strip(): code for name, code in exact.items()} | exact
     return np.array([exact.get(name, stripped.get(name.strip(), -1)) for name in names], np.int64)
-
-
-def keep_spelling(schema: Schema, stored: Schema) -> Schema:
-    """The schema with the predicted classes as a study has stored them, if they are the same.
-
-    Earlier versions kept white space around predictions.
-    """
-    names = {name.strip() for name in schema.classes}
-    if not (schema.open_classes and stored.open_classes) or schema.classes == stored.classes:
-        return schema
-    if names != {name.strip() for name in stored.classes}:
-        return schema
-    spelled = {name.strip(): name for name in stored.classes}
-    positive = schema.positive and spelled[schema.positive]
-    return replace(schema, classes=stored.classes, positive=positive)
 
 
 def find_list_length(pool: "Pool", column: str) -> int:

@@ -14,7 +14,6 @@ from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text, m
 from activetest.pool.schema import Schema
 
 NO_IDS = "there is no id column: the ids are row-0, row-1 ..., the row numbers counting from 0"
-BARE_ROW_NUMBERS = "there is no id column: an item's id is its row number, counting from 0"
 NO_FEATURES = "no features: only the model's own outputs guide the draws"
 
 _shorten = partial(shorten_list, most=10)
@@ -81,9 +80,7 @@ def _describe_attributes(schema: Schema) -> str:
 
 
 def _describe_ids(schema: Schema) -> str:
-    if schema.id:
-        return f"ids: column {schema.id!r}"
-    return NO_IDS if schema.id_prefix else BARE_ROW_NUMBERS
+    return f"ids: column {schema.id!r}" if schema.id else NO_IDS
 
 
 def _describe_task(schema: Schema) -> str:

@@ -109,7 +109,6 @@ class Pool:
     uri      where it is, as given, or what messages call it; without secrets
     schema   the role of every column
     notices  plain sentences: what was understood, and what was ignored
-    blank_ids  whether an id may be empty or white space, as earlier versions allowed
     """
 
     def __init__(
@@ -119,7 +118,6 @@ class Pool:
         self.uri, self.schema, self.notices = mask_secrets(uri), schema, notices
         self.files = files or Files(uri)
         self.files.name_classes(schema.class_names)
-        self.blank_ids = True
 
     @staticmethod
     def open(
@@ -140,7 +138,6 @@ class Pool:
         class_names: Mapping[str, Sequence[str]] | None = None,
         name: str | None = None,
         suggest: bool = True,
-        blank_ids: bool = False,
         judge: str | None = None,
         feature_shape: str | None = None,
         other_columns: str | Iterable[str] = (),
@@ -159,7 +156,6 @@ class Pool:
                                         that stand in the metadata of the file
         name                            of the pool in messages; its address unless given
         suggest                         add to the notices what else columns may be
-        blank_ids                       allow ids that are empty or white space
         judge                           column of a judge's verdicts, which are the outputs
         feature_shape                   of the image that the features are, as "28x28"
         other_columns                   what other models predict
@@ -196,7 +192,6 @@ class Pool:
             names=tuple(files.class_names.values()),
         )
         pool = Pool(name, schema, files)
-        pool.blank_ids = blank_ids
         if not pool.rows:
             raise PoolError(
                 f"the pool {name} has no rows", hint="give a pool with at least one item"
@@ -358,8 +353,7 @@ class Pool:
         if self.schema.id is None:
             return pool_columns.row_numbers(start, batch.num_rows)
         ids = pool_columns.read_text(batch.column(self.schema.id), self.schema.id)
-        if not self.blank_ids:
-            pool_columns.reject_blanks(ids, self.schema.id)
+        pool_columns.reject_blanks(ids, self.schema.id)
         return ids
 
     def check(self) -> None:

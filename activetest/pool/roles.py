@@ -13,7 +13,7 @@ from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.class_sets import describe_remedy
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.groups import COMPUTED, LABEL, PREDICTED, columns_of
-from activetest.pool.schema import ROW_PREFIX, Schema
+from activetest.pool.schema import Schema
 
 # Columns that may reveal the label, or hold weights of items: features only if the user says so.
 NOT_A_FEATURE = re.compile(
@@ -115,7 +115,6 @@ def assign_roles(
         kind=kind,
         outputs=outputs,
         id=id_column,
-        id_prefix=ROW_PREFIX if id_column is None else None,
         pred=pred,
         std=std,
         positive=choices.positive,

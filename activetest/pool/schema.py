@@ -20,8 +20,6 @@ class Schema:
     kind          where the outputs are: "prob-list", "prob-columns", "score" or "pred"
     outputs       the column or columns of that kind
     id            column of ids; None where there is none
-    id_prefix     without a column of ids: what stands before the row number in an item's id; None
-                  where the row number alone is the id, as in studies of earlier versions
     pred          column of predicted classes or values; None where it follows from outputs
     std           column of predictive standard deviations (regression)
     classes       names of the classes, in code order; empty for regression
@@ -53,7 +51,6 @@ class Schema:
     kind: str
     outputs: tuple[str, ...]
     id: str | None = None
-    id_prefix: str | None = None
     pred: str | None = None
     std: str | None = None
     classes: tuple[str, ...] = ()
@@ -199,7 +196,6 @@ def _to_tuples(value: Any) -> Any:
 _VALUES = {
     "task": ("classification", "regression"),
     "kind": ("prob-list", "prob-columns", "score", "pred"),
-    "id_prefix": (ROW_PREFIX,),
 }
 
 

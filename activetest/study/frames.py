@@ -202,7 +202,7 @@ def remove_unused(folder: Path, address: str) -> None:
 def name_pool(address: str) -> str:
     """What reports call the pool at an address of study.toml: a study's own is called pool.
 
-    Studies of earlier versions may hold secrets in their addresses.
+    An address that was written into study.toml may hold a secret.
     """
     return f"{INSIDE}{POOL}" if address.startswith(INSIDE) else mask_secrets(address)
 

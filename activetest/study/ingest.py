@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from activetest import atomic
-from activetest.cache.cache import Cache
 from activetest.errors import LabelConflict, LabelError
 from activetest.labels import files
 from activetest.labels.files import Label
@@ -155,7 +154,7 @@ def add_rows(
         if open_classes and not as_is:
             label_checks.check_plausible([*new, *changed], answers, rows, cache, source)
         if changed and not replace:
-            raise _describe_conflict(changed, known, rows, source, cache)
+            raise _describe_conflict(changed, known, rows, source)
         if (new or changed) and not dry_run:
             atomic.remove_leftovers(study.folder)
             try:
@@ -202,7 +201,6 @@ def _describe_conflict(
     known: Mapping[tuple[str, str], Answer],
     rows: list[Label],
     source: str,
-    cache: Cache,
 ) -> LabelConflict:
     """The error for answers that contradict known ones."""
     first = changed[0]
@@ -211,12 +209,6 @@ def _describe_conflict(
     others = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
     now, then = (files.describe_answer(each.status, each.label) for each in (first, before))
     problem = f"{source}, {place}: id {first.id!r} is {now}, and was {then}{others}"
-    if before.label and label_checks.make_normaliser(cache)(before.label) == first.label:
-        return LabelConflict(
-            problem,
-            "both are one class, but an earlier version recorded the first label as another one, "
-            "and so as a mistake of the model: `replace=True` corrects it",
-        )
     return LabelConflict(
         problem, "take the new labels with `replace=True`, or say who said it in a column annotator"
     )

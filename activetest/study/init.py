@@ -1,9 +1,7 @@
 """Create a study: look at the pool, then create the study or change its choices."""
 
 import os
-import re
 import secrets
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -13,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from activetest import atomic, catalog, locks
+from activetest import atomic, catalog
 from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
-from activetest.cache.checked import MANIFEST
 from activetest.errors import ChoiceError, StudyError, raising_storage_errors
 from activetest.estimation.looks import LookPlan, plan_looks_of_log
 from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Question, Task
@@ -70,7 +67,6 @@ from activetest.study.settings import (
     describe_budget,
     describe_priors,
     has_rounds,
-    keep_names,
     kept_columns,
 )
 from activetest.study.stored import StoredStudy, creating_study, write_study
@@ -79,10 +75,6 @@ if TYPE_CHECKING:
     from activetest.study.imported import ImportedLog
 
 CONVERTED = "the study keeps a copy of the file as Parquet, and makes a new one when it changes"
-# Temporary folders of earlier versions.
-_UNFINISHED = re.compile(rf"\.({CACHE}|{POOL})-[a-z0-9_]{{4,8}}")
-# The setting and the key in study.toml of every auxiliary file.
-_STORED = {"train": "train", "other_models": "surrogates"}
 
 
 @dataclass(frozen=True)
@@ -181,7 +173,7 @@ def init(
         files = _auxiliary_files(study, given.files)
         choices = choose_choices(pool, study, chosen, files=files, imported=plan_log is not None)
         outcome = "checked" if dry_run else "updated" if study else "created"
-        named = {_STORED[name] for name, value in given.files.items() if value is not None}
+        named = {name for name, value in given.files.items() if value is not None}
         with (
             _open_cache_folder(source, folder, study, dry_run=dry_run) as place,
             ExitStack() as caches,
@@ -359,7 +351,6 @@ def _open_place(folder: Path, study: StoredStudy | None, *, dry_run: bool) -> It
         with atomic.temporary_folder() as place, raising_storage_errors(place):
             yield place
     elif study is None:
-        _clear_unfinished(folder)
         with creating_study(folder) as place:
             yield place
     else:
@@ -374,16 +365,13 @@ def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> P
         columns = complete_task(given.columns, given.choices.get("metric", ()))
         given = replace(given, columns=columns)
     columns = given.columns | kept_columns(path, study, given.columns, name=name)
-    # Studies that earlier versions created keep the ids they have.
-    blank = study is not None and "id" not in given.columns
-    pool = Pool.open(path, **columns, name=name, suggest=study is None, blank_ids=blank)
+    pool = Pool.open(path, **columns, name=name, suggest=study is None)
     question = given.choices.get("question") or (study and study.choices.question)
     grouped = question not in (None, NO_QUESTION, Question.SURFACE)
     if grouped and not pool.schema.groups and pool.schema.task == Task.CLASSIFICATION:
         columns |= {"groups": (PREDICTED,)}
-        pool = Pool.open(path, **columns, name=name, suggest=study is None, blank_ids=blank)
+        pool = Pool.open(path, **columns, name=name, suggest=study is None)
     if study is not None:
-        pool.schema = keep_names(pool.schema, study)
         pool.notices = describe_pool(pool.schema, pool.files.schema, pool.rows)
     return pool
 
@@ -398,9 +386,7 @@ def _find_folder(folder: str | Path) -> tuple[Path, StoredStudy | None]:
         folder = folder / FOLDER
     if (folder / CONFIG).is_file():
         return folder, StoredStudy.open(folder)
-    if folder.exists() and (
-        not folder.is_dir() or any(not _is_unfinished(part) for part in folder.iterdir())
-    ):
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         if (folder / LEDGER).is_file():
             raise StudyError(
                 f"{folder} is a study without its study.toml",
@@ -414,40 +400,13 @@ def _find_folder(folder: str | Path) -> tuple[Path, StoredStudy | None]:
     return folder, None
 
 
-def _is_unfinished(path: Path) -> bool:
-    """Whether an init of an earlier version that was killed left this in the study folder."""
-    if path.name == CACHE:
-        return (path / MANIFEST).is_file()
-    return _UNFINISHED.fullmatch(path.name) is not None
-
-
-def _clear_unfinished(folder: Path) -> None:
-    """Remove what a killed init of an earlier version left in a folder without a study.
-
-    Only one process at a time removes it, and before it is gone the folder becomes no study.
-    """
-    folder = Path(os.path.realpath(folder))
-    if os.name == "nt" or not folder.is_dir():
-        return
-    with raising_storage_errors(folder):
-        handle = os.open(folder, os.O_RDONLY)
-    try:
-        if locks.try_lock(handle) is True:
-            parts = list(folder.iterdir())
-            for part in parts if all(map(_is_unfinished, parts)) else ():
-                shutil.rmtree(part, ignore_errors=True)
-    finally:
-        os.close(handle)
-
-
 def _auxiliary_files(
     study: StoredStudy | None, given: Mapping[str, str | None]
 ) -> dict[str, str | None]:
     """{key in study.toml: address} of the auxiliary files: those given, else the study's."""
     stored = study.addresses if study else {}
-    found = {_STORED[name]: value for name, value in given.items()}
     return {
-        key: (stored.get(key) if value is None else value) or None for key, value in found.items()
+        key: (stored.get(key) if value is None else value) or None for key, value in given.items()
     }
 
 
@@ -515,8 +474,8 @@ def _build_cache(
             built,
             pool,
             {surrogate},
-            train=files[_STORED["train"]],
-            other_models=files[_STORED["other_models"]],
+            train=files["train"],
+            other_models=files["other_models"],
         )
     built = cache.ensure_cache(pool, place, expected=study.ledger.fingerprint)
     built = study.attach_auxiliary(built, pool, surrogate=surrogate, files=files, changed=named)

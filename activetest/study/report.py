@@ -396,8 +396,7 @@ def _find_floor(log: Log, choices: Choices) -> float:
             choices.metric,
             choices.interval,
         )
-        # Rounds of the first version did not say what they aimed at.
-        if same and last.objectives and chooses_floor(choices, last.objectives[0]):
+        if same and chooses_floor(choices, last.objectives[0]):
             return float(last.choices["floor"])
     return choices.lowest_share
 

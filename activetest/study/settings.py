@@ -17,7 +17,6 @@ from activetest.nouns.choices import (
     Selection,
     Task,
 )
-from activetest.pool.classes import keep_spelling
 from activetest.pool.files import Files
 from activetest.pool.image_shape import write_shape
 from activetest.pool.pool import Pool
@@ -123,7 +122,7 @@ def kept_columns(
         "classes": None if schema.open_classes else schema.classes or None,
         "weight": schema.weight,
         "price": schema.price,
-        # Those that the study has: earlier versions read the numbers.
+        # Those that the study has, whatever the file says by now.
         "class_names": schema.class_names,
     }
     if judge := columns.get("judge"):
@@ -135,7 +134,7 @@ def kept_columns(
         stored["judge"] = schema.judge
     outputs = columns.get("outputs", stored["outputs"])
     if outputs == schema.outputs and has_rounds(study):
-        # What is predicted stays, too: earlier versions read pred beside any outputs.
+        # What is predicted stays, too.
         columns = {key: value for key, value in columns.items() if key != "outputs"}
     elif outputs != schema.outputs and (
         schema.kind == "pred" or tuple(c for c in outputs if c != "pred") != schema.outputs
@@ -146,14 +145,6 @@ def kept_columns(
         stored["positive"] = None
     kept = {key: value for key, value in stored.items() if key not in columns}
     return kept | ({"bins": schema.bins} if "attributes" in kept else {})
-
-
-def keep_names(schema: Schema, study: StoredStudy) -> Schema:
-    """The schema with ids and classes as the study's version named them: its ledger has them so."""
-    stored = parse_schema(study.pool)
-    if schema.id is None and stored.id is None:
-        schema = replace(schema, id_prefix=stored.id_prefix)
-    return keep_spelling(schema, stored)
 
 
 def check_features(pool: Pool, study: StoredStudy | None) -> None:

@@ -230,8 +230,7 @@ def restore_evidence(params: Mapping[str, Any]) -> Evidence:
         if axes.ndim != 2 or not np.isfinite(axes).all():
             raise ValueError("the components of features are not numbers")
     labels, rows, others = (int(stored[name]) for name in ("labels", "rows", "others"))
-    # Earlier versions had a forest or a regression.
-    linear = float(stored.get("linear", 0.0))
+    linear = float(stored["linear"])
     if not 0 <= linear <= 1 or (LINEAR in learned and TRAINING not in learned):
         raise ValueError("a regression has no share in what training rows say")
     return Evidence(names, labels, classes, learned, axes, rows, others, linear)

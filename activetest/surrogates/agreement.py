@@ -110,7 +110,7 @@ class Agreement:
     cost, noise   (T, classes) factors on mean and variance of those statistics when wrong
     confused      (E, 2) predicted and true class of every observed error
     shares        (classes,) how often each class is predicted; None where outputs are
-                  probabilities, and in rounds of earlier versions
+                  probabilities
     """
 
     effects: int

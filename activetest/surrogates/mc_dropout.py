@@ -42,9 +42,6 @@ OPTIONS: dict[str, Any] = {
     "width": HIDDEN[0],
 }
 
-# What parameters of earlier versions were trained with.
-_EARLIER, _EARLIER_PASSES = 0.5, 50
-
 
 def fit(
     training: TrainingSet,
@@ -96,7 +93,7 @@ def _make_networks(params: dict[str, Any]) -> Network:
     """
     first, *others = (tuple(part[0] for part in layer) for layer in stored_layers(params, NAMES))
     rng = np.random.default_rng(params["seed"])
-    dropout, passes = params.get("dropout", _EARLIER), params.get("passes", _EARLIER_PASSES)
+    dropout, passes = params["dropout"], params["passes"]
     widths = [len(bias) for _, bias in (first, *others[:-1])]
     masks = [rng.random((passes, width)) >= dropout for width in widths]
     scale = np.float32(1 / (1 - dropout))

@@ -46,8 +46,6 @@ AUGMENTS = True
 OPTIONS = {"samples": 100, "layers": 2, "width": 64}
 
 _TRAINING_SAMPLES = 8
-# What parameters of earlier versions predict with.
-_EARLIER_SAMPLES = 100
 _NAMES = ("weights", "bias", "rho_weights", "rho_bias")
 # First sigma: distance of a sample from the first mean, relative to the mean's length. On four
 # small data sets, samples hardly differed at 0.1, and the log-loss was worse at 0.8.
@@ -171,7 +169,7 @@ def _make_networks(params: dict[str, Any]) -> Network:
     rng = np.random.default_rng(params["seed"])
     layers = stored_layers(params, _NAMES)
     branches = []
-    for _ in range(params.get("samples", _EARLIER_SAMPLES)):
+    for _ in range(params["samples"]):
         first, *others = [
             (_sample_array(weights, rho_weights, rng), _sample_array(bias, rho_bias, rng))
             for weights, bias, rho_weights, rho_bias in layers

@@ -386,13 +386,3 @@ def test_bets_that_nobody_could_settle_are_refused(pool, truth, name, problem):
     with pytest.raises(NotEstimable, match=problem) as refused:
         study.bets(metric_of(pool, name), 0, 0.5)
     assert '`interval="fixed"`' in refused.value.hint
-
-
-def test_rounds_of_an_older_version_are_refused(pool, truth):
-    """One before there were aims, and one whose scores were mixed in another way."""
-    study = Study(pool, truth, ERROR).draw(3).draw(2)
-    first, second = study.log.history
-    for objectives in ((), (replace(first.objectives[0], total=np.nan),)):
-        study.log = replace(study.log, history=(replace(first, objectives=objectives), second))
-        with pytest.raises(NotEstimable, match="older version"):
-            study.bets(metric_of(pool, "error"), 0, 0.0)

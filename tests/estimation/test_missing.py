@@ -393,11 +393,11 @@ def test_where_all_is_drawn_a_missing_label_is_one_item(pool, truth, play_rounds
     assert filled == approx(2 * z * z / (2 * SIZE) + 2 / SIZE)
 
 
-def test_a_first_round_of_an_older_version_is_taken_to_vary_as_it_can(pool, truth, play_rounds):
+def test_a_first_round_about_other_classes_is_taken_to_vary_as_it_can(pool, truth, play_rounds):
     log = set_status(play_rounds((CHOICES, 14), (CHOICES, 16)), [20], PENDING)
-    older = replace(log, history=(replace(log.history[0], objectives=()), log.history[1]))
+    other = replace(log, history=(replace(log.history[0], objectives=()), log.history[1]))
     evidence = samples.collect_evidence(
-        older, pool, CHOICES, [find("error")], seed=1, predict_again=False
+        other, pool, CHOICES, [find("error")], seed=1, predict_again=False
     )
     found = missing.expect_widths(evidence, pool, find("error"), evidence.groups[0], 0.95)
     left = SIZE - np.arange(14)

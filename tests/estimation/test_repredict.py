@@ -187,17 +187,3 @@ def test_a_rounds_surrogate_comes_back_as_it_was(pool, truth):
             restore_surrogate(each, pool).beliefs(pool.take(each.rows), (statistic("zero_one"),))
         )
         assert each.imputed[:, 0] == approx(mean[0], rel=1e-6)
-
-
-def test_rounds_of_an_older_version_are_left_alone_and_later_ones_ask_themselves(pool, truth):
-    log = played(pool, truth, FEW)
-    # What an older version wrote down says nothing about aims, and names its parameters otherwise.
-    old = [replace(each, objectives=(), params={}) for each in log.history[:5]]
-    aged = replace(log, history=(*old, *log.history[5:]))
-    again = repredict(aged, pool, statistics_of(pool, "f1[dog]"))
-    assert again.history[:5] == tuple(old)
-    for each in again.history[5:]:
-        asked = restore_surrogate(each, pool).expected(
-            pool.take(each.rows), statistics_of(pool, "f1[dog]")
-        )
-        np.testing.assert_allclose(each.imputed, asked.T)

@@ -211,7 +211,7 @@ def test_items_are_those_of_the_judge_that_is_asked_for(run, tmp_path):
     run("verify")
 
 
-def test_a_study_of_an_earlier_version_keeps_the_items_of_the_first_grader(run, tmp_path):
+def test_a_study_without_its_first_grader_keeps_that_graders_items(run, tmp_path):
     path = write_two_scorers(tmp_path / "log.eval")
     run("init", path, "--judge", "score", "--seed", "1")
     config = tmp_path / ".activetest" / "study.toml"

@@ -94,7 +94,7 @@ def test_minus_one_is_no_prediction_and_other_numbers_are_named(tmp_path):
 
 
 def test_a_study_of_numbers_goes_on_with_numbers(tmp_path):
-    """Earlier versions read numbers, whatever the metadata said: what they recorded stays."""
+    """Names that the metadata has since then change nothing of what was recorded."""
     path = write_hub(tmp_path / "pool.parquet", named=())
     key = write_key(tmp_path / "key.csv", int)
     study = Study.create(path, tmp_path / "study", seed=1)

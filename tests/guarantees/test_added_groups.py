@@ -7,7 +7,6 @@ import pytest
 
 from activetest.study.study import Study
 from tests.makers import write_pool
-from tests.older_ledgers import rewrite_ledger
 
 ADDED = {
     "one": ["place"],
@@ -52,15 +51,6 @@ def test_adding_groups_moves_nothing_of_the_whole_pool(face, groups):
     assert [of_pool(face, **each) for each in options] == before
     assert face.report(require="error<=0.5").gates == gates
     assert any(row.group for row in face.report().estimates)
-
-
-@pytest.mark.parametrize("version", [2, 3, 4])
-def test_adding_groups_moves_nothing_after_a_migration(face, version):
-    rewrite_ledger(face.folder / "ledger.db", version)
-    face = Study.open(face.folder)
-    before = of_pool(face)
-    face.change(groups=["place", "ink"])
-    assert of_pool(face) == before
 
 
 def test_a_group_that_was_recorded_stays_when_another_is_added(folder):

@@ -81,7 +81,7 @@ def test_draws_among_the_items_that_matter_leave_it_unbiased(pool, choices, esti
 @pytest.mark.parametrize("group", [0, 1])
 @pytest.mark.parametrize("name", ["precision", "confusion[no as yes]", "cost"])
 def test_draws_that_cannot_matter_add_nothing_and_leave_it_unbiased(pool, name, estimator, group):
-    """As in rounds of a metric that every item can change, or of an earlier version."""
+    """As in rounds of a metric that every item can change."""
     ways = studies(pool, TRUTH, replace(COST, metric="error", metrics=("error",)), batches=(1, 1))
     mean, target = expected_means(pool, ways, name, estimator, group=group)
     assert mean == pytest.approx(target, abs=1e-6)

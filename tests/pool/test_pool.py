@@ -130,8 +130,6 @@ def test_without_an_id_column_the_row_number_is_the_id(tmp_path):
     block = pool.read_block(next(pool.strips()))
     assert [block.ids[row] for row in range(3)] == ["0", "1", "2"]
     assert "the ids are row-0, row-1 ..., the row numbers" in notices_of(pool)
-    assert pool.schema.id_prefix == "row-"
-    assert Pool.open(written(tmp_path, id=list("abc"), prob=PROBS)).schema.id_prefix is None
 
 
 @pytest.mark.parametrize("name", ["__index_level_0__", "__index_level_12__", "Unnamed: 0"])

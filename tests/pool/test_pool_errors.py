@@ -304,11 +304,3 @@ def test_an_address_that_nothing_opens_is_an_error(address):
         Pool.open(address)
     assert address in caught.value.problem
     assert "s3://" in caught.value.hint
-
-
-def test_studies_with_empty_ids_can_still_be_read(tmp_path):
-    path = tmp_path / "pool.parquet"
-    pq.write_table(pa.table({"id": ["a", ""], "pred": [0, 1]}), path)
-    opened = Pool.open(path, blank_ids=True)
-    assert cache.build_cache(Pool(str(path), opened.schema), tmp_path / "cache").ids([1]) == [""]
-    assert cache.build_cache(opened, tmp_path / "other").ids([1]) == [""]

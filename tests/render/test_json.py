@@ -8,7 +8,7 @@ from dataclasses import fields
 import numpy as np
 
 from activetest.nouns.quantity import Quantity
-from activetest.nouns.report import RENAMED_KEYS, EstimateRow, Gate, exit_code
+from activetest.nouns.report import EstimateRow, Gate, exit_code
 from activetest.render import json as as_json
 
 
@@ -95,23 +95,6 @@ def test_nothing_that_a_row_or_a_gate_knows_is_left_out(judged):
 
 
 _SAVING = {"n_eff", "labels_saved", "labels_saved_kind"}
-
-
-def _keys(value) -> set[str]:
-    """Every key in a document, however deep."""
-    if isinstance(value, list):
-        return set().union(*map(_keys, value))
-    if isinstance(value, dict):
-        return set(value).union(*map(_keys, value.values()))
-    return set()
-
-
-def test_no_key_of_an_older_version_is_left(judged, compared, answered, result):
-    documents = [as_json.render(judged), as_json.render(answered(compared))]
-    documents += [as_json.simulation([result]), as_json.status(judged.counts, "next draws")]
-    keys = set().union(*(_keys(json.loads(document)) for document in documents))
-    assert not keys & set(RENAMED_KEYS)
-    assert set(RENAMED_KEYS.values()) <= keys
 
 
 def test_the_exit_code_can_be_told_from_the_verdicts_in_the_document(judged):

@@ -85,7 +85,6 @@ def hard(folder) -> StoredStudy:
     ],
 )
 def test_labels_that_are_no_class_are_noted(hard, labels, count, names, weight):
-    # As the ledger of an earlier version has them.
     answers = [Answer(f"i{row}", "", LABELLED, label) for row, label in enumerate(labels)]
     hard.ledger.add_answers(answers, source="labels.csv", revision=0)
     shown = report(hard)

@@ -321,7 +321,7 @@ def test_another_column_of_ids_is_another_conversion(pool, conversions):
     assert conversions == ["pool.csv"] * 2
 
 
-def test_studies_of_a_file_that_an_earlier_version_converted_go_on(pool, conversions):
+def test_a_study_of_a_converted_file_goes_on_with_the_file_that_it_came_from(pool, conversions):
     convert.to_parquet("pool.csv", "pool.csv.parquet")
     init("pool.csv.parquet", seed=1)
     assert next_batch(StoredStudy.open(), 3).round == 1

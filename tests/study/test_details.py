@@ -22,10 +22,8 @@ from activetest.cli.spelling import translate_report
 from activetest.errors import ChoiceError
 from activetest.nouns.log import Log
 from activetest.nouns.report_details import ReportDetails
-from activetest.sampling import plan
 from activetest.study.details import _shorten_parts, describe_provenance
 from tests.makers import write_pool
-from tests.older_ledgers import rewrite_ledger
 
 NAMES = ("cat", "dog", "owl")
 # {id: label} of the pools of write_pool: classes in turn.
@@ -489,34 +487,6 @@ def test_a_log_that_was_imported_says_so(folder):
         "study.ingest(labels)",
     )
     assert [each.round for each in found.history] == [1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    "version", [1, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 3)), 4]
-)
-def test_studies_of_earlier_versions_have_details(folder, version):
-    study = answer(begin(folder, groups="place"), 12, 12)
-    before = read_details(study)
-    rewrite_ledger(study.folder / "ledger.db", version)
-    found = read_details(at.Study.open("study"))
-    assert found.worst_items == before.worst_items
-    assert found.sampled == before.sampled
-    assert [each.round for each in found.history] == [1, 2]
-    assert all(each.value is not None for each in found.history)
-    # Rounds of the first version did not say what they aimed at.
-    assert version == 1 or found.confusion.true == before.confusion.true
-    assert found.provenance.created == before.provenance.created
-
-
-def test_rounds_that_did_not_record_their_version_are_those_of_0_2_0_or_earlier(
-    folder, monkeypatch
-):
-    monkeypatch.setattr(plan, "__version__", "")
-    study = answer(begin(folder), 5)
-    monkeypatch.undo()
-    answer(study, 5)
-    found = read_details(study).provenance
-    assert found.versions == ("0.2.0 or earlier", at.__version__)
 
 
 # --- the whole

@@ -1,6 +1,6 @@
 """Studies whose surrogate learns items of the pool with the model's labels."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,6 @@ import pytest
 
 from activetest.cli.app import main
 from activetest.errors import ChoiceError, StudyError
-from activetest.nouns.choices import Choices
 from activetest.rounds.fit import find_reusable_round, restore_surrogate
 from activetest.study.init import init
 from activetest.study.next import next_batch
@@ -199,13 +198,3 @@ def test_items_that_the_pool_does_not_have_were_not_learned_from_it(study, monke
     damaged = replace(first, params={**first.params, "augmented": np.packbits(last)})
     with pytest.raises(StudyError, match="round 1 learned items that this pool does not have"):
         restore_surrogate(damaged, cache)
-
-
-def test_studies_and_rounds_of_earlier_versions_learn_as_they_did(study):
-    path = study.folder / "study.toml"
-    lines = [line for line in path.read_text().splitlines() if not line.startswith("augment")]
-    path.write_text("\n".join(lines))
-    assert StoredStudy.open().choices.augment == "outputs"
-    recorded = asdict(study.choices)
-    del recorded["augment"]
-    assert Choices.from_record(recorded).augment == "outputs"

@@ -1,7 +1,6 @@
-"""Names of ids and classes that a study keeps when a later version opens or changes it."""
+"""Names of ids and classes, and settings that stay after the first draw."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.errors import ChoiceError, LabelConflict, LabelError
-from activetest.ledger.ledger import Answer
-from activetest.pool import classes as resolving
-from activetest.pool import pool as pools
-from activetest.study.ingest import ingest
+from activetest.errors import ChoiceError
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 
 CONFIG = Path(".activetest", "study.toml")
@@ -30,94 +24,13 @@ def scored(folder) -> str:
     return "pool.parquet"
 
 
-def write_as_earlier_version() -> StoredStudy:
-    """The study with ids as earlier versions made them: the number of the row alone."""
-    text = CONFIG.read_text()
-    CONFIG.write_text(text.replace('id_prefix = "row-"\n', ""))
-    assert CONFIG.read_text() != text
-    return StoredStudy.open()
-
-
-def test_a_study_of_an_earlier_version_keeps_row_numbers_as_ids(scored, label_file):
-    init(scored, seed=1)
-    fingerprint, ids = StoredStudy.open().cache().fingerprint, next_batch(StoredStudy.open(), 8).ids
-    assert all(re.fullmatch(r"row-\d+", id) for id in ids)
-    init(scored, "earlier", seed=1)
-    Path("earlier").rename("moved")
-    CONFIG.parent.rename("later")
-    Path("moved").rename(CONFIG.parent)
-    study = write_as_earlier_version()
-    # The same rows are drawn, and the pool is the same.
-    numbers = next_batch(study, 8).ids
-    assert numbers == [id.removeprefix("row-") for id in ids]
-    assert study.cache().fingerprint == fingerprint
-    with pytest.raises(LabelError, match="id 'row-1' is not in the pool"):
-        ingest(study, label_file("row-1,1"))
-    assert ingest(study, label_file(*(f"{id},1" for id in numbers))).new == 8
-    before = report(study).estimates
-    for again in (init(None, floor=0.5), init(scored, groups="confidence")):
-        assert again.schema.id_prefix is None
-        assert "an item's id is its row number, counting from 0" in str(again)
-    study = StoredStudy.open()
-    assert set(next_batch(study, 4).ids) <= {str(row) for row in range(30)} - set(numbers)
-    assert report(study).estimates[0].estimate == before[0].estimate
-    assert "id_prefix" not in CONFIG.read_text()
-
-
-def test_a_new_study_says_what_its_ids_are(scored):
+def test_a_study_says_what_its_ids_are(scored):
     setup = init(scored, seed=1)
     assert "the ids are row-0, row-1 ..." in str(setup)
-    assert 'id_prefix = "row-"' in CONFIG.read_text()
-    assert init(None, floor=0.5).schema.id_prefix == "row-"
-    CONFIG.write_text(CONFIG.read_text().replace('"row-"', '"line-"'))
-    with pytest.raises(Exception, match="id_prefix"):
-        StoredStudy.open()
+    assert next_batch(StoredStudy.open(), 30).ids[0].startswith("row-")
 
 
-@pytest.fixture
-def padded(folder, monkeypatch) -> StoredStudy:
-    """A study of an earlier version, which kept white space around predictions."""
-    names = [" cat", "dog\t", "cow"]
-    columns = {
-        "id": [f"i{row}" for row in range(30)],
-        "pred": [names[row % 3] for row in range(30)],
-    }
-    pq.write_table(pa.table(columns), "pool.parquet")
-
-    def keep_white_space(pool, choices):
-        return replace(resolving.resolve_classes(pool, choices), classes=(" cat", "cow", "dog\t"))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(pools, "resolve_classes", keep_white_space)
-        init("pool.parquet", seed=1)
-    study = StoredStudy.open()
-    assert study.cache().classes == (" cat", "cow", "dog\t")
-    return study
-
-
-def test_padded_predictions_of_an_earlier_version_keep_their_names(padded, label_file):
-    fingerprint, batch = padded.cache().fingerprint, next_batch(padded, 6)
-    record = padded.ledger.record()
-    # As earlier versions recorded it: stripped, and so another class than the prediction.
-    answer = Answer(batch.ids[0], "", 1, "cat")
-    padded.ledger.add_answers([answer], source="old.csv", revision=record.revision)
-    (note,) = (each for each in report(padded).notes if "no class" in each.text)
-    assert "1 of 1 ('cat')" in note.text and note.is_caution
-    setup = init("pool.parquet", floor=0.5)
-    assert setup.schema.classes == (" cat", "cow", "dog\t")
-    study = StoredStudy.open()
-    assert study.cache().fingerprint == fingerprint
-    rest = [f"{id},dog" for id in batch.ids[1:]]
-    assert ingest(study, label_file(*rest)).outside == ()
-    path = label_file(f"{batch.ids[0]},cat", *rest)
-    with pytest.raises(LabelConflict, match="labelled ' cat', and was labelled 'cat'") as error:
-        ingest(study, path)
-    assert "both are one class" in error.value.hint
-    assert ingest(study, path, replace=True).replaced == 1
-    assert not [each for each in report(study).notes if "no class" in each.text]
-
-
-def test_predictions_are_stripped_in_new_studies(folder):
+def test_predictions_are_stripped(folder):
     names = [" cat", "cat", "dog\t", "\u2003cow "]
     pq.write_table(pa.table({"id": list("abcd"), "pred": names}), "pool.parquet")
     setup = init("pool.parquet", seed=1, positive=" cat ")
@@ -132,7 +45,7 @@ def test_predictions_are_stripped_in_new_studies(folder):
         ({"score": [0.1, 0.2, 0.3]}, "bfb5ea9f771e57c18752f775f59a1ef4"),
     ],
 )
-def test_fingerprints_are_those_of_earlier_versions(folder, columns, fingerprint):
+def test_fingerprints_follow_the_content_and_nothing_else(folder, columns, fingerprint):
     pq.write_table(pa.table(columns), "pool.parquet")
     assert init("pool.parquet", seed=1).fingerprint == fingerprint
 

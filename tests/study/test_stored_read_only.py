@@ -16,7 +16,6 @@ from activetest.cli.app import main
 from activetest.errors import CacheRebuilt, PoolError, StorageError, StudyError
 from activetest.study.study import Study
 from tests import makers
-from tests.older_ledgers import rewrite_ledger
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "geteuid"), reason="permissions are another matter on this system"
@@ -135,22 +134,6 @@ def test_a_cache_that_may_not_be_written_is_built_elsewhere_and_a_note_names_the
             assert study.report().to_json() == study.report().to_json()
         assert len(caught) == 1
     assert not place.exists() and not (labelled / "cache").exists()
-
-
-def test_an_older_ledger_that_may_only_be_read_is_migrated_in_memory(labelled, capsys):
-    expected = read_report(capsys)
-    rewrite_ledger(labelled / "ledger.db", 4)
-    protect(labelled)
-    content = (labelled / "ledger.db").read_bytes()
-    found = read_report(capsys)
-    found["notes"] = [text for text in found["notes"] if "an earlier version" not in text]
-    assert found == expected
-    with as_nobody():
-        study = Study.open("study")
-        assert study.status().counts.labelled == 8
-        with pytest.raises(StorageError, match="cannot write"):
-            study.undo()
-    assert (labelled / "ledger.db").read_bytes() == content
 
 
 def test_what_may_not_be_read_is_not_called_unwritable(labelled, capsys):

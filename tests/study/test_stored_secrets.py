@@ -33,8 +33,8 @@ def test_a_secret_is_refused_before_anything_is_written_or_opened(pool_file, fol
 
 
 @pytest.fixture
-def old_study(study, folder, monkeypatch) -> StoredStudy:
-    """A study of an earlier version, whose address holds a secret, and opens a file here."""
+def edited(study, folder, monkeypatch) -> StoredStudy:
+    """A study into which an address with a secret was written; it opens a file here."""
 
     def open_store(uri: str) -> tuple[fs.FileSystem, str]:
         if uri != ADDRESS:
@@ -47,7 +47,7 @@ def old_study(study, folder, monkeypatch) -> StoredStudy:
     return StoredStudy.open()
 
 
-def test_a_stored_secret_opens_its_pool_and_is_never_shown(old_study, folder, capsys):
+def test_a_stored_secret_opens_its_pool_and_is_never_shown(edited, folder, capsys):
     verbs = [["init"], ["next", "-n", "4", "--show", "place"], ["status"], ["report", "-v"]]
     verbs += [["init", "--metric", "accuracy"], ["next", "--show", "nope"]]
     verbs += [["report", "--format", format] for format in ("json", "markdown")]
@@ -66,8 +66,8 @@ def test_a_stored_secret_opens_its_pool_and_is_never_shown(old_study, folder, ca
     assert b"SECRET" not in content + (study.folder / "ledger.db").read_bytes()
 
 
-def test_no_error_about_an_address_shows_its_secret(old_study, capsys):
-    config = old_study.folder / "study.toml"
+def test_no_error_about_an_address_shows_its_secret(edited, capsys):
+    config = edited.folder / "study.toml"
     config.write_text(config.read_text().replace("pool.parquet?", "gone.parquet?"))
     with pytest.raises(PoolError) as caught:
         StoredStudy.open().cache()

@@ -5,16 +5,14 @@ import io
 import os
 import shutil
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 import pytest
 
 import activetest as at
 from activetest.cli.app import main
 from activetest.errors import ChoiceError, StorageError, StudyError
-from activetest.ledger import rounds
 from activetest.study.export import COLUMNS
-from tests.older_ledgers import forget_note, rewrite_ledger
 
 
 @pytest.fixture
@@ -106,72 +104,6 @@ def test_an_earlier_head_is_found_and_another_is_not(face, capsys):
     for wrong in ("123", "no hash at all"):
         with pytest.raises(ChoiceError, match="no hash"):
             face.verify(contains=wrong)
-
-
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
-def test_a_ledger_of_each_earlier_version_is_chained_and_goes_on(face, version):
-    """Rounds of the first version did not say what they aimed at: their numbers are fewer."""
-    before = face.status()
-    report = face.report()
-    path = face.folder / "ledger.db"
-    rewrite_ledger(path, version)
-    opened = at.Study.open(face.folder)
-    # Parameters in files came with the third version.
-    if version >= 3:
-        assert forget_note(opened.report()) == report
-    assert opened.status() == before
-    kinds = ["study", "round", "file", "file", "file", "file", "undo", "round", "file"]
-    with closing(sqlite3.connect(path)) as db:
-        assert [kind for (kind,) in db.execute("SELECT kind FROM entries")] == kinds
-    assert "ledger" not in problems(face)
-    opened.ingest({opened.next().ids[0]: "owl"})
-    assert len(opened.next(3, new=True)) == 3
-    assert "ledger" not in problems(face)
-
-
-@pytest.fixture
-def older_rounds(monkeypatch):
-    """While it is entered, rounds are written as version 0.2.0 did: without their methods."""
-
-    @contextmanager
-    def write():
-        with monkeypatch.context() as patch:
-            pack = rounds.pack_round
-
-            def forget(choices, params, record):
-                kept = {name: part for name, part in record.items() if name != "methods"}
-                return pack(choices, params, kept)
-
-            patch.setattr(rounds, "pack_round", forget)
-            yield
-
-    return write
-
-
-def test_a_report_says_which_rounds_an_earlier_version_drew(folder, write_pool, older_rounds):
-    """Of a ledger with the tables of today, too; its chain holds, and later rounds are new."""
-    face = at.Study.create(write_pool(folder / "pool.parquet", 40), seed=1)
-
-    def notes() -> list:
-        return [note for note in face.report().notes if "earlier version" in note.text]
-
-    def draw() -> None:
-        face.ingest(dict.fromkeys(face.next(5).ids, "cat"))
-
-    assert notes() == []
-    with older_rounds():
-        draw()
-        assert notes()[0].text.startswith("Round 1 was drawn by an earlier version of activetest.")
-        draw()
-    draw()
-    (note,) = notes()
-    assert note.text.startswith("Rounds 1 to 2 were drawn by")
-    assert "see the page on intervals" in note.text and note.is_caution
-    assert face.verify().passed
-
-
-def test_a_study_of_this_version_has_no_note_about_earlier_ones(face):
-    assert not any("earlier version" in note.text for note in face.report().notes)
 
 
 # --- export

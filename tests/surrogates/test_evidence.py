@@ -297,21 +297,6 @@ def test_width_and_share_of_a_regression_stay(class_pool):
     assert (again.learned[LINEAR].model.width, again.linear) == (2.0, 0.1)
 
 
-def test_evidence_of_earlier_versions_is_used_and_then_learned_again(class_pool):
-    """There, a forest or a regression stood for the training rows."""
-    pool = class_pool()
-    now = learned(pool.training(20, train=True))
-    known = {SELF: now.learned[SELF], TRAINING: now.learned[LINEAR]}
-    then = stored(replace(now, learned=known).params())
-    del then["kept.evidence.linear"]
-    again = restore_evidence(then)
-    assert again.values(pool.rows).shape == (600, 3)
-    assert again.describe() == now.describe()
-    found = learned(pool.training(21, train=True), earlier=again)
-    assert list(found.learned) == [SELF, TRAINING, LINEAR]
-    assert found.labels == 21
-
-
 def test_a_regression_is_scikit_learns(class_pool):
     """With the same penalty; a prior of the intercepts hardly matters."""
     pool = class_pool()

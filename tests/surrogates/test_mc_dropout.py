@@ -55,17 +55,6 @@ def test_cutting_units_out_is_multiplying_them_with_a_mask(value_pool, chosen):
     assert again[0] == approx(exact, abs=1e-4)
 
 
-def test_parameters_of_earlier_versions_drop_half_of_the_units_in_fifty_passes(value_pool):
-    """They do not say so: another share or number would make other networks of them."""
-    pool = value_pool()
-    params = mc_dropout.fit(
-        pool.training(0, train=True), rng=np.random.default_rng(1), dropout="0.5"
-    ).params()
-    recorded = {name: value for name, value in params.items() if name not in ("dropout", "passes")}
-    again = mc_dropout.restore(recorded).members.draws(pool.rows, np.arange(50))
-    assert again[0] == approx(apply_masks(params, pool.rows.features, 0.5), abs=1e-4)
-
-
 def test_hard_labels_are_enough(class_pool):
     pool = class_pool(300)
     pool.rows = replace(pool.rows, outputs=Outputs(pool.rows.outputs.pred))
