@@ -17,7 +17,7 @@ from activetest.cli.options import write_table
 from activetest.item_statistics import specification
 from activetest.nouns.choices import DECLARATIONS, Choices
 from activetest.nouns.curve import CurveKind
-from activetest.nouns.report import RENAMED_KEYS, SimulatedStrategy
+from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.simulated_answer import AnswerLook, SimulatedAnswer, Wait
 from activetest.render import json as as_json
 from activetest.reporting.requirements import parse_requirement
@@ -347,12 +347,6 @@ def test_the_documented_json_has_the_keys_that_are_printed(tmp_path, monkeypatch
     documented = next(block for block in code_blocks(PAGES["json"]) if '"estimates"' in block)
     assert printed == set(re.findall(r'"(\w+)"', documented))
     assert printed <= fields_in_tables("report")
-
-
-def test_the_keys_that_were_renamed_are_documented():
-    (table,) = tables(section(PAGES["json"], "Keys of version 1"))
-    renamed = {old.strip("`"): new.strip("`") for old, new in table[1:]}
-    assert renamed == RENAMED_KEYS
 
 
 def test_the_documented_json_of_a_simulation_has_the_keys_that_are_printed():

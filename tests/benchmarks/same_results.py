@@ -36,16 +36,7 @@ from typing import TypeGuard
 
 # {key of the version before: key of the version after}: paths from the top of a document with dots
 # between the names and no places in lists, such as "estimates.n_eff". The longest that fits counts.
-RENAMED: dict[str, str] = {
-    "comparison.one": "comparison.first",
-    "comparison.two": "comparison.second",
-    "counts.brought": "counts.supplied",
-    "counts.picked": "counts.deterministic",
-    "estimates.held_up": "estimates.variance_inflated",
-    "estimates.trusted": "estimates.reliable",
-    "task": "question",
-    "task.task": "question.question",
-}
+RENAMED: dict[str, str] = {}
 # Keys of either version whose values are text for people (or an address): only whether there is
 # any is compared, and of notes not even that.
 PROSE = {"answer", "next", "pool", "reason", "surrogate_note", "words"}
