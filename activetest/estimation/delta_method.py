@@ -8,6 +8,7 @@ import numpy as np
 from activetest.errors import NotEstimable
 from activetest.item_statistics.metric import Metric, divide
 from activetest.nouns.estimate import Estimate, Sample
+from activetest.nouns.rounding import MARGIN, round_count
 from activetest.nouns.rows import Array
 
 
@@ -100,9 +101,7 @@ def _add_model_variance(
     drawn, weighed = sample.inside.sum(), mass.sum()
     # What is known pulls at nothing: the centre is the mean of what was open.
     pull = sample.counted * ((sample.per_unit(sample.stats) - (mean - known) / share) @ slope)
-    relevant = np.abs(pull) > 1e-9 * np.abs(pull).max(initial=0)
-    scaled = pull * mass * inverse
-    sides = [relevant & (sign * pull > 0) for sign in (1, -1)]
+    scaled, sides = pull * mass * inverse, find_sides(pull)
     rarity = _compare_with_uniform(sample)
     shown = np.minimum(rarity, 1)
     return replace(
@@ -113,8 +112,8 @@ def _add_model_variance(
         minority_count=min(count_effectively(pull[side]) for side in sides),
         weighted_minority_count=min(count_effectively(scaled[side]) for side in sides),
         uniform_minority_count=min(count_effectively(pull[side], shown[side]) for side in sides),
-        uniform_count=float(sample.counted @ shown),
-        heaviest=float(rarity.max(initial=1.0)),
+        uniform_count=round_count(float(sample.counted @ shown)),
+        heaviest=round_count(rarity.max(initial=1.0)),
         floor=sample.floor,
         known=float(known),
         open_share=float(share),
@@ -147,10 +146,16 @@ def _compare_with_uniform(sample: Sample) -> Array:
     return weight / np.where(remaining > 0, sample.prob * remaining, 1.0)
 
 
+def find_sides(pulls: Array) -> tuple[Array, Array]:
+    """(M,) where pulls are above zero, and where below; what rounding left of zero is neither."""
+    relevant = np.abs(pulls) > MARGIN * np.abs(pulls).max(initial=0)
+    return relevant & (pulls > 0), relevant & (pulls < 0)
+
+
 def count_effectively(pulls: Array, counts: Array | float = 1.0) -> float:
     """The number of equal pulls with the same sum and sum of squares: (sum p)^2 / sum p^2.
 
     counts is how often each of them counts.
     """
     squares = (counts * pulls) @ pulls
-    return float((counts * pulls).sum() ** 2 / squares) if squares > 0 else 0.0
+    return round_count((counts * pulls).sum() ** 2 / squares) if squares > 0 else 0.0

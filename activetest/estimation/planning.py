@@ -5,6 +5,7 @@ from scipy.special import stdtrit
 
 from activetest.intervals import betting
 from activetest.nouns.estimate import Estimate, Increments
+from activetest.nouns.rounding import MARGIN, ceil_count
 from activetest.nouns.rows import Array
 
 # Simulated futures of a gate, draws at a time, and the most draws of one.
@@ -32,9 +33,11 @@ def plan_half_width(
     if half_width <= goal or estimate.exact or used >= size:
         return 0
     left = size - np.arange(used, dtype=float)
-    spread = ((terms - mean) * size / left) ** 2
+    apart = terms - mean
+    apart[np.abs(apart) <= MARGIN * np.abs(terms).max()] = 0.0
+    spread = (apart * size / left) ** 2
     if not spread.any():
-        return min(int(np.ceil(used * (half_width / goal - 1))), size - used)
+        return min(ceil_count(used * (half_width / goal - 1)), size - used)
     latest = spread[used // 2 :].mean() or spread.mean()
     excess = half_width / _half_width(spread, size, level)[-1] - 1
     limit, enough = used, np.empty(0, int)
@@ -43,7 +46,7 @@ def plan_half_width(
         limit = min(2 * limit, size)
         widths = _half_width(np.append(spread, np.full(limit - used, latest)), size, level)
         widths *= 1 + excess * np.sqrt(used / np.arange(1, limit + 1))
-        enough = np.flatnonzero(widths[used:] <= goal)
+        enough = np.flatnonzero(widths[used:] <= goal * (1 + MARGIN))
     return int(enough[0]) + 1
 
 

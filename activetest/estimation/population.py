@@ -25,13 +25,14 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.certain import find_part
-from activetest.estimation.delta_method import count_effectively, divide_by_answered
+from activetest.estimation.delta_method import count_effectively, divide_by_answered, find_sides
 from activetest.estimation.estimate import Value, combine_difference, estimate_difference
 from activetest.estimation.samples import Evidence, Group, find_metric_steps
 from activetest.item_statistics.metric import Metric, take_mean
 from activetest.nouns.estimate import Estimate, Interval, Sample, Shape
 from activetest.nouns.log import PENDING
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import floor_count
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 
@@ -392,8 +393,8 @@ def _add_variance(
     if estimate.exact:
         # N items, each of which was as likely as any other.
         inside, terms = np.ones(size), np.tile(estimate.mean, (size, 1))
-        sides = [pool.influence[sign * pool.influence > 0] for sign in (1, -1)]
-        minority = (min(count_effectively(side) for side in sides),) * 3
+        sides = find_sides(pool.influence)
+        minority = (min(count_effectively(pool.influence[side]) for side in sides),) * 3
         heaviest, one_draw = 1.0, pool.items * size
 
     def combine(freedom: float, of_pool: float) -> float:
@@ -407,7 +408,7 @@ def _add_variance(
     )
     own = max(int(np.count_nonzero(inside)), 3) - 1.0
     # Intervals of groups take their degrees of freedom from the draws inside.
-    kept = int(combine(own, pool.freedom)) + 1
+    kept = floor_count(combine(own, pool.freedom)) + 1
     inside = inside * (np.cumsum(inside > 0) <= kept)
     return Estimate(
         mean=estimate.mean,

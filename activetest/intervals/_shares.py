@@ -12,9 +12,10 @@ _LARGEST = 1e15
 def effective_size(share: float, variance: float, *, otherwise: float) -> float:
     """How many uniform draws would leave a share with this variance; otherwise where it is zero.
 
-    Within a deviation of a bound, share (1 - share) over the variance is no sample size any more.
+    A variance of rounding is none. Within a deviation of a bound, share (1 - share) over the
+    variance is no sample size any more.
     """
-    if variance <= 0:
+    if variance <= 1 / _LARGEST**2:
         return otherwise
     deviation = min(variance**0.5, 0.5)
     inner = np.clip(share, deviation, 1 - deviation)

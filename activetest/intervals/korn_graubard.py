@@ -18,6 +18,7 @@ from activetest.intervals._shares import (
     effective_size,
 )
 from activetest.nouns.estimate import HIGH_FLOOR, Estimate, Interval
+from activetest.nouns.rounding import is_above
 
 # Labels of the rarer kind, as uniform draws would have shown them, with which the observed variance
 # is believed: of draws whose floor is high, were nothing to be decided by it.
@@ -64,7 +65,7 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     _, far, variance = _limits(estimate, share, level, support, added, freedom, rarity=rarity)
     # Jeffreys' limit may leave out a bound that the value itself is at.
     far = max(far, share)
-    lower, upper = (near, far) if mean <= 0.5 else (1 - far, 1 - near)
+    lower, upper = (1 - far, 1 - near) if is_above(mean, 0.5) else (near, far)
     lower, upper = np.clip(_round_outward(lower, upper, estimate.open_items), floor, ceiling)
     return Interval(float(lower), float(upper), level, "korn-graubard", variance)
 
