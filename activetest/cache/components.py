@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from activetest.nouns.rounding import fix_signs
 from activetest.nouns.rows import Array
 
 # Components kept: enough for a linear surrogate that is fitted on a few hundred labels.
@@ -19,6 +20,9 @@ _WORK = 2**34
 # A standard deviation below this, in units of the rough scale, is what float32 sums leave of a
 # constant.
 _CONSTANT = 1e-4
+
+# Eigenvalues whose relative difference is below this are taken for equal.
+_TURNING = 1e-6
 
 # Values that are not finite are handled; numpy need not warn about them.
 _QUIET = np.errstate(over="ignore", invalid="ignore")
@@ -109,17 +113,18 @@ def compute_moments(features: list[Array], rough: RoughScale) -> Moments:
     scale = (1 / rough.scale).astype(np.float32)[:, None]
     for centred in _centre_strips(features, rough.centre):
         strip = np.multiply(centred, scale, out=centred)
-        ones = np.ones(strip.shape[1], np.float32)
-        sums = strip @ ones
+        # In double precision: what single precision rounds, small components would magnify.
+        exact = strip.astype(float)
+        sums = exact.sum(axis=1)
         if np.isfinite(sums).all():
             present += strip.shape[1]
         else:
-            there = np.isfinite(strip)
-            strip[~there] = 0
+            there = np.isfinite(exact)
+            exact[~there] = 0
             present += there.sum(axis=1)
-            sums = strip @ ones
+            sums = exact.sum(axis=1)
         total += sums
-        gram += strip @ strip.T
+        gram += exact @ exact.T
     return Moments(rows, present, total, gram)
 
 
@@ -134,7 +139,8 @@ def fit_projection(moments: Moments, rough: RoughScale) -> Projection:
     """The map from features to the leading principal components of the standardised features.
 
     Components have variance one. Constant features have no weight, and there are no more
-    components than independent features. Signs are fixed so that the largest loading is positive.
+    components than independent features. The largest loading of each is positive. Components of
+    the same variance are those nearest to the first features: no rounding turns them.
     """
     mean = moments.total / moments.rows
     covariance = moments.gram / moments.rows - np.outer(mean, mean)
@@ -144,12 +150,7 @@ def fit_projection(moments: Moments, rough: RoughScale) -> Projection:
         covariance * np.outer(inverse, inverse), min(COMPONENTS, len(mean))
     )
     keep = values > 1e-4
-    vectors = (
-        vectors[:, keep]
-        * np.sign(np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0))[
-            0, keep
-        ]
-    )
+    vectors = fix_signs(_fix_turns(values[keep], vectors[:, keep]))
     weights = inverse[:, None] * vectors / np.sqrt(values[keep])
     centre = moments.total / np.maximum(moments.present, 1)
     return Projection(
@@ -204,6 +205,27 @@ def _centre_strips(features: list[Array], centre: Array) -> Iterator[Array]:
 def _to_float(column: Array) -> Array:
     """The column as float32 if it is, as float64 otherwise."""
     return column if column.dtype == np.float32 else column.astype(float, copy=False)
+
+
+def _fix_turns(values: Array, vectors: Array) -> Array:
+    """(D, k) the eigenvectors; those of equal eigenvalues (k,) may be turned among each other.
+
+    Of each such set the first is as near to the first feature as any in their span, the next to the
+    next feature among what is at right angles to it, and so on.
+    """
+    apart = np.abs(np.diff(values)) > _TURNING * values[:-1]
+    parts = []
+    for part in np.split(vectors, np.flatnonzero(apart) + 1, axis=1):
+        found: list[Array] = []
+        for row in part if part.shape[1] > 1 else ():
+            near = part @ row
+            for other in found:
+                near -= (other @ near) * other
+            length = np.sqrt(near @ near)
+            if length > _TURNING and len(found) < part.shape[1]:
+                found.append(near / length)
+        parts.append(np.stack(found, axis=1) if found else part)
+    return np.hstack(parts) if parts else vectors
 
 
 def _find_leading(matrix: Array, count: int) -> tuple[Array, Array]:

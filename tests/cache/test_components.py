@@ -1,5 +1,7 @@
 """Features become a few standardised principal components."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,30 @@ def test_the_covariance_of_many_features_looks_at_some_rows_only():
     assert components.choose_row_step(1_000_000, 64) == 1
     assert components.choose_row_step(10_000, 4096) == 1
     assert components.choose_row_step(10_000_000, 4096) > 50
+
+
+def weights_of_moved(matrix: np.ndarray, seed: int) -> np.ndarray:
+    """Weights of components whose sums of products another processor rounds in another way."""
+    rough = components.estimate_rough_scale([matrix])
+    moments = components.compute_moments([matrix], rough)
+    noise = np.random.default_rng(seed).uniform(-1e-14, 1e-14, moments.gram.shape)
+    moved = replace(moments, gram=moments.gram * (1 + (noise + noise.T) * bool(seed)))
+    return components.fit_projection(moved, rough).weights
+
+
+def test_two_features_have_the_same_signs_whatever_rounding_does():
+    # Both loadings of either component are as large as the other.
+    matrix = np.random.default_rng(4).standard_normal((300, 2)) @ [[1.0, 0.4], [0.0, 1.0]]
+    for seed in range(20):
+        moved = weights_of_moved(matrix, seed)
+        np.testing.assert_allclose(moved, weights_of_moved(matrix, 0), rtol=1e-6)
+
+
+def test_components_of_the_same_variance_are_not_turned_by_rounding():
+    # Six columns of a design in which no two have anything to do with each other.
+    levels = np.array(np.meshgrid(*[[-1.0, 1.0]] * 6)).reshape(6, -1).T
+    found, _ = components_of([levels])
+    np.testing.assert_allclose(found, levels, atol=1e-6)
+    for seed in range(20):
+        moved = weights_of_moved(levels, seed)
+        np.testing.assert_allclose(moved, weights_of_moved(levels, 0), atol=1e-6)
