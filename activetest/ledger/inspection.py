@@ -36,7 +36,7 @@ def inspect_ledger(path: Path) -> Inspection:
         return Inspection(None, (error.problem,))
     problems: list[str] = []
     try:
-        with ledger.reading() as db:
+        with ledger, ledger.reading() as db:
             try:
                 rows = db.execute(f"PRAGMA integrity_check({_MOST})").fetchall()
                 problems += [str(text) for (text,) in rows if text != "ok"]

@@ -8,9 +8,10 @@ agree with the chain.
 """
 
 import sqlite3
+import weakref
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -125,41 +126,67 @@ class Record:
 class Ledger:
     """The file `ledger.db` of a study.
 
+    It is open until `close()`, the end of a `with` block, or the end of the object that has it.
+
     Raises StorageError when the disk refuses, StudyError when the file is damaged or too new.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._seen: tuple[int, Contents] | None = None
+        self._record: Record | None = None
         if not path.is_file():
             raise StudyError(f"{path} is missing", "restore it from a backup: it holds every label")
         check_files(path)
-        self._db = _connect(path)
+        self._use(_connect(path))
+        try:
+            self._check()
+        except BaseException:
+            # The error, which has this object, may live long.
+            self.close()
+            raise
+
+    def _use(self, db: sqlite3.Connection) -> None:
+        """Work with this connection, and close it with this object."""
+        self._db, self._close = db, weakref.finalize(self, _close, db)
+
+    def close(self) -> None:
+        """Close the file, once or several times. Nothing can be read or written afterwards."""
+        self._close()
+
+    def __enter__(self) -> "Ledger":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _check(self) -> None:
+        """See that the file is a ledger, and bring it up to date."""
         with self._transaction("DEFERRED") as db:
             version = db.execute("PRAGMA user_version").fetchone()[0]
             if version > len(MIGRATIONS):
                 hint = "upgrade with: python -m pip install --upgrade activetest"
-                raise StudyError(f"{path} is from a newer version of activetest", hint)
+                raise StudyError(f"{self.path} is from a newer version of activetest", hint)
             if version == 0:
-                raise StudyError(f"{path} is not a ledger", "restore it from a backup")
-            check_schema(db, path, version)
+                raise StudyError(f"{self.path} is not a ledger", "restore it from a backup")
+            check_schema(db, self.path, version)
         if version < len(MIGRATIONS):
             try:
                 self._migrate()
             except StorageError as error:
                 if not _is_forbidden(error.__cause__):
                     raise
-                self._db = _copy_to_memory(self._db)
+                copy = _copy_to_memory(self._db)
+                self.close()
+                self._use(copy)
                 self._migrate()
                 # What is written there would be lost.
                 self._db.execute("PRAGMA query_only = ON")
-        self._seen: tuple[int, Contents] | None = None
-        self._record: Record | None = None
 
     @staticmethod
     def create(path: Path, *, seed: int, fingerprint: str, rows: int) -> "Ledger":
         """A new ledger for a pool of `rows` items."""
-        db = _connect(path)
-        with _raising_study_errors(path):
+        with closing(_connect(path)) as db, _raising_study_errors(path):
             db.execute(f"PRAGMA page_size = {_PAGE}")
             db.execute("BEGIN IMMEDIATE")
             migrate(db)
@@ -167,7 +194,6 @@ class Ledger:
             db.execute("INSERT INTO meta VALUES (?, ?, ?, 0, ?)", (seed, fingerprint, rows, time))
             entries.append_study(db, seed=seed, fingerprint=fingerprint, rows=rows, time=time)
             db.execute("COMMIT")
-        db.close()
         return Ledger(path)
 
     @property
@@ -585,17 +611,26 @@ def _find_supplied(contents: Contents) -> dict[str, int | None]:
 def _connect(path: Path) -> sqlite3.Connection:
     with _raising_study_errors(path, "read"):
         db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-        # FULL leaves out the folder that held the journal: a power cut would take a commit back.
-        db.execute("PRAGMA synchronous = EXTRA")
-        restrict(db)
+        try:
+            # FULL leaves out the folder with the journal: a power cut would take a commit back.
+            db.execute("PRAGMA synchronous = EXTRA")
+            restrict(db)
+        except BaseException:
+            db.close()
+            raise
     return db
+
+
+def _close(db: sqlite3.Connection) -> None:
+    """Close a connection; one of another thread, which SQLite leaves open, goes as memory does."""
+    with suppress(sqlite3.ProgrammingError):
+        db.close()
 
 
 def _copy_to_memory(db: sqlite3.Connection) -> sqlite3.Connection:
     """A copy of a file that may only be read, which can be brought up to date for reading."""
     copy = sqlite3.connect(":memory:", isolation_level=None)
     db.backup(copy)
-    db.close()
     restrict(copy)
     return copy
 

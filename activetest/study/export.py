@@ -179,4 +179,5 @@ def export(folder: Path, *, rescue: bool) -> DrawLog:
         return DrawLog(tuple(rescued.rows), rescued.problems, folder)
     from activetest.ledger.ledger import Ledger
 
-    return DrawLog(tuple(Ledger(folder / LEDGER).list_log()), folder=folder)
+    with Ledger(folder / LEDGER) as ledger:
+        return DrawLog(tuple(ledger.list_log()), folder=folder)

@@ -69,7 +69,7 @@ from activetest.study.settings import (
     has_rounds,
     kept_columns,
 )
-from activetest.study.stored import StoredStudy, creating_study, write_study
+from activetest.study.stored import StoredStudy, creating_study, writing_study
 
 if TYPE_CHECKING:
     from activetest.study.imported import ImportedLog
@@ -511,8 +511,8 @@ def _create(
     built: Cache,
     imported: "ImportedLog | None",
 ) -> None:
-    """Write a new study, and the draws that it begins with; building as of write_study."""
-    ledger = write_study(
+    """Write a new study, and the draws that it begins with; building as of writing_study."""
+    with writing_study(
         building,
         folder,
         pool=entries,
@@ -520,9 +520,9 @@ def _create(
         seed=seed,
         fingerprint=built.fingerprint,
         rows=built.size,
-    )
-    if imported:
-        imported.record(ledger)
+    ) as ledger:
+        if imported:
+            imported.record(ledger)
 
 
 def _change(

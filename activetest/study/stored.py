@@ -85,12 +85,16 @@ class StoredStudy:
         Raises StudyError when there is none or it is damaged, ChoiceError for a bad study.toml.
         """
         folder = find_study(folder)
-        ledger = Ledger(folder / LEDGER)
-        with raising_storage_errors(folder):
-            finish_restart(folder, ledger)
-        study = StoredStudy(folder, config.read_config(folder), ledger)
-        if (first := ledger.first_choices()) is not None:
-            check_lasting_looks(first, study.choices, where=config.name_section(folder, "choices"))
+        with ExitStack() as stack:
+            ledger = stack.enter_context(Ledger(folder / LEDGER))
+            with raising_storage_errors(folder):
+                finish_restart(folder, ledger)
+            study = StoredStudy(folder, config.read_config(folder), ledger)
+            if (first := ledger.first_choices()) is not None:
+                where = config.name_section(folder, "choices")
+                check_lasting_looks(first, study.choices, where=where)
+            # It stays open as long as the study is used.
+            stack.pop_all()
         return study
 
     @property
@@ -437,7 +441,8 @@ def creating_study(folder: Path) -> Iterator[Path]:
         raise (taken if _holds_study(folder) else error) from error
 
 
-def write_study(
+@contextmanager
+def writing_study(
     building: Path,
     folder: Path,
     *,
@@ -446,8 +451,8 @@ def write_study(
     seed: int,
     fingerprint: str,
     rows: int,
-) -> Ledger:
-    """Write the ledger and study.toml of a new study; the ledger is still empty.
+) -> Iterator[Ledger]:
+    """The ledger of a new study, still empty; study.toml is written when the block succeeds.
 
     building  where, from creating_study
     folder    what it becomes
@@ -456,9 +461,10 @@ def write_study(
     """
     pool = config.make_relative(pool, folder.absolute())
     check_choices(asdict(choices), pool, where="the choices")
-    ledger = Ledger.create(building / LEDGER, seed=seed, fingerprint=fingerprint, rows=rows)
+    path = building / LEDGER
+    with Ledger.create(path, seed=seed, fingerprint=fingerprint, rows=rows) as ledger:
+        yield ledger
     config.write_config(building, config.Config(dict(pool), choices))
-    return ledger
 
 
 def _make_temporary(owner: object) -> Path:

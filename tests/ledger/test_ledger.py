@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from dataclasses import fields, replace
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_a_log_goes_only_into_a_ledger_in_which_nothing_is_written(ledger):
 def test_the_draws_of_a_log_are_numbered_from_one(ledger):
     rounds = [(a_round(1, [4, 2]), ["i4", "i2"]), (a_round(2, [9]), ["i9"])]
     ledger.record_log(rounds, [Answer("i4", "", LABELLED, "cat")], source="log")
-    with sqlite3.connect(ledger.path) as db:
+    with closing(sqlite3.connect(ledger.path)) as db, db:
         positions = db.execute("SELECT position FROM draws ORDER BY position").fetchall()
         files = db.execute("SELECT number FROM ingests").fetchall()
         events = db.execute("SELECT number FROM events").fetchall()
@@ -105,7 +106,7 @@ def test_of_two_answers_by_one_annotator_the_later_counts_and_the_earlier_is_kep
     add(ledger, ("i1", "cat"), ("i2", "dog"))
     add(ledger, ("i1", "owl"), source="later")
     assert {a.id: a.label for a in ledger.record().answers} == {"i1": "owl", "i2": "dog"}
-    with sqlite3.connect(ledger.path) as db:
+    with closing(sqlite3.connect(ledger.path)) as db, db:
         events = db.execute("SELECT label FROM events WHERE id = 'i1' ORDER BY number").fetchall()
     assert events == [("cat",), ("owl",)]
     assert ledger.undo().source == "later"
@@ -230,7 +231,7 @@ def test_a_ledger_cannot_be_made_where_no_folder_is(where, tmp_path):
 def test_an_older_ledger_is_migrated_and_loses_nothing_that_counts(tmp_path):
     """Rounds of the first version kept sums for variances, and did not say what they aimed at."""
     path, round = tmp_path / "ledger.db", a_round(1, [4, 2])
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         MIGRATIONS[0](db)
         db.execute("PRAGMA user_version = 1")
         db.execute("INSERT INTO meta VALUES (7, 'abc', 100, 1, '')")
@@ -263,7 +264,7 @@ def test_an_older_ledger_is_migrated_and_loses_nothing_that_counts(tmp_path):
 @pytest.mark.parametrize("broken", ["[1, 2", "no JSON"])
 def test_an_older_ledger_that_cannot_be_read_is_damaged_and_stays_as_it_is(tmp_path, broken):
     path = tmp_path / "ledger.db"
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         MIGRATIONS[0](db)
         db.execute("PRAGMA user_version = 1")
         db.execute("INSERT INTO meta VALUES (7, 'abc', 100, 1, '')")
@@ -275,7 +276,7 @@ def test_an_older_ledger_that_cannot_be_read_is_damaged_and_stays_as_it_is(tmp_p
 
 
 def test_a_ledger_from_a_newer_version_is_refused_and_left_alone(ledger):
-    with sqlite3.connect(ledger.path) as db:
+    with closing(sqlite3.connect(ledger.path)) as db, db:
         db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     content = ledger.path.read_bytes()
     with pytest.raises(StudyError, match="newer version") as error:
@@ -297,10 +298,10 @@ def test_a_version_that_knows_no_rounds_of_some_items_refuses_them(ledger, monke
 def test_a_ledger_of_rounds_of_all_items_keeps_its_chain(ledger):
     draw(ledger, 1, 4, 2)
     add(ledger, ("i4", "cat"))
-    with sqlite3.connect(ledger.path) as db:
+    with closing(sqlite3.connect(ledger.path)) as db, db:
         db.execute("PRAGMA user_version = 5")
     assert Ledger(ledger.path).hashes == ledger.hashes
-    with sqlite3.connect(ledger.path) as db:
+    with closing(sqlite3.connect(ledger.path)) as db, db:
         assert db.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
 
 

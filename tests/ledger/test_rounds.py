@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_rounds_that_learned_the_same_share_one_file(ledger):
 @pytest.mark.parametrize("harm", ["missing", "cut off", "altered", "another file", "a folder"])
 def test_a_file_that_is_not_what_it_was_is_found_out_when_somebody_looks(ledger, harm):
     write(ledger, a_round(1, [4]), a_round(2, [5], params={"leaves": np.ones(3)}))
-    with sqlite3.connect(ledger.path) as db:
+    with closing(sqlite3.connect(ledger.path)) as db, db:
         ((name,),) = db.execute("SELECT arrays FROM rounds WHERE number = 1").fetchall()
     path = ledger.path.parent / "rounds" / name
     (another,) = (file for file in files(ledger) if file != path)
@@ -173,7 +174,7 @@ def test_a_surrogate_that_was_not_fitted_again_is_kept_once(ledger):
     )
     assert [each.fit_round for each in (first, second, third)] == [1, 1, 3]
     assert second.params is first.params
-    with sqlite3.connect(ledger.path) as db:
+    with closing(sqlite3.connect(ledger.path)) as db, db:
         kept = db.execute(
             "SELECT learned, text = '{}', arrays IS NULL FROM rounds JOIN texts ON "
             "params = texts.number ORDER BY rounds.number"
@@ -231,7 +232,7 @@ def test_allocations_come_back_bit_for_bit_and_an_older_ledger_has_none(ledger):
 
 def test_a_ledger_of_the_second_version_keeps_everything_and_takes_picks(tmp_path):
     path = tmp_path / "ledger.db"
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         for migration in MIGRATIONS[:2]:
             migration(db)
         db.execute("PRAGMA user_version = 2")

@@ -5,6 +5,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -55,9 +56,8 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_schema_that_is_not_ours_is_refused_and_left_alone(path, name):
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.executescript(HOSTILE[name])
-    db.close()
     content = path.read_bytes()
     with pytest.raises(StudyError, match=r"no ledger as activetest writes it"):
         Ledger(path)
@@ -87,7 +87,7 @@ def test_an_older_ledger_is_checked_before_it_is_migrated(tmp_path, version):
 
 
 def test_whoever_had_sqlite_analyse_the_tables_can_go_on(path):
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("ANALYZE")
     add_label(path)
     assert len(Ledger(path).record().answers) == 1
@@ -107,7 +107,8 @@ def test_quotation_marks_and_spaces_of_other_versions_of_sqlite_do_not_matter(pa
 
 
 def test_a_schema_may_call_no_function_that_does_more_than_compute(path):
-    db = Ledger(path)._db
+    ledger = Ledger(path)
+    db = ledger._db
     assert db.execute("PRAGMA trusted_schema").fetchone() == (0,)
     assert db.execute("PRAGMA cell_size_check").fetchone() == (1,)
 
@@ -167,6 +168,6 @@ def test_the_journal_of_a_killed_program_is_rolled_back(path):
 
 
 def test_migrations_of_an_empty_file_give_the_schema_that_is_expected(tmp_path):
-    db = sqlite3.connect(tmp_path / "ledger.db")
-    migrate(db)
-    untrusted.check_schema(db, tmp_path / "ledger.db", len(MIGRATIONS))
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as db:
+        migrate(db)
+        untrusted.check_schema(db, tmp_path / "ledger.db", len(MIGRATIONS))

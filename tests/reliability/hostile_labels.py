@@ -11,6 +11,7 @@ import sqlite3
 import tarfile
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -273,7 +274,7 @@ def _npy(rows: list[dict], plain: bytes) -> bytes:
 
 
 def _database(rows: list[dict], plain: bytes) -> bytes:
-    with sqlite3.connect(":memory:") as db:
+    with closing(sqlite3.connect(":memory:")) as db:
         db.execute("CREATE TABLE labels (id, label)")
         return db.serialize()
 

@@ -2,6 +2,7 @@
 
 import io
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -124,7 +125,7 @@ def test_a_changed_label_is_a_conflict_unless_it_shall_replace(study, label_file
 def test_what_was_replaced_stays_in_the_history_and_can_come_back(study, label_file):
     ingest(study, label_file("item-1,cat"))
     ingest(study, label_file("item-1,dog", name="second.csv"), replace=True)
-    with sqlite3.connect(study.ledger.path) as db:
+    with closing(sqlite3.connect(study.ledger.path)) as db, db:
         events = db.execute(
             "SELECT source, label FROM events JOIN ingests ON ingest = ingests.number"
         )

@@ -15,7 +15,7 @@ from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.stored import StoredStudy, creating_study, find_items, write_study
+from activetest.study.stored import StoredStudy, creating_study, find_items, writing_study
 
 CHOICES = Choices("error", ("error", "accuracy"), "agreement", budget=30, groups=("a*b",))
 ROLES = {"uri": "pool.parquet", "task": "classification", "kind": "score", "groups": ["a*b"]}
@@ -24,8 +24,8 @@ ROLES |= {"outputs": ["score"]}
 
 def create(folder, **changes) -> StoredStudy:
     given = {"pool": ROLES, "choices": CHOICES, "seed": 3, "fingerprint": "f", "rows": 9}
-    with creating_study(folder) as building:
-        write_study(building, folder, **given | changes)
+    with creating_study(folder) as building, writing_study(building, folder, **given | changes):
+        pass
     return StoredStudy.open(folder)
 
 
