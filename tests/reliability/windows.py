@@ -74,8 +74,10 @@ def install(patch: pytest.MonkeyPatch) -> None:
     }
     for name, function in functions.items():
         patch.setattr(os, name, function)
-    # By the names of files, as there.
+    # By the names of files, as there: Python up to 3.13 asks for each folder, later ones once.
     patch.setattr(shutil, "_use_fd_functions", False)
+    if sys.version_info >= (3, 14):
+        patch.setattr(shutil, "_rmtree_impl", shutil._rmtree_unsafe)
     for name, module in list(sys.modules.items()):
         if name.startswith("activetest") and getattr(module, "os", None) is os:
             patch.setattr(module, "os", _System())
