@@ -439,7 +439,8 @@ def prune(found: object) -> object:
 
 
 def _is_kept(key: str, value: object) -> bool:
-    return key != "fingerprint" and (key in WORDS or not isinstance(value, str))
+    left_out = key in ("fingerprint", "versions")
+    return not left_out and (key in WORDS or not isinstance(value, str))
 
 
 def play(name: str) -> object:
