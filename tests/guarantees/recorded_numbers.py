@@ -1,7 +1,8 @@
 """Studies whose numbers stay as they are: `python -m tests.guarantees.recorded_numbers` records.
 
 Where a change of the code is to change numbers, record them again and look at the differences: they
-are the ones that people with a study will see. Draws that change need a new METHODS of nouns/log.
+are the ones that people with a study will see. They need a new METHODS of nouns/log, and a sentence
+in CHANGES of reporting/notes.
 """
 
 import contextlib
