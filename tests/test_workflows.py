@@ -74,6 +74,13 @@ def test_style_is_checked_once():
     assert (ROOT / "tests" / "test_style.py").exists()
 
 
+def test_the_lowest_versions_are_tested_once_with_the_lowest_python():
+    job = WORKFLOWS["tests"]["jobs"]["lowest"]
+    assert "strategy" not in job
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/lowest"]
+    assert job["steps"][1]["with"]["python-version"] == find_pythons()[0]
+
+
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_actions_are_pinned_to_a_major_version(name):
     actions = [step["uses"] for step in list_steps(name) if "uses" in step]
