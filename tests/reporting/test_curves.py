@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from pytest import approx
+from scipy.integrate import trapezoid
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
@@ -107,7 +108,7 @@ def test_areas_under_points_are_the_rows_of_the_areas(known):
     auroc, area = (estimate_row(view, each, HEADLINE, level=0.95).estimate for each in metrics)
     roc = make_curve(known, known.log, "roc")
     x, y = read(roc, "false_positive_rate")[::-1], read(roc, "recall")[::-1]
-    assert np.trapezoid(y, x) == approx(auroc, abs=1e-12)
+    assert trapezoid(y, x) == approx(auroc, abs=1e-12)
     found = make_curve(known, known.log, "precision-recall")
     gains = -np.diff(read(found, "recall"))
     assert gains @ read(found, "precision")[:-1] == approx(area, abs=1e-12)
@@ -148,7 +149,7 @@ def test_more_scores_than_points_leave_the_ends_and_cost_little_of_the_area(tmp_
     assert 15 < len(found.points) <= 22
     x, y = read(found, "false_positive_rate")[::-1], read(found, "recall")[::-1]
     assert (x[0], y[0], x[-1], y[-1]) == (0, 0, 1, 1)
-    assert np.trapezoid(y, x) == approx(np.trapezoid(hits, rates), abs=0.02)
+    assert trapezoid(y, x) == approx(trapezoid(hits, rates), abs=0.02)
     # Every point is one of the complete curve.
     complete = {(round(a, 9), round(b, 9)) for a, b in zip(rates, hits, strict=True)}
     assert all((round(a, 9), round(b, 9)) in complete for a, b in zip(x, y, strict=True))

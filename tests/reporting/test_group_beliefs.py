@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pytest import approx
+from scipy.integrate import trapezoid
 from scipy.stats import norm
 
 import activetest as at
@@ -11,7 +12,7 @@ from activetest.study.report import report
 
 
 def integrate(density) -> float:
-    return float(np.trapezoid(density.heights, density.values))
+    return float(trapezoid(density.heights, density.values))
 
 
 def test_a_density_is_that_of_the_draws():
@@ -59,7 +60,7 @@ def test_groups_have_the_numbers_of_the_answer(begin_study, label_draws, acquisi
         assert each.accuracy == each.value
         values, heights = np.array(each.density.values), np.array(each.density.heights)
         assert integrate(each.density) == approx(1, abs=0.02)
-        assert np.trapezoid(values * heights, values) == approx(group.estimate, abs=0.02)
+        assert trapezoid(values * heights, values) == approx(group.estimate, abs=0.02)
         assert 0 <= each.ece.lower <= each.ece.estimate <= each.ece.upper <= 1
     assert beliefs.difference is None
 
@@ -73,9 +74,9 @@ def test_two_groups_that_are_compared_have_the_density_of_their_difference(
     density, comparison = found.beliefs.difference, found.assessment.comparison
     values, heights = np.array(density.values), np.array(density.heights)
     assert integrate(density) == approx(1, abs=0.01)
-    assert np.trapezoid(values * heights, values) == approx(comparison.estimate, abs=0.01)
+    assert trapezoid(values * heights, values) == approx(comparison.estimate, abs=0.01)
     above = values > 0.1
-    assert np.trapezoid(heights[above], values[above]) == approx(comparison.p_above, abs=0.06)
+    assert trapezoid(heights[above], values[above]) == approx(comparison.p_above, abs=0.06)
 
 
 def test_uniform_draws_have_a_density_of_the_calibration_error(begin_study, label_draws):
