@@ -92,18 +92,34 @@ class Cache:
         self._arrays, self._parts = {}, {}
         self._computed.clear()
         self._results.clear()
-        for name in ("hashes", "train"):
+        for name in ("hashes", "train", "_whole"):
             self.__dict__.pop(name, None)
 
     def rows(self, start: int, stop: int) -> Rows:
         """The items at positions start, ..., stop - 1."""
-        index = np.arange(start, min(stop, self.size))
-        return self._read_checked(lambda: self._rows(index, slice(start, stop)))
+        if self._is_small():
+            return self._whole if start <= 0 and stop >= self.size else self._whole[start:stop]
+        return self._read_rows(start, stop)
 
     def take(self, indices: Array | Sequence[int]) -> Rows:
         """The items at these positions, in this order."""
         positions = np.asarray(indices, np.int64)
+        if self._is_small() and (positions >= 0).all():
+            return self._whole[positions]
         return self._read_checked(lambda: self._rows(positions, positions))
+
+    @cached_property
+    def _whole(self) -> Rows:
+        """All items of a small pool, of which nothing is read twice."""
+        return self._read_rows(0, self.size)
+
+    def _is_small(self) -> bool:
+        """Whether all items are one chunk."""
+        return len(self.chunks()) == 1
+
+    def _read_rows(self, start: int, stop: int) -> Rows:
+        index = np.arange(start, min(stop, self.size))
+        return self._read_checked(lambda: self._rows(index, slice(start, stop)))
 
     def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
         """(start, stop) of consecutive chunks that cover the pool; fewer rows of many classes."""

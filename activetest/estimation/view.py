@@ -49,6 +49,7 @@ class View:
     metrics      {title: the metric}, curves linearised around what is known of the whole pool, and
                  those that are a raw value minus another metric without the raw value
     filled       what fill_missing found so far, by metric and group
+    samples      what was built so far, by metric and group
     population   what the pool is a sample of, where values are about that; None for the pool itself
     """
 
@@ -60,6 +61,7 @@ class View:
     own_view: bool
     metrics: dict[str, Metric]
     filled: dict[tuple[str, str], Filled | None] = field(default_factory=dict)
+    samples: dict[tuple[str, str], Sample] = field(default_factory=dict)
     population: Population | None = None
 
     def value(
@@ -98,7 +100,7 @@ class View:
             filled = self.fill_missing(metric, group, alike=alike)
             if filled is not None and can_fill(estimator):
                 return estimate_with_missing(filled.of_group(group), estimator), filled.evidence
-        sample = samples.build_sample(evidence, refined, group)
+        sample = self._build_sample(evidence, refined, group)
         if is_model_based(estimator):
             if not whole or not self.own_view:
                 raise NotEstimable("the surrogate's own view was not computed", "`study.report()`")
@@ -109,6 +111,15 @@ class View:
             self._refuse_missing_items(refined, len(sample.prob))
             self._refuse_waiting_draws(len(sample.prob))
         return estimate.estimate_metric(sample, refined, estimator), evidence
+
+    def _build_sample(self, evidence: Evidence, metric: Metric, group: Group) -> Sample:
+        """The sample of a metric in a group; from the view's own evidence it is built once."""
+        if evidence is not self.evidence:
+            return samples.build_sample(evidence, metric, group)
+        key = metric.title, group.name
+        if key not in self.samples:
+            self.samples[key] = samples.build_sample(evidence, metric, group)
+        return self.samples[key]
 
     def _add_beliefs(
         self, sample: Sample, metric: Metric, refined: Metric, estimator: str

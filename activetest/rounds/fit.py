@@ -60,6 +60,26 @@ def get_surrogate(log: Log, cache: PoolView, choices: Choices, *, seed: int) -> 
     return fit_surrogate(log, cache, choices, rng=make_generator(seed, number, "fit"))
 
 
+def get_surrogates(
+    logs: Sequence[Log], cache: PoolView, choices: Choices, *, seeds: Sequence[int]
+) -> list[Surrogate]:
+    """What get_surrogate gives for each of several logs, whose studies have these seeds.
+
+    Surrogates that can be are fitted together, which takes less time.
+    """
+    name, options = catalog.split_options("surrogates", choices.surrogate)
+    together = getattr(catalog.load("surrogates", name), "fit_together", None)
+    reused = any(find_reusable_round(log, choices, cache.unavailable) for log in logs)
+    if together is None or options or reused:
+        pairs = zip(logs, seeds, strict=True)
+        return [get_surrogate(log, cache, choices, seed=seed) for log, seed in pairs]
+    learned = [list_learned(log, choices) for log in logs]
+    positions, labels = map(np.concatenate, zip(*learned, strict=True))
+    known = _collect_training(positions, labels, cache)
+    counts = [len(positions) for positions, _ in learned]
+    return [weigh_surrogate(each, cache) for each in together(known, counts)]
+
+
 def find_reusable_round(
     log: Log, choices: Choices, unavailable: Container[str] = ()
 ) -> Round | None:
@@ -159,7 +179,18 @@ def fit_surrogate(
     log: Log, cache: PoolView, choices: Choices, *, rng: np.random.Generator
 ) -> Surrogate:
     """The chosen surrogate, fitted to every label that is known, or to none: see list_learned."""
-    positions, labels = list_learned(log, choices)
+    known = _collect_training(*list_learned(log, choices), cache)
+    known = replace(known, **_list_inputs(log, cache, choices, known.rows))
+    name, options = catalog.split_options("surrogates", choices.surrogate)
+    method = catalog.load("surrogates", name)
+    # It may have loaded a library of its own.
+    with one_blas_thread(), progress.step("fitting the surrogate"):
+        surrogate: Surrogate = method.fit(known, rng=rng, **options)
+    return weigh_surrogate(surrogate, cache)
+
+
+def _collect_training(positions: Array, labels: Array, cache: PoolView) -> TrainingSet:
+    """The training set of items (M,) with these labels, and nothing but labels to learn from."""
     rows = cache.take(positions)
     # A few thousand predictions give their scale well enough for a prior.
     scale = (
@@ -167,7 +198,7 @@ def fit_surrogate(
         if cache.classes
         else float(np.std(cache.rows(0, min(cache.size, 65536)).outputs.pred)) or 1.0
     )
-    known = TrainingSet(
+    return TrainingSet(
         rows,
         labels,
         observe_statistics(rows, labels, tuple(map(statistic, cache.statistics))),
@@ -175,14 +206,7 @@ def fit_surrogate(
         len(cache.classes),
         scale,
         shares=_count_verdicts(cache, rows),
-        **_list_inputs(log, cache, choices, rows),
     )
-    name, options = catalog.split_options("surrogates", choices.surrogate)
-    method = catalog.load("surrogates", name)
-    # It may have loaded a library of its own.
-    with one_blas_thread(), progress.step("fitting the surrogate"):
-        surrogate: Surrogate = method.fit(known, rng=rng, **options)
-    return weigh_surrogate(surrogate, cache)
 
 
 def _count_verdicts(cache: PoolView, rows: Rows) -> Array | None:

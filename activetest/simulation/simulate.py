@@ -5,8 +5,8 @@ The draws and numbers come from the same code as those of `next` and `report`.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
-from dataclasses import replace
-from itertools import product
+from dataclasses import dataclass, field, replace
+from itertools import chain, product, starmap
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -29,13 +29,14 @@ from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array
 from activetest.nouns.signature import with_settings
 from activetest.nouns.simulated_answer import SimulatedAnswer
+from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import one_blas_thread, processors
 from activetest.pool import convert, frames
 from activetest.pool.costs import read_costs
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
 from activetest.progress import step
-from activetest.rounds.fit import find_predicted_as, get_surrogate
+from activetest.rounds.fit import find_predicted_as, get_surrogates
 from activetest.rounds.objectives import find_drawn_classes
 from activetest.rounds.weighted import find_counted
 from activetest.sampling import plan as rounds
@@ -77,6 +78,8 @@ from activetest.simulation.workers import run_tasks
 
 ESTIMATORS = ("doubly-robust", "lure", "ase", "iid", "importance")
 ACQUISITIONS = ("optimal", "uniform")
+# Runs that are played together.
+_TOGETHER = 20
 # Choices that all strategies share.
 _SHARED = ("floor", "floor_rule", "level", "augment", "refit")
 
@@ -338,33 +341,90 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
     after every round, those of score_answer. It buys its labels from the truth (N,). Estimates that
     do not exist are left out.
     """
+    return run_together(built, truth, plan, choices, [seed])[0]
+
+
+def run_together(
+    built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seeds: Sequence[int]
+) -> list[RunNumbers]:
+    """What run finds for each seed: the studies advance side by side, a round at a time.
+
+    So the surrogates of a round can be fitted together.
+    """
     metrics = _metrics(plan.metrics, built, choices)
     if with_replacement(choices.acquisition):
-        return dict(play_study(built, truth, plan, choices, metrics, seed))
-    found: RunNumbers = {}
-    aim = specification.find_metric(
-        choices.metric, specification.describe_pool(built.roles, choices.costs, built)
-    )
-    log, surrogate = Log.empty(), None
+        return [dict(play_study(built, truth, plan, choices, metrics, seed)) for seed in seeds]
+    studies = [_Study(seed) for seed in seeds]
     # Of items that matter there may be fewer than labels to spend.
     drawable = int(find_predicted_as(built, find_drawn_classes(choices, built.roles, built)).sum())
     for budget in plan.budgets:
-        while len(log.rows) < min(budget, drawable):
-            count = min(plan.batch, min(budget, drawable) - len(log.rows))
-            drawn = rounds.plan_round(
-                log, built, choices, seed=seed, count=count, surrogate=surrogate, key=truth
-            )
-            log, surrogate = answered(log, drawn, truth), None
+        while going := [each for each in studies if len(each.log.rows) < min(budget, drawable)]:
+            for study in _with_surrogates(going, built, choices):
+                count = min(plan.batch, min(budget, drawable) - len(study.log.rows))
+                study.draw(built, truth, choices, count)
             if has_answer(choices):
-                surrogate = get_surrogate(log, built, choices, seed=seed)
-                found[ANSWER, choices.metric, len(log.rows)] = score_answer(
-                    log, built, choices, truth, seed=seed, surrogate=surrogate
-                )
-        # The look and the round after it know the same labels: one fit serves both.
-        surrogate = surrogate or get_surrogate(log, built, choices, seed=seed)
+                for study in _with_surrogates(going, built, choices):
+                    study.answer(built, truth, choices)
+        for study in _with_surrogates(studies, built, choices):
+            study.look(built, truth, plan, choices, metrics, budget)
+    return [each.found for each in studies]
+
+
+@dataclass
+class _Study:
+    """A study that is played.
+
+    seed       of its random numbers
+    log        what was drawn, and its labels
+    surrogate  the one that knows all of them, once it is fitted
+    found      as in run
+    """
+
+    seed: int
+    log: Log = field(default_factory=Log.empty)
+    surrogate: Surrogate | None = None
+    found: RunNumbers = field(default_factory=dict)
+
+    def draw(self, built: cache.Cache, truth: Array, choices: Choices, count: int) -> None:
+        """Play a round of so many draws at most."""
+        drawn = rounds.plan_round(
+            self.log,
+            built,
+            choices,
+            seed=self.seed,
+            count=count,
+            surrogate=self.surrogate,
+            key=truth,
+        )
+        self.log, self.surrogate = answered(self.log, drawn, truth), None
+
+    def answer(self, built: cache.Cache, truth: Array, choices: Choices) -> None:
+        """Add what the study answers now to what was found."""
+        self.found[ANSWER, choices.metric, len(self.log.rows)] = score_answer(
+            self.log, built, choices, truth, seed=self.seed, surrogate=self.surrogate
+        )
+
+    def look(
+        self,
+        built: cache.Cache,
+        truth: Array,
+        plan: Plan,
+        choices: Choices,
+        metrics: Sequence[Metric],
+        budget: int,
+    ) -> None:
+        """Add the estimates of the metrics after this budget to what was found."""
+        facts = specification.describe_pool(built.roles, choices.costs, built)
+        aim = specification.find_metric(choices.metric, facts)
         own_view = any(map(is_model_based, plan.estimators))
         view = build_view(
-            log, built, choices, metrics, seed=seed, own_view=own_view, surrogate=surrogate
+            self.log,
+            built,
+            choices,
+            metrics,
+            seed=self.seed,
+            own_view=own_view,
+            surrogate=self.surrogate,
         )
         for metric in metrics:
             for estimator in plan.estimators:
@@ -375,12 +435,28 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
                     interval = view.interval(value, choices.level, plan.interval)
                 except NotEstimable:
                     continue
-                numbers = value.value, interval.lower, interval.upper, float(len(log.rows))
-                found[estimator, metric.title, budget] = numbers
+                numbers = value.value, interval.lower, interval.upper, float(len(self.log.rows))
+                self.found[estimator, metric.title, budget] = numbers
         if choices.question == Question.SURFACE:
-            errors = measure_surface(log, built, choices, truth, seed=seed)
-            found[SURFACE, name_surface(choices), budget] = errors
-    return found
+            errors = measure_surface(self.log, built, choices, truth, seed=self.seed)
+            self.found[SURFACE, name_surface(choices), budget] = errors
+
+
+def _with_surrogates(
+    studies: list[_Study], built: cache.Cache, choices: Choices
+) -> Iterator[_Study]:
+    """The studies, each with the surrogate that knows all its labels.
+
+    A look and the round after it know the same labels: one fit serves both.
+    """
+    without = [each for each in studies if each.surrogate is None]
+    if without:
+        logs, seeds = [each.log for each in without], [each.seed for each in without]
+        for study, surrogate in zip(
+            without, get_surrogates(logs, built, choices, seeds=seeds), strict=True
+        ):
+            study.surrogate = surrogate
+    yield from studies
 
 
 def answered(log: Log, drawn: Round, truth: Array) -> Log:
@@ -410,12 +486,15 @@ def _outcomes(
     saved = SavedRuns(save, describe_simulation(plan, built, truth)) if save else None
     done = {task: saved.runs[task] for task in tasks if task in saved.runs} if saved else {}
     scene = (str(built.folder), built.parts, truth, plan)
-    left = [task for task in tasks if task not in done]
+    left = [block for block in _list_blocks(plan, tasks) if any(each not in done for each in block)]
     progress(len(done), len(tasks))
     counted = step("simulating", len(tasks), unit="runs", done=len(done))
     outcomes = run_tasks(_prepare, scene, _play, left, min(workers, len(left) or 1))
     with saved or nullcontext(), counted as runs, closing(outcomes):
-        for task, found in outcomes:
+        for task, found in chain.from_iterable(starmap(zip, outcomes)):
+            # A block is played whole, whatever of it a file holds: rounding follows from a block.
+            if task in done:
+                continue
             done[task] = found
             if saved:
                 saved.add(task, found)
@@ -424,15 +503,31 @@ def _outcomes(
     return done
 
 
+def _list_blocks(plan: Plan, tasks: Sequence[RunKey]) -> list[tuple[RunKey, ...]]:
+    """The tasks in blocks that are played together, in their order.
+
+    They are runs of one strategy whose surrogates can be fitted together; else each is alone.
+    """
+    blocks: dict[tuple[int, int], list[RunKey]] = {}
+    together = [
+        hasattr(catalog.load("surrogates", catalog.bare_name(each.surrogate)), "fit_together")
+        for each in plan.strategies
+    ]
+    for strategy, number in tasks:
+        place = number // _TOGETHER if together[strategy] else number
+        blocks.setdefault((strategy, place), []).append((strategy, number))
+    return list(map(tuple, blocks.values()))
+
+
 def _prepare(folder: str, parts: tuple[str, ...], truth: Array, plan: Plan) -> tuple:
     """What every run of a worker needs: a cache is opened once."""
     return cache.open_cache(Path(folder), parts), truth, plan
 
 
-def _play(scene: tuple, task: RunKey) -> RunNumbers:
+def _play(scene: tuple, block: Sequence[RunKey]) -> list[RunNumbers]:
     built, truth, plan = scene
-    strategy, number = task
-    return run(built, truth, plan, plan.strategies[strategy], plan.seed_of(number))
+    seeds = [plan.seed_of(number) for _, number in block]
+    return run_together(built, truth, plan, plan.strategies[block[0][0]], seeds)
 
 
 def _metrics(names: tuple[str, ...], built: cache.Cache, choices: Choices) -> list[Metric]:

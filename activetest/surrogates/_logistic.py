@@ -1,13 +1,24 @@
-"""Bayesian logistic regression, averaged over priors of different widths."""
+"""Bayesian logistic regression, averaged over priors of different widths.
+
+Axes: S sets of labels that are fitted side by side, W priors, M labels, D columns.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from activetest.nouns.rows import Array
 
-# Rows whose outer products are computed at a time: they stay in the processor's cache.
-_BLOCK = 512
-# With more columns than this, they do not, and a product of matrices for each prior is faster.
-_WIDE = 64
+# Products of two columns that are kept for all rows; with more, each prior has a product of
+# matrices of its own.
+_PRODUCTS = 1 << 21
+# A Newton step from where the objective is this close to its least value, and what remains after it
+# is rounding once two more steps with the same Hessian have been made: no result shows where the
+# steps began, or when they ended.
+_CLOSE, _MORE = 1e-8, 2
+# Newton steps at most, the share of a slope that may be left with the other sign, what is rounding
+# in it, and the shortest step.
+_STEPS, _OVERSHOOT, _ROUNDING, _SHORTEST = 100, 0.5, 1e-18, 1e-6
 
 
 def sigmoid(logits: Array) -> Array:
@@ -17,74 +28,177 @@ def sigmoid(logits: Array) -> Array:
 
 
 def average_posterior(
-    design: Array, right: Array, mean: Array, deviations: Array
+    design: Array, right: Array, mean: Array, deviations: Array, *, effects: int = 0
 ) -> tuple[Array, Array]:
-    """(D,) mean and (D, D) covariance of the posterior, averaged over equally likely priors.
+    """(..., D) mean and (..., D, D) covariance of the posterior, over equally likely priors.
 
     The posterior is a mixture of Gaussians, weighted by Laplace's evidence (MacKay 1992; Tierney
     and Kadane 1986). Arguments as in fit_laplace.
     """
-    modes, covariances, evidence = fit_laplace(design, right, mean, deviations)
-    return average_gaussians(modes, covariances, evidence)
+    return average_gaussians(*fit_laplace(design, right, mean, deviations, effects=effects))
 
 
 def average_gaussians(modes: Array, covariances: Array, evidence: Array) -> tuple[Array, Array]:
-    """(D,) mean and (D, D) covariance of W Gaussians; evidence (W,) is the log of their weights."""
-    weights = np.exp(evidence - evidence.max())
-    weights /= weights.sum()
-    mean_mode = weights @ modes
-    covariance = np.tensordot(weights, covariances, 1)
-    return mean_mode, covariance + (modes - mean_mode).T @ (weights[:, None] * (modes - mean_mode))
+    """(..., D) mean and (..., D, D) covariance of W Gaussians.
+
+    modes (..., W, D), covariances (..., W, D, D), evidence (..., W) the log of their weights.
+    """
+    weights = np.exp(evidence - evidence.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    mean = (weights[..., None, :] @ modes)[..., 0, :]
+    flat = covariances.reshape(*evidence.shape, -1)
+    covariance = (weights[..., None, :] @ flat).reshape(*mean.shape, mean.shape[-1])
+    apart = modes - mean[..., None, :]
+    return mean, covariance + apart.swapaxes(-1, -2) @ (weights[..., None] * apart)
 
 
 def fit_laplace(
-    design: Array, right: Array, mean: Array, deviations: Array
+    design: Array, right: Array, mean: Array, deviations: Array, *, effects: int = 0
 ) -> tuple[Array, Array, Array]:
-    """(W, D) modes and (W, D, D) inverse Hessians of log-posteriors, and (W,) log evidence.
+    """(..., W, D) modes and (..., W, D, D) inverse Hessians of log-posteriors, (..., W) evidence.
 
-    design (M, D), right (M,); mean (D,) of all priors or (W, D) of each, deviations (W, D) of each.
-    Newton's method for all priors at once, with steps halved until the objective decreases, so that
-    separable and heavy-tailed designs do not diverge.
+    design (..., M, D) and right (..., M) of one set of labels, or of S; mean (D,) of all priors or
+    (W, D) of each, deviations (W, D) of each. The first columns, as many as there are effects, are
+    1 for some rows and 0 for the others, at most one of them for each row, and a column of ones
+    follows them.
+
+    Newton's method for all priors and sets at once, with steps halved until they do not lead far
+    uphill again, so that separable and heavy-tailed designs do not diverge.
     """
-    precision = deviations**-2
-    weights = np.broadcast_to(mean, deviations.shape).copy()
-
-    def objective(weights: Array) -> Array:
-        logits = weights @ design.T
-        prior = 0.5 * (precision * (weights - mean) ** 2).sum(axis=1)
-        return np.logaddexp(0, logits).sum(axis=1) - logits @ right + prior
-
-    value = objective(weights)
-    for _ in range(100):
-        probs = sigmoid(weights @ design.T)
-        gradient = (probs - right) @ design + precision * (weights - mean)
-        hessian = _sum_outer_products(design, probs * (1 - probs))
-        hessian += precision[:, :, None] * np.eye(deviations.shape[1])
-        step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
-        decrement = (gradient * step).sum(axis=1)
-        active = decrement >= 1e-10
-        if not active.any():
+    if design.ndim == 2:
+        found = fit_laplace(design[None], right[None], mean, deviations, effects=effects)
+        return found[0][0], found[1][0], found[2][0]
+    data = _Data(design, right[:, None] @ design, effects)
+    precision = deviations**-2.0
+    mean = np.broadcast_to(mean, deviations.shape)
+    weights = np.repeat(mean[None], len(design), axis=0)
+    # Priors that are not there yet, and where they are: where all begin alike, one stands for all.
+    left, prior = np.arange(len(deviations)), (mean, precision)
+    place = weights[:, :1] if (mean == mean[0]).all() else weights
+    probs, gradient = data.look(place, *prior)
+    for _ in range(_STEPS):
+        hessian = data.find_hessian(probs, prior[1])
+        step = hessian.solve(gradient)
+        far = ((gradient * step).sum(axis=-1) >= _CLOSE).any(axis=0)
+        for more in range(1 + _MORE):
+            step = hessian.solve(gradient) if more else step
+            place, probs, gradient = _go(data, place, step, gradient, prior)
+        weights[:, left] = place
+        if not far.any():
             break
-        step_size = np.where(active, 1.0, 0.0)
-        while True:
-            trial = objective(weights - step_size[:, None] * step)
-            too_high = (trial > value - 0.25 * step_size * decrement) & (step_size > 1e-6)
-            if not too_high.any():
-                break
-            step_size[too_high] /= 2
-        weights, value = weights - step_size[:, None] * step, trial
-    evidence = -value - 0.5 * np.linalg.slogdet(hessian)[1] - np.log(deviations).sum(axis=1)
-    return weights, np.linalg.inv(hessian), evidence
+        left, prior = left[far], (prior[0][far], prior[1][far])
+        place, probs, gradient = place[:, far], probs[:, far], gradient[:, far]
+    logits = weights @ data.columns
+    probs = sigmoid(logits)
+    hessian = data.find_hessian(probs, precision)
+    value = np.logaddexp(0, logits).sum(axis=-1) - (logits @ right[..., None])[..., 0]
+    value += 0.5 * (precision * (weights - mean) ** 2).sum(axis=-1)
+    evidence = -value - 0.5 * hessian.log_determinant - np.log(deviations).sum(axis=-1)
+    return weights, hessian.invert(), evidence
 
 
-def _sum_outer_products(design: Array, curvature: Array) -> Array:
-    """(W, D, D) sums over rows of design (M, D) of curvature (W, M) times the outer product."""
-    columns = design.shape[1]
-    if columns > _WIDE:
-        return np.stack([(design * each[:, None]).T @ design for each in curvature])
-    total = np.zeros((len(curvature), columns**2))
-    for start in range(0, len(design), _BLOCK):
-        block = design[start : start + _BLOCK]
-        outer = (block[:, :, None] * block[:, None, :]).reshape(len(block), -1)
-        total += curvature[:, start : start + _BLOCK] @ outer
-    return total.reshape(-1, columns, columns)
+def _go(
+    data: "_Data", place: Array, step: Array, gradient: Array, prior: tuple[Array, Array]
+) -> tuple[Array, Array, Array]:
+    """Where a step (S, W, D) against the gradient leads, with probabilities and gradient there.
+
+    It is halved while the objective, which is convex, is steeper uphill at its end than it was half
+    as much downhill at its beginning.
+    """
+    slope = (gradient * step).sum(axis=-1)
+    size = np.ones(slope.shape)
+    while True:
+        there = place - size[..., None] * step
+        probs, following = data.look(there, *prior)
+        uphill = -(following * step).sum(axis=-1)
+        too_far = (uphill > _OVERSHOOT * slope + _ROUNDING) & (size > _SHORTEST)
+        if not too_far.any():
+            return there, probs, following
+        size[too_far] /= 2
+
+
+class _Hessian(NamedTuple):
+    """Hessians (..., D, D) in blocks: of E effects, which is diagonal, and of P other columns.
+
+    effects  (..., E) the diagonal
+    ratio    (..., E, P) what lies between both over it
+    rest     (..., P, P) what is left of the others' block once the effects are eliminated
+    inverse  (..., P, P) of the rest
+    """
+
+    effects: Array
+    ratio: Array
+    rest: Array
+    inverse: Array
+
+    def solve(self, gradient: Array) -> Array:
+        """(..., D) the inverse times the gradient (..., D)."""
+        count = self.effects.shape[-1]
+        first, last = gradient[..., :count], gradient[..., count:]
+        last = last - (first[..., None, :] @ self.ratio)[..., 0, :]
+        last = (self.inverse @ last[..., None])[..., 0]
+        first = first / self.effects - (self.ratio @ last[..., None])[..., 0]
+        return np.concatenate([first, last], axis=-1)
+
+    @property
+    def log_determinant(self) -> Array:
+        """(...,) logarithm of the determinant."""
+        logs: Array = np.log(self.effects).sum(axis=-1) + np.linalg.slogdet(self.rest)[1]
+        return logs
+
+    def invert(self) -> Array:
+        """(..., D, D) the inverse."""
+        count, size = self.ratio.shape[-2:]
+        inverse = np.empty((*self.effects.shape[:-1], count + size, count + size))
+        between = self.ratio @ self.inverse
+        inverse[..., count:, count:] = self.inverse
+        inverse[..., :count, count:] = -between
+        inverse[..., count:, :count] = -between.swapaxes(-1, -2)
+        inverse[..., :count, :count] = between @ self.ratio.swapaxes(-1, -2)
+        diagonal = np.arange(count)
+        inverse[..., diagonal, diagonal] += 1 / self.effects
+        return inverse
+
+
+class _Data:
+    """Labels that are fitted: design (S, M, D), sums (S, 1, D) of the rows that were right."""
+
+    def __init__(self, design: Array, right: Array, effects: int) -> None:
+        self.design, self.right, self.effects = design, right, effects
+        self.columns = np.ascontiguousarray(design.swapaxes(1, 2))
+        self.others = design[..., effects:]
+        self.products: Array | None = None
+        sets, rows, size = design.shape
+        if design.size * self.others.shape[-1] <= _PRODUCTS * sets:
+            pairs = design[..., None] * self.others[..., None, :]
+            self.products = pairs.reshape(sets, rows, size * self.others.shape[-1])
+
+    def look(self, weights: Array, mean: Array, precision: Array) -> tuple[Array, Array]:
+        """(S, W, M) probabilities of being right at weights (S, W, D), and (S, W, D) gradient."""
+        probs = weights @ self.columns
+        np.negative(probs, out=probs)
+        with np.errstate(over="ignore"):
+            np.exp(probs, out=probs)
+        probs += 1
+        np.reciprocal(probs, out=probs)
+        gradient = probs @ self.design
+        gradient -= self.right
+        return probs, gradient + precision * (weights - mean)
+
+    def find_hessian(self, probs: Array, precision: Array) -> _Hessian:
+        """The Hessians at probabilities (S, W, M); of all priors where these are alike to them."""
+        curvature, count = probs * (1 - probs), self.effects
+        size = self.others.shape[-1]
+        if self.products is None:
+            priors = np.moveaxis(curvature, 1, 0)
+            each = np.stack([(self.columns * one[:, None]) @ self.others for one in priors], axis=1)
+        else:
+            each = (curvature @ self.products).reshape(*probs.shape[:2], count + size, size)
+        between, block = each[..., :count, :], each[..., count:, :]
+        # The first of the others is a column of ones.
+        effects = between[..., 0] + precision[:, :count]
+        ratio = between / effects[..., None]
+        rest = block - ratio.swapaxes(-1, -2) @ between
+        diagonal = np.arange(size)
+        rest[..., diagonal, diagonal] += precision[:, count:]
+        return _Hessian(effects, ratio, rest, np.linalg.inv(rest))

@@ -10,6 +10,7 @@ box's other probabilities, times one fitted factor per predicted class. The true
 follows those probabilities, or how often each class is predicted, and the errors observed so far.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -53,6 +54,15 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Ag
     Raises ChoiceError for a regression pool.
     """
     del rng
+    return fit_together(training, [len(training.labels)])[0]
+
+
+def fit_together(training: TrainingSet, counts: Sequence[int]) -> "list[Agreement]":
+    """The posterior of each of S sets of labels, which follow one another in the training set.
+
+    counts (S,) labels of each. What is found for a set does not depend on the others. Raises
+    ChoiceError for a regression pool.
+    """
     check_classes(training, "agreement")
     rows, effects = training.rows, count_effects(training)
     design = design_columns(rows, effects)
@@ -64,12 +74,20 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Ag
     if not stated:
         mean[: effects + 1] = expect_right(training.shares, effects)
     right = (training.labels == rows.outputs.pred).astype(float)
-    mode, covariance = average_posterior(
-        design, right, mean, _prior_deviations(design.shape[1], effects, head_columns)
-    )
-    return Agreement(
-        effects=effects, mode=mode, covariance=covariance, **learn_error_outcomes(training)
-    )
+    deviations = _prior_deviations(design.shape[1], effects, head_columns)
+    sizes = np.asarray(counts)
+    starts = np.cumsum(sizes) - sizes
+    posteriors: dict[int, tuple[Array, Array]] = {}
+    for size in np.unique(sizes):
+        sets = np.flatnonzero(sizes == size)
+        places = starts[sets, None] + np.arange(size)
+        found = average_posterior(design[places], right[places], mean, deviations, effects=effects)
+        posteriors |= dict(zip(sets.tolist(), zip(*found, strict=True), strict=True))
+    learned = _learn_errors_together(training, sizes)
+    return [
+        Agreement(effects, mode=posteriors[each][0], covariance=posteriors[each][1], **errors)
+        for each, errors in enumerate(learned)
+    ]
 
 
 def check_classes(training: TrainingSet, name: str) -> None:
@@ -88,15 +106,29 @@ def count_effects(training: TrainingSet) -> int:
 
 def learn_error_outcomes(training: TrainingSet) -> dict[str, Any]:
     """{field of Agreement: value} of what an error costs, and which class it is instead."""
-    wrong = training.labels != training.rows.outputs.pred
-    cost, noise = _fit_cost_factors(training, wrong)
-    return {
-        "learned": training.statistics,
-        "cost": cost,
-        "noise": noise,
-        "confused": _list_confusions(training, wrong),
-        "shares": None if training.rows.outputs.probs is not None else training.shares,
-    }
+    return _learn_errors_together(training, np.array([len(training.labels)]))[0]
+
+
+def _learn_errors_together(training: TrainingSet, counts: Array) -> list[dict[str, Any]]:
+    """The same for each of S sets of labels that follow one another: counts (S,) of them."""
+    wrong = np.flatnonzero(training.labels != training.rows.outputs.pred)
+    ends = np.cumsum(counts)
+    owner = np.searchsorted(ends, wrong, side="right")
+    cost, noise = _fit_cost_factors(training, wrong, owner, len(counts))
+    confused = _list_confusions(training, wrong)
+    known = confused[:, 1] >= 0
+    parts = np.searchsorted(owner[known], np.arange(1, len(counts)))
+    shares = None if training.rows.outputs.probs is not None else training.shares
+    return [
+        {
+            "learned": training.statistics,
+            "cost": cost[each],
+            "noise": noise[each],
+            "confused": pairs,
+            "shares": shares,
+        }
+        for each, pairs in enumerate(np.split(confused[known], parts))
+    ]
 
 
 @dataclass(frozen=True)
@@ -329,43 +361,48 @@ def _to_logit(probs: Array) -> Array:
 
 
 def _list_confusions(training: TrainingSet, wrong: Array) -> Array:
-    """(E, 2) predicted and true class of the errors, wrong (M,) bool; unknown classes left out."""
-    pairs = np.column_stack([training.rows.outputs.pred[wrong], training.labels[wrong]]).astype(
-        np.intp
-    )
-    return pairs[pairs[:, 1] >= 0]
+    """(E, 2) predicted and true class at the errors (E,), -1 for a class of no pool."""
+    pairs = [training.rows.outputs.pred[wrong], training.labels[wrong]]
+    return np.column_stack(pairs).astype(np.intp)
 
 
-def _fit_cost_factors(training: TrainingSet, wrong: Array) -> tuple[Array, Array]:
-    """(T, classes) factors on the black box's own mean and variance of statistics given an error.
+def _fit_cost_factors(
+    training: TrainingSet, wrong: Array, owner: Array, sets: int
+) -> tuple[Array, Array]:
+    """(S, T, classes) factors on the box's own mean and variance of statistics given an error.
 
-    Observed over expected among the errors, wrong (M,) bool: shrunk to 1 over all classes, and to
-    that again for each predicted class.
+    Observed over expected among the errors, of which wrong (E,) are the places and owner (E,) the
+    sets of labels: shrunk to 1 over all classes, and to that again for each predicted class.
     """
     codes = training.rows.outputs.pred[wrong]
-    shape = (len(training.statistics), training.classes)
+    shape = (sets, len(training.statistics), training.classes)
     cost, noise = np.ones(shape), np.ones(shape)
-    for t in range(shape[0]):
+    cells = owner * training.classes + codes
+    for t in range(shape[1]):
         observed = training.stats[wrong, t]
         expected, spread = (
             _require(part)[t, wrong].astype(float)
             for part in (training.rows.wrong, training.rows.spread)
         )
-        cost[t] = _shrink_ratio(observed, expected, codes, training.classes)
-        noise[t] = _shrink_ratio(
-            (observed - cost[t, codes] * expected) ** 2, spread, codes, training.classes
-        )
+        cost[:, t] = _shrink_ratio(observed, expected, cells, shape[::2])
+        squares = (observed - cost[owner, t, codes] * expected) ** 2
+        noise[:, t] = _shrink_ratio(squares, spread, cells, shape[::2])
     return cost, noise
 
 
-def _shrink_ratio(observed: Array, expected: Array, codes: Array, classes: int) -> Array:
-    """(classes,) sum of observed over sum of expected by code, each shrunk to the overall ratio.
+def _shrink_ratio(observed: Array, expected: Array, cells: Array, shape: tuple[int, int]) -> Array:
+    """(S, classes) sum of observed over sum of expected by class, each shrunk to the overall ratio.
 
-    The overall ratio is shrunk to 1.
+    The overall ratio of a set of labels is shrunk to 1. cells (E,) are set times classes + class,
+    shape is (S, classes).
     """
-    if len(expected) == 0 or expected.sum() == 0:
-        return np.ones(classes)
-    prior = _COST_PRIOR * expected.mean()
-    overall = (prior + observed.sum()) / (prior + expected.sum())
-    by_code = [np.bincount(codes, values, minlength=classes) for values in (observed, expected)]
-    return (prior * overall + by_code[0]) / (prior + by_code[1])
+    size = shape[0] * shape[1]
+    above, below, count = (
+        np.bincount(cells, values, size).reshape(shape) for values in (observed, expected, None)
+    )
+    total = below.sum(axis=1, keepdims=True)
+    there = total > 0
+    prior = _COST_PRIOR * total / np.maximum(count.sum(axis=1, keepdims=True), 1)
+    overall = (prior + above.sum(axis=1, keepdims=True)) / np.where(there, prior + total, 1.0)
+    ratio = (prior * overall + above) / np.where(there, prior + below, 1.0)
+    return np.where(there, ratio, 1.0)

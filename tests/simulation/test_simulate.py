@@ -295,12 +295,12 @@ def test_information_about_metrics_is_summed_over_all_that_are_named(monkeypatch
     """As in a study; other acquisitions aim at the first, and so do all where one is named."""
     played = {}
 
-    def note(built, truth, plan, choices, seed):
+    def note(built, truth, plan, choices, seeds):
         played[choices.acquisition] = choices.metric, choices.also
-        return run(built, truth, plan, choices, seed)
+        return run_together(built, truth, plan, choices, seeds)
 
-    run = simulations.run
-    monkeypatch.setattr(simulations, "run", note)
+    run_together = simulations.run_together
+    monkeypatch.setattr(simulations, "run_together", note)
     ways = {"surrogate": "linear", "augment": "none", "estimators": ("doubly-robust",)}
     ways |= {"budgets": 4, "batch": 4, "runs": 2}
     both = {"acquisition": ("metric-information", "bald")}

@@ -177,7 +177,7 @@ def test_cost_factors_move_towards_the_observed_loss_and_are_shrunk():
     for count in (2, 20, 200):
         codes = rows.outputs.pred[:count]
         expected = rows.wrong[1, :count].astype(float)
-        made = agreement._shrink_ratio(2 * expected, expected, codes, 3)
+        made = agreement._shrink_ratio(2 * expected, expected, codes, (1, 3))
         assert (made > 1).all()
         assert (made < 2).all()
         factors.append(made.mean())
@@ -188,7 +188,7 @@ def test_cost_factors_move_towards_the_observed_loss_and_are_shrunk():
 def test_a_class_without_errors_borrows_the_overall_factor():
     expected = np.ones(10)
     codes = np.array([0] * 8 + [1] * 2)
-    made = agreement._shrink_ratio(3 * expected, expected, codes, 3)
+    (made,) = agreement._shrink_ratio(3 * expected, expected, codes, (1, 3))
     overall = (2 + 30) / (2 + 10)
     assert made[2] == approx(overall)
     assert overall < made[1] < made[0] < 3
