@@ -6,6 +6,9 @@ from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.rows import Array
 
+# What is believed about an item makes no difference: nobody needs to find it out.
+ALIKE = True
+
 
 def score(beliefs: Beliefs, aims: Aims | None = None) -> Array:
     """(R,) one for every row."""

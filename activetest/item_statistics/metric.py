@@ -144,7 +144,7 @@ def ratio_metric(
 
 def take_mean(mean: Array) -> Array:
     """The smooth map of a metric that is a mean itself: (..., 1) means -> (...) values."""
-    result: Array = np.moveaxis(mean, -1, 0)[0]
+    result: Array = mean[..., 0]
     return result
 
 

@@ -44,11 +44,14 @@ def find_drawable_items(log: Log, cache: PoolView) -> Array:
 
 def find_predicted_as(cache: PoolView, codes: Sequence[int] | None) -> Array:
     """(N,) True where an item is predicted as one of the classes; everywhere without codes."""
-    found = np.ones(cache.size, bool)
-    if codes is not None:
-        for start, stop in cache.chunks():
-            found[start:stop] = np.isin(cache.rows(start, stop).outputs.pred, codes)
-    return found
+    if codes is None:
+        return np.ones(cache.size, bool)
+
+    def find() -> Array:
+        pieces = [cache.rows(*each).outputs.pred for each in cache.chunks()]
+        return np.concatenate([np.isin(pred, codes) for pred in pieces])
+
+    return cache.compute_once(("predicted as", tuple(codes)), find)
 
 
 def get_surrogate(log: Log, cache: PoolView, choices: Choices, *, seed: int) -> Surrogate:

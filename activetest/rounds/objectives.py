@@ -28,15 +28,20 @@ _SHAPE_ROWS = 4096
 
 def list_recorded_statistics(choices: Choices, cache: PoolView) -> tuple[Statistic, ...]:
     """(T,) statistics of the configured metrics, each once: what rounds record sums of."""
-    facts = specification.describe_pool(cache.roles, choices.costs, cache)
-    specifications = (choices.metric, *choices.also, *choices.metrics)
-    found = {
-        each.name: each
-        for name in specifications
-        for metric in specification.find_metrics(name, facts)
-        for each in metric.statistics
-    }
-    return tuple(found.values())
+
+
+    def find() -> tuple[Statistic, ...]:
+        facts = specification.describe_pool(cache.roles, choices.costs, cache)
+        specifications = (choices.metric, *choices.also, *choices.metrics)
+        found = {
+            each.name: each
+            for name in specifications
+            for metric in specification.find_metrics(name, facts)
+            for each in metric.statistics
+        }
+        return tuple(found.values())
+
+    return cache.compute_once(("recorded statistics", choices), find)
 
 
 def find_drawn_classes(
@@ -49,11 +54,16 @@ def find_drawn_classes(
     Every metric counts that the choices name: what draws aim at, and what else is recorded. Rounds
     that answer a question about groups leave nothing out, and nor do those of items with weights.
     """
-    facts = specification.describe_pool(pool, choices.costs, cache)
-    if choices.question is not None or not facts.classes or pool.get("weight") is not None:
-        return None
-    names = (choices.metric, *choices.also, *choices.metrics)
-    return specification.find_relevant_classes(names, facts)
+
+
+    def find() -> tuple[int, ...] | None:
+        facts = specification.describe_pool(pool, choices.costs, cache)
+        if choices.question is not None or not facts.classes or pool.get("weight") is not None:
+            return None
+        names = (choices.metric, *choices.also, *choices.metrics)
+        return specification.find_relevant_classes(names, facts)
+
+    return find() if cache is None else cache.compute_once(("drawn classes", choices), find)
 
 
 def linearise_objective(objective: Objective) -> Statistic:
@@ -74,11 +84,16 @@ def find_objectives(
     The gradient is taken where the surrogate believes the means to be: one more pass, for metrics
     of several means only.
     """
-    facts = specification.describe_pool(cache.roles, choices.costs, cache)
-    metrics = [specification.find_metric(name, facts) for name in (choices.metric, *choices.also)]
+
+
+    def find() -> list[Metric]:
+        facts = specification.describe_pool(cache.roles, choices.costs, cache)
+        names = (choices.metric, *choices.also)
+        return [specification.find_metric(name, facts) for name in names]
+
     metrics = [
-        _linearise_curve(metric, facts.classes, cache, surrogate) if metric.refine else metric
-        for metric in metrics
+        _linearise_curve(metric, cache.classes, cache, surrogate) if metric.refine else metric
+        for metric in cache.compute_once(("objectives", choices), find)
     ]
     several = {
         each.name: each

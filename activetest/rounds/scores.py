@@ -1,6 +1,7 @@
 """Scores of rows: the acquisition, applied to what the surrogate believes."""
 
 from collections.abc import Callable, Sequence
+from functools import cache as cached
 from inspect import signature
 
 import numpy as np
@@ -33,6 +34,8 @@ def make_scorer(
     the surrogate believes.
     """
     name = choices.acquisition
+    if catalog.fact("acquisition", name, "ALIKE"):
+        return lambda rows, objectives: np.ones((len(objectives), len(rows.index)))
     needs_members, needs_kinds = (
         catalog.fact("acquisition", name, fact) for fact in ("NEEDS_MEMBERS", "NEEDS_KINDS")
     )
@@ -86,6 +89,14 @@ def _find_score(name: str) -> Callable[[Beliefs, Aims], Array]:
     Raises ChoiceError for a function that cannot be called either way.
     """
     found: Callable[..., Array] = catalog.load("acquisition", name).score
+    if _takes_aims(name, found):
+        return lambda beliefs, aims: found(beliefs, aims=aims)
+    return lambda beliefs, aims: found(beliefs)
+
+
+@cached
+def _takes_aims(name: str, found: Callable[..., Array]) -> bool:
+    """Whether the score of an acquisition is called with aims. Raises ChoiceError, see above."""
     parameters = signature(found)
     takes_aims = "aims" in parameters.parameters
     try:
@@ -95,9 +106,7 @@ def _find_score(name: str) -> Callable[[Beliefs, Aims], Array]:
             f"the acquisition {name!r} cannot be called: score{parameters}",
             "its module must have a function score(beliefs, aims), or score(beliefs)",
         ) from error
-    if takes_aims:
-        return lambda beliefs, aims: found(beliefs, aims=aims)
-    return lambda beliefs, aims: found(beliefs)
+    return takes_aims
 
 
 def _cut(rows: Rows) -> list[Rows]:

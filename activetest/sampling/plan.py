@@ -3,8 +3,10 @@
 `next` and `simulate` both call plan_round.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache as cached
+from typing import Any
 
 import numpy as np
 
@@ -288,6 +290,12 @@ def draws_whole_mean(choices: Choices, objectives: Sequence[Objective]) -> bool:
     return bool(needs_key) and [len(each.statistics) for each in objectives] == [1]
 
 
+@cached
+def _record_choices(choices: Choices) -> Mapping[str, Any]:
+    """The choices as a round records them."""
+    return asdict(choices)
+
+
 def record_round(state: RoundState, drawn: Array, cache: PoolView) -> Round:
     """The round in which the rows `drawn` came in this order."""
     mean = state.surrogate.expected(cache.take(drawn), state.statistics)
@@ -296,7 +304,7 @@ def record_round(state: RoundState, drawn: Array, cache: PoolView) -> Round:
         number=state.number,
         rows=drawn,
         prob=race.draw_probabilities(state.weight, drawn) if known else np.full(len(drawn), np.nan),
-        choices=asdict(state.choices),
+        choices=dict(_record_choices(state.choices)),
         params=state.surrogate.params(),
         statistics=tuple(each.name for each in state.statistics),
         groups=list_group_names(cache),

@@ -10,6 +10,7 @@ box's other probabilities, times one fitted factor per predicted class. The true
 follows those probabilities, or how often each class is predicted, and the errors observed so far.
 """
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -233,7 +234,13 @@ class Agreement:
 
     def wrong_probs(self, rows: Rows) -> Array:
         """(R,) probability that the prediction is wrong, from the posterior mode."""
-        return sigmoid(-self.right_logits(rows, self.mode))
+        # A round asks for several things about the same rows.
+        last = vars(self).get("_last")
+        if last is None or last[0]() is not rows:
+            last = weakref.ref(rows), sigmoid(-self.right_logits(rows, self.mode))
+            vars(self)["_last"] = last
+        wrong: Array = last[1]
+        return wrong
 
     def member_wrong_probs(self, rows: Rows, members: Any) -> Array:
         """(R, K) the same by each member."""
@@ -325,7 +332,8 @@ def _require(moments: Array | None) -> Array:
 
 def _stack_outcomes(right: Array, wrong: Array) -> Array:
     """(..., 2) view in which the values of each outcome are contiguous in memory."""
-    return np.moveaxis(np.stack([right, wrong]), 0, -1)
+    both = np.array([right, wrong])
+    return both.transpose(*range(1, both.ndim), 0)
 
 
 def design_columns(rows: Rows, effects: int) -> Array:
