@@ -215,15 +215,6 @@ def test_a_folder_of_other_files_is_no_place_for_a_study(frame, folder):
     assert parts(folder / "data") == ["pool"]
 
 
-def test_what_a_killed_create_left_is_in_nobodys_way_and_goes(frame, folder):
-    left = folder / ".activetest" / ".pool-ab12"
-    left.mkdir(parents=True)
-    (left / "frame.parquet").write_text("half of it")
-    os.utime(left, (time.time() - DAY,) * 2)
-    study = Study.create(frame, seed=1)
-    assert parts(study.folder) == ["cache", "ledger.db", "pool", "pool.summary", "study.toml"]
-
-
 @pytest.mark.parametrize("name", ["train", "other_models", "costs"])
 def test_frames_of_other_files_are_refused(frame, folder, name):
     with pytest.raises(ChoiceError, match=f"`{name}` is of type Table") as caught:

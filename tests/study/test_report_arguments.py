@@ -92,7 +92,6 @@ def test_groups_to_show_are_those_of_the_study_each_once():
         ({"interval": "anytime"}, 0.35),
         ({"allocation": object()}, 0.35),
         ({"imported": True}, 0.35),
-        ({"objectives": ()}, 0.35),
         ({"chosen": False}, 0.35),
     ],
 )
