@@ -129,7 +129,7 @@ def load(family: str, name: str) -> ModuleType:
     """
     module = _module(family, name)
     if name in _own(family):
-        return import_module(module)
+        return sys.modules.get(module) or import_module(module)
     try:
         return import_module(module)
     except Exception as error:  # Whatever the code of another package raises.
@@ -172,9 +172,10 @@ def split_options(family: str, text: str) -> tuple[str, dict[str, Any]]:
     match, and for an option or a value that the method does not take.
     """
     name, bracket, inside = (part.strip() for part in text.partition("["))
-    offered: dict[str, Any] = getattr(load(family, name), "OPTIONS", {})
     if not bracket:
+        _module(family, name)
         return name, {}
+    offered: dict[str, Any] = getattr(load(family, name), "OPTIONS", {})
     if not inside.endswith("]") or set(inside[:-1]) & set("[]"):
         raise ChoiceError(
             f"{text!r} is no {_NOUNS[family]}: its brackets do not match",

@@ -197,14 +197,22 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         else _measure_unknown(evidence, group, mass[known], supplied_member[known_supplied])
     )
 
+    step_rows = evidence.drawn[steps]
+    expected: dict[bytes, tuple[Array, Array]] = {}
+
     def expect(weights: Array) -> tuple[Array, Array]:
-        rows = evidence.drawn[steps]
-        # Weights stay numpy's doubles: Python's floats would leave single precision single.
-        objective = combine_statistics(metric.statistics, list(weights[: len(metric.statistics)]))
-        mean, variance = moments(evidence.surrogate.beliefs(rows, (objective,)))
-        # A last statistic, whether an item can be answered, is taken to be certain.
-        mean = mean[0] + weights[len(metric.statistics) :].sum() * rows.mass
-        return mean * member[steps], variance[0] * member[steps]
+        # Estimators ask for the same weights, as of every metric that is one mean.
+        key = weights.tobytes()
+        if key not in expected:
+            # Weights stay numpy's doubles: Python's floats would leave single precision single.
+            objective = combine_statistics(
+                metric.statistics, list(weights[: len(metric.statistics)])
+            )
+            mean, variance = moments(evidence.surrogate.beliefs(step_rows, (objective,)))
+            # A last statistic, whether an item can be answered, is taken to be certain.
+            mean = mean[0] + weights[len(metric.statistics) :].sum() * step_rows.mass
+            expected[key] = mean * member[steps], variance[0] * member[steps]
+        return expected[key]
 
     lure_weights = _lure_weights(*_count_ahead(evidence, steps).T)
     item_weights = _weigh_items(log, evidence.used, steps, lure_weights, known=not unknown)

@@ -49,7 +49,7 @@ def when_wrong(
         others = np.empty((0, shape[1]))
     if cells:
         tables = np.stack([each.matrix(len(others)) for _, each in cells])
-        _fill_cells(tables, outputs.pred, others, [t for t, _ in cells], right, wrong, spread)
+        _fill_cells(tables, outputs, others, [t for t, _ in cells], right, wrong, spread)
     rows = np.arange(shape[1])
     for t, each in present:
         if each.by_correctness:
@@ -89,7 +89,7 @@ def other_classes(outputs: Outputs, classes: int, shares: Array | None = None) -
 
 def _fill_cells(
     tables: Array,
-    pred: Array,
+    outputs: Outputs,
     others: Array,
     places: Sequence[int],
     right: Array,
@@ -99,8 +99,8 @@ def _fill_cells(
     """Fill in the rows at these places from (T, C, C) values by predicted and true class."""
     tables = tables.astype(np.float32)
     # Rows of one predicted class under each other: one product of matrices for each class.
-    order = np.argsort(pred, kind="stable")
-    bounds = np.searchsorted(pred[order], np.arange(tables.shape[1] + 1))
+    pred, classes = outputs.pred, tables.shape[1]
+    order, back, bounds = outputs.compute_once(("sorted", classes), lambda: _sort(pred, classes))
     weights = np.take(others, order, axis=1)
     shape = (len(places), len(pred))
     mean = np.empty(shape, np.float32)
@@ -109,8 +109,6 @@ def _fill_cells(
         mean[:, start:stop] = tables[:, code] @ weights[:, start:stop]
         if spread is not None:
             square[:, start:stop] = tables[:, code] ** 2 @ weights[:, start:stop]
-    back = np.empty(len(order), np.intp)
-    back[order] = np.arange(len(order))
     for place, table, values in zip(places, tables, mean, strict=True):
         right[place] = np.diagonal(table)[pred]
         np.take(values, back, out=wrong[place])
@@ -118,3 +116,11 @@ def _fill_cells(
         for place, values in zip(places, square, strict=True):
             # Only rounding can make it negative.
             spread[place] = np.maximum(values[back] - wrong[place] ** 2, 0)
+
+
+def _sort(pred: Array, classes: int) -> tuple[Array, Array, Array]:
+    """(R,) rows by predicted class, (R,) where each row is then, (C + 1,) where classes begin."""
+    order = np.argsort(pred, kind="stable")
+    back = np.empty(len(order), np.intp)
+    back[order] = np.arange(len(order))
+    return order, back, np.searchsorted(pred[order], np.arange(classes + 1))

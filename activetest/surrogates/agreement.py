@@ -11,7 +11,7 @@ follows those probabilities, or how often each class is predicted, and the error
 """
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -45,6 +45,8 @@ _MOST_EFFECTS = 30
 _COST_PRIOR = 2.0
 # Pseudo-observations of the black box's own probabilities of the true class of an error.
 _CLASS_PRIOR = 3.0
+# Probabilities of members that are looked at at a time.
+_AT_ONCE = 1 << 17
 # What is stored of a posterior is below this.
 _LARGEST = 1e12
 
@@ -210,12 +212,31 @@ class Agreement:
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic: as in the beliefs, without their variance."""
+        named = tuple(each.name for each in statistics)
+        if not all(named):
+            return self._expect(rows, statistics)
+        return self._once(rows, named, lambda: self._expect(rows, statistics))
+
+    def _expect(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         wrong = self.wrong_probs(rows)
         right, mean, _ = self._outcomes(rows, statistics, noise=False)
         mean -= right
         mean *= wrong
         mean += right
         return mean
+
+    def _once(self, rows: Rows, key: Hashable, compute: Callable[[], Array]) -> Array:
+        """What compute() returned the last time, if that was about the same rows: read-only.
+
+        A round asks for several things about the same rows, one after another.
+        """
+        kept: dict[Hashable, tuple[weakref.ref[Rows], Array]]
+        kept = vars(self).setdefault("_kept", {})
+        found = kept.get(key)
+        if found is None or found[0]() is not rows:
+            found = kept[key] = weakref.ref(rows), compute()
+            found[1].flags.writeable = False
+        return found[1]
 
     def draw_members(self, count: int, rng: np.random.Generator) -> Array:
         """(K, D) draws from the posterior of the coefficients."""
@@ -225,32 +246,47 @@ class Agreement:
         self, rows: Rows, members: Array, statistics: tuple[Statistic, ...]
     ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
-        wrong = self.member_wrong_probs(rows, members)
         right, mean, spread = self._outcome_moments(rows, statistics)
         gap = mean - right
         # h is right + gap B with B ~ Bernoulli(wrong), and has variance `spread` when wrong.
-        total = right.sum(axis=1, dtype=float) + wrong.T @ gap.T
-        return total, wrong.T @ (gap**2 + spread).T - (wrong**2).T @ (gap**2).T
+        square = gap**2
+        above = np.ascontiguousarray(np.concatenate([gap, square + spread]).T)
+        below = np.ascontiguousarray(square.T)
+        total = np.zeros((len(members), 2 * len(gap)))
+        total[:, : len(gap)] += right.sum(axis=1, dtype=float)
+        # Blocks of rows stay in the processor's cache.
+        step = max(_AT_ONCE // len(members), 1)
+        for start in range(0, len(rows.index), step):
+            block = slice(start, start + step)
+            wrong = self.member_wrong_probs(rows[block], members).T
+            total += wrong @ above[block]
+            wrong *= wrong
+            total[:, len(gap) :] -= wrong @ below[block]
+        mean_total, variance = np.split(total, 2, axis=1)
+        return mean_total, variance
 
     def wrong_probs(self, rows: Rows) -> Array:
         """(R,) probability that the prediction is wrong, from the posterior mode."""
-        # A round asks for several things about the same rows.
-        last = vars(self).get("_last")
-        if last is None or last[0]() is not rows:
-            last = weakref.ref(rows), sigmoid(-self.right_logits(rows, self.mode))
-            vars(self)["_last"] = last
-        wrong: Array = last[1]
-        return wrong
+        return self._once(rows, None, lambda: sigmoid(-self.right_logits(rows, self.mode)))
 
     def member_wrong_probs(self, rows: Rows, members: Any) -> Array:
         """(R, K) the same by each member."""
-        return sigmoid(-self.right_logits(rows, members.T))
+        probs = self.right_logits(rows, members.T)
+        # In place: there are many of them.
+        with np.errstate(over="ignore"):
+            np.exp(probs, out=probs)
+        probs += 1
+        return np.reciprocal(probs, out=probs)
 
     def right_logits(self, rows: Rows, weights: Array) -> Array:
         """(R,) or (R, K) logit of being right, for (D,) or (D, K) weights."""
         weights = weights.astype(np.float32)
-        logits = rows.design @ weights[self.effects + 1 :] + weights[self.effects]
-        return logits + weights[rows.outputs.pred] if self.effects else logits
+        logits: Array = rows.design @ weights[self.effects + 1 :]
+        if not self.effects:
+            logits += weights[self.effects]
+            return logits
+        logits += (weights[: self.effects] + weights[self.effects])[rows.outputs.pred]
+        return logits
 
     def _outcomes(
         self, rows: Rows, statistics: tuple[Statistic, ...], *, noise: bool = True
@@ -287,8 +323,10 @@ class Agreement:
         return right, mean, spread
 
     def other_class_probs(self, rows: Rows) -> Array:
-        """(C, R) the same before any error was observed."""
-        return other_classes(rows.outputs, self.cost.shape[1], self.shares)
+        """(C, R) the same before any error was observed; nobody may write to it."""
+        classes, shares = self.cost.shape[1], self.shares
+        key = "other classes", classes, None if shares is None else shares.tobytes()
+        return rows.outputs.compute_once(key, lambda: other_classes(rows.outputs, classes, shares))
 
     def error_class_probs(self, rows: Rows) -> Array:
         """(C, R) probability of each class given an error, from outputs and observed errors."""
@@ -300,7 +338,7 @@ class Agreement:
         np.add.at(counts, (self.confused[:, 1], self.confused[:, 0]), 1)
         # Sums over true classes, for each predicted class.
         weight = _CLASS_PRIOR + counts.sum(axis=0)
-        others *= (_CLASS_PRIOR / weight).astype(others.dtype)[rows.outputs.pred]
+        others = others * (_CLASS_PRIOR / weight).astype(others.dtype)[rows.outputs.pred]
         others += (counts / weight).astype(others.dtype)[:, rows.outputs.pred]
         return others
 

@@ -160,7 +160,7 @@ class Auto(Agreement):
         """
         others = super().other_class_probs(rows)
         if self.trust:
-            others *= 1 - self.trust
+            others = (1 - self.trust) * others
             others += self.trust * _find_other_classes(rows).astype(others.dtype)
         return others
 
