@@ -115,7 +115,7 @@ def list_annotators(answers: Sequence) -> tuple[AnnotatorAnswers, ...]:
     found: dict[str, Counter[str]] = {}
     for id, annotator, status, label in answers:
         counts = found.setdefault(annotator, Counter())
-        counts["labelled" if status == LABELLED else "declined"] += 1
+        counts["labeled" if status == LABELLED else "declined"] += 1
         if status == LABELLED:
             labels.setdefault(id, []).append((annotator, label))
     for several in labels.values():
@@ -128,7 +128,7 @@ def list_annotators(answers: Sequence) -> tuple[AnnotatorAnswers, ...]:
     return tuple(
         AnnotatorAnswers(
             name,
-            counts["labelled"],
+            counts["labeled"],
             counts["declined"],
             counts["compared"],
             counts["agreeing"] / counts["compared"] if counts["compared"] else None,

@@ -54,7 +54,10 @@ class Curve:
     level          of the intervals
     simultaneous   whether all intervals of the curve hold together at the level, or each alone
     estimator      what its points are estimated with
-    n_labeled, n_bought, n_pool   labels of the pool that are known, answers that were bought, items
+    n_draws        labelled draws that its points are made of
+    n_labeled      labelled items, whoever chose them
+    n_answers      answers that were bought
+    n_pool         items of the pool
     points         thresholds in ascending order, or bins
     moved          points at which an estimate or an end was moved to make the curve monotone
     """
@@ -64,8 +67,9 @@ class Curve:
     level: float
     simultaneous: bool
     estimator: str
+    n_draws: int
     n_labeled: int
-    n_bought: int
+    n_answers: int
     n_pool: int
     points: tuple[CurvePoint, ...]
     moved: int = 0

@@ -45,7 +45,7 @@ class Comparison(Measured):
     p_below         probability of a difference below -rope
     p_within        probability of a difference between -rope and rope
     p_above         probability of a difference above rope
-    probability     lambda: the largest of the three
+    probability     the largest of the three: lambda in the paper
     region          the one it belongs to: "below", "within" or "above"
     words           what that says about the first group, as a sentence
     rope            differences up to this count as equal
@@ -138,7 +138,7 @@ class Assessment:
     metric, target          as in Choices
     column                  the group column
     worst, rope             as in Choices
-    prior, strength         starting belief about each group: "informative" or "uniform", and how
+    prior, prior_strength   starting belief about each group: "informative" or "uniform", and how
                             many labels it counts as
     level                   of every interval, and the probability that decides
     groups                  the worst first
@@ -146,7 +146,7 @@ class Assessment:
     confusion, reliability  None where the pool has none
     decided                 whether the question is answered; None for "estimate", which has no end
     probability             of the answer, None for "estimate"; ties do not lower it
-    more                    labels still expected until it is decided; None where it is decided, or
+    more_labels             labels still expected until it is decided; None where it is decided, or
                             where the number cannot be foreseen
     rmse                    expected error of the groups' estimates (of the matrix, where that is
                             the target): root of the mean over items of the squared errors that
@@ -160,7 +160,7 @@ class Assessment:
     worst: int
     rope: float
     prior: str
-    strength: float
+    prior_strength: float
     level: float
     groups: tuple[Ranked, ...]
     comparison: Comparison | None
@@ -168,5 +168,5 @@ class Assessment:
     reliability: Reliability | None
     decided: bool | None
     probability: float | None
-    more: int | None
+    more_labels: int | None
     rmse: float | None

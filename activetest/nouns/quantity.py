@@ -131,7 +131,7 @@ class Measured:
         return self.quantity.method
 
     @property
-    def n_bought(self) -> int:
+    def n_answers(self) -> int:
         """Answers that were bought, see Saving."""
         return self.quantity.saving.bought
 

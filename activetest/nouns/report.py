@@ -11,7 +11,7 @@ from activetest.nouns.quantity import Measured
 from activetest.nouns.report_details import ReportDetails
 from activetest.nouns.surface_report import SurfaceReport
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # What to write beside an item that cannot be answered.
 SKIPPED = "status=skipped in the label file"
@@ -61,7 +61,9 @@ class EstimateRow(Measured):
 
     quantity            value of the metric, with its interval
     metric, estimator   names in the catalogue
-    n_labeled           labels the estimate is made of; n_bought counts all that were paid for
+    n_draws             labelled draws that the estimate is made of; None where it is made of
+                        none: those of the surrogate, and values that are exact
+    n_labeled           labelled items that it is made of; n_answers counts all that were paid for
     n_pool              size of the pool (of the group)
     max_weight_share    largest share of one draw in the estimate
     variance_inflated   whether the interval uses a larger variance than the draws show, because
@@ -73,9 +75,9 @@ class EstimateRow(Measured):
     against             for a difference: the group that is subtracted, {column: value}
     shrunk              the value moved towards what is expected of the group, the more the wider
                         its interval is
-    spread              standard deviation of the value between members of the surrogate, for
+    surrogate_std       standard deviation of the value between members of the surrogate, for
                         model-based estimates
-    raw                 of a metric of the labels alone, as a rate: its value if the model's outputs
+    from_outputs        of a metric of the labels alone, as a rate: its value if the model's outputs
                         were the labels; None for other metrics
     """
 
@@ -83,6 +85,7 @@ class EstimateRow(Measured):
     estimator: str
     n_labeled: int
     n_pool: int
+    n_draws: int | None = None
     max_weight_share: float | None = None
     variance_inflated: bool = False
     class_name: str | None = None
@@ -91,8 +94,8 @@ class EstimateRow(Measured):
     reason: str | None = None
     against: dict[str, str] | None = None
     shrunk: float | None = None
-    spread: float | None = None
-    raw: float | None = None
+    surrogate_std: float | None = None
+    from_outputs: float | None = None
 
     @property
     def title(self) -> str:
@@ -118,18 +121,20 @@ class Gate(Measured):
     against                for a difference between groups: the one that is subtracted
     op, threshold          ">=" or "<=", and the value that decides
     verdict                "pass", "fail" or "undecided"
-    n_labeled              labels the verdict rests on: of a verdict that stays, those of the round
-                           that decided it, as are the estimate and the interval
+    n_draws                labelled draws that the verdict rests on; None where it rests on the
+                           value itself or on a surface
+    n_labeled              labelled items that it rests on: of a verdict that stays, those of the
+                           round that decided it, as are the estimate and the interval
     e_pass, e_fail         largest values so far of the e-processes against the metric being too bad
                            and being good enough; None for fixed intervals
-    more                   labels still expected to be needed; None unless undecided
+    more_labels            labels still expected to be needed; None unless undecided
     reason                 what else to know, in a plain sentence
     decided_round          the round that decided it, at every look or a planned one; None while
                            undecided, for fixed intervals, and where no draw was needed
     look, looks            of a sequential gate: the number of the look that it rests on, which is
                            the one that decided it or else the last complete one, 0 before the
                            first; and how many are planned. None for other gates
-    next_look              labels until the next look of an undecided sequential gate; None after
+    labels_to_next_look    labels until the next look of an undecided sequential gate; None after
                            the last
     p_pass                 probability that an undecided sequential gate passes by the last look, if
                            draws go on as they did until its look; None before time 0.35
@@ -141,16 +146,17 @@ class Gate(Measured):
     threshold: float
     verdict: str
     n_labeled: int
+    n_draws: int | None = None
     class_name: str | None = None
     group: dict[str, str] | None = None
     e_pass: float | None = None
     e_fail: float | None = None
-    more: int | None = None
+    more_labels: int | None = None
     reason: str | None = None
     decided_round: int | None = None
     look: int | None = None
     looks: int | None = None
-    next_look: int | None = None
+    labels_to_next_look: int | None = None
     p_pass: float | None = None
     against: dict[str, str] | None = None
 
@@ -208,8 +214,11 @@ class Counts:
     """Where the study stands.
 
     n_pool          items of the pool
-    drawn           draws so far: labelled, pending (not answered yet) and declined ones
-    supplied        answers that the user supplied for items that were neither drawn nor chosen
+    draws           draws so far
+    drawn           items drawn: labelled, pending (not answered yet) and declined ones
+    labeled, pending, declined   how many of these are in each state
+    supplied        items with an answer that were neither drawn nor chosen
+    answers         answers that count: about drawn, chosen and supplied items, of every annotator
     rounds          rounds so far
     budget          labels the user means to buy, or money with prices of labels; or None
     deterministic   items without a probability, chosen by the largest score or drawn between groups
@@ -219,11 +228,13 @@ class Counts:
     """
 
     n_pool: int
+    draws: int
     drawn: int
-    labelled: int
+    labeled: int
     pending: int
     declined: int
     supplied: int
+    answers: int
     rounds: int
     budget: float | None
     deterministic: int = 0
@@ -242,7 +253,7 @@ class Report:
     power                                    of the scores that draws are made in proportion to
     surrogate_note                           what the surrogate is made of, what its networks
                                              learned on, how many items augment it; None for most
-    listens_to                               what the surrogate learns from, where it says so
+    auxiliary_outputs                               what the surrogate learns from, where it says so
     counts                                   where the study stands
     estimates                                one row per estimate, groups last
     notes                                    what to know before believing a number, heaviest first
@@ -283,7 +294,7 @@ class Report:
     selection: str = "draw"
     power: float = 1.0
     surrogate_note: str | None = None
-    listens_to: tuple[str, ...] = ()
+    auxiliary_outputs: tuple[str, ...] = ()
     assessment: Assessment | None = None
     estimators: tuple[str, ...] = ()
     population: bool = False
@@ -302,7 +313,7 @@ class SimulatedStrategy:
 
     surrogate, acquisition, selection, power, refit, estimator   the strategy: see Choices
     budget            draws each study made
-    labels            different items among them, on average: fewer than the budget only where items
+    n_labeled         different items among them, on average: fewer than the budget only where items
                       are drawn with replacement
     runs              studies in which the estimate existed
     rmse, bias        of the estimate against the truth, in the metric's units
@@ -329,7 +340,7 @@ class SimulatedStrategy:
     estimator: str
     metric: str
     budget: int
-    labels: float
+    n_labeled: float
     runs: int
     rmse: float
     bias: float

@@ -21,14 +21,14 @@ class HistoryPoint:
     round                       number of the round
     n_labeled                   labels of items that were drawn up to this round, and of items that
                                 the user supplied, with the answers that count now
-    value, lower, upper         the estimate from these draws and labels alone, and its interval
+    estimate, lower, upper      the estimate from these draws and labels alone, and its interval
     random_lower, random_upper  ends of the interval that as many labels of random items would have
                                 had, around the present estimate: see ReportDetails.random_band
     """
 
     round: int
     n_labeled: int
-    value: float | None
+    estimate: float | None
     lower: float | None
     upper: float | None
     random_lower: float | None = None
@@ -41,12 +41,12 @@ class ConfusionCell(Measured):
 
     quantity   the share, with its interval; without an estimate where there is none
     predicted  class that the model says, or the table's `others`
-    true       class that is right; likewise
+    truth      class that is right; likewise
     n_labeled  labelled items in the cell; without any there is no estimate
     """
 
     predicted: str
-    true: str
+    truth: str
     n_labeled: int
 
 
@@ -54,17 +54,17 @@ class ConfusionCell(Measured):
 class ConfusionTable:
     """Which classes are taken for which others: shares of the pool, each estimated by itself.
 
-    predicted  classes of the rows, the MOST_CLASSES most frequent ones in the order of the pool's
-               classes, then `others` where some are left out
-    true       classes of the columns: the same, then `others` where some are left out, or where
-               labels are of classes that the pool does not have
+    classes    predicted classes, of the rows: the MOST_CLASSES most frequent ones in the order of
+               the pool's classes, then `others` where some are left out
+    truths     true classes, of the columns: the same, then `others` where some are left out, or
+               where labels are of classes that the pool does not have
     cells      one per row and column, row by row
     others     name of the row and the column of all other classes together; None without
     left_out   names of the classes that have no row of their own
     """
 
-    predicted: tuple[str, ...]
-    true: tuple[str, ...]
+    classes: tuple[str, ...]
+    truths: tuple[str, ...]
     cells: tuple[ConfusionCell, ...]
     others: str | None = None
     left_out: tuple[str, ...] = ()
@@ -93,11 +93,11 @@ class WorstItem:
 
 @dataclass(frozen=True)
 class SampledShare:
-    """A part of the pool, and how much of what was drawn and labelled is in it.
+    """A slice of the pool, and how much of what was drawn and labelled is in it.
 
     what             how the pool is cut: "confidence", "predicted value", "predicted class", or
                      the name of a group column
-    name             of the part: a bin "0.5 to 0.8", a class, a value of the column
+    name             of the slice: a bin "0.5 to 0.8", a class, a value of the column
     share_of_pool    its items over those of the pool
     share_of_labels  its labelled draws over all labelled draws; 0 where nothing is labelled yet.
                      Items that the user supplied do not count
@@ -117,14 +117,14 @@ class AnnotatorAnswers:
     """What one annotator answered.
 
     name      as in the label files; empty where answers have no name
-    labelled  items with a label, declined ones not counted
+    labeled   items with a label, declined ones not counted
     declined  items that could not be answered
     compared  labels of others for the same items
     agreeing  share of these that are equal; None where there are none
     """
 
     name: str
-    labelled: int
+    labeled: int
     declined: int
     compared: int
     agreeing: float | None
@@ -197,7 +197,7 @@ class ReportDetails:
     worst_items  at most MOST_ITEMS labelled items with the largest loss, the largest first
     loss         what their loss is, in a few words; None without any
     sampled      what was drawn and labelled against the pool, cut in several ways
-    annotators   everybody who answered, in the order of their first answers; empty where answers
+    raters       everybody who answered, in the order of their first answers; empty where answers
                  have no names
     alpha        Krippendorff's: how far annotators agree beyond chance; None without two labels of
                  an item
@@ -217,7 +217,7 @@ class ReportDetails:
     worst_items: tuple[WorstItem, ...]
     loss: str | None
     sampled: tuple[SampledShare, ...]
-    annotators: tuple[AnnotatorAnswers, ...]
+    raters: tuple[AnnotatorAnswers, ...]
     alpha: float | None
     contested: tuple[ContestedItem, ...]
     n_contested: int

@@ -58,14 +58,14 @@ class SurfaceReport:
     metric          what the surface is of
     higher_better   whether large values are good
     method          how it was fitted: a name in the catalogue
-    parts           what it is made of: {name: share}; empty where that is one thing
+    components      what it is made of: {name: share}; empty where that is one thing
     level           of every interval
     attributes      {name: number of values}
     min_support     items that a combination needs to be ranked
     combinations    how many there are, whether they occur or not
     occurring       how many occur in the pool
     ranked          how many have enough items
-    labelled        how many have a label
+    labeled         how many have a label
     worst, best     combinations with enough items, the worst and the best first
     effects         every value of every attribute
     cells           those that were named
@@ -76,14 +76,14 @@ class SurfaceReport:
     metric: str
     higher_better: bool
     method: str
-    parts: Mapping[str, float] = field(default_factory=dict)
+    components: Mapping[str, float] = field(default_factory=dict)
     level: float
     attributes: Mapping[str, int]
     min_support: int
     combinations: int
     occurring: int
     ranked: int
-    labelled: int
+    labeled: int
     worst: tuple[SurfaceCell, ...] = ()
     best: tuple[SurfaceCell, ...] = ()
     effects: tuple[SurfaceCell, ...] = ()

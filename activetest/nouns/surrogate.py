@@ -19,8 +19,8 @@ class Surrogate(Protocol):
     A surrogate that learned items of the pool with the model's labels has their positions (n,) as
     `augmented`; others lack it, or have None there. One that depends on what a pool is like may
     have `attach(pool) -> Surrogate`: the same for a pool whose items may have moved since it was
-    fitted; it raises ValueError for a pool that it cannot have been fitted to. One that
-    learns from what a pool happens to have names that in `listens_to`, as in "4 other models".
+    fitted; it raises ValueError for a pool that it cannot have been fitted to. One that learns
+    from what a pool happens to have names that in `auxiliary_outputs`, as in "4 other models".
 
     statistics are item statistics, see item_statistics.statistic.Statistic; members are whatever
     draw_members gave.

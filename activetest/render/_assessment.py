@@ -279,9 +279,9 @@ def _describe_intervals(methods: set[str], level: float, *, ece: bool) -> str:
 def _describe_needed_labels(answer: Assessment) -> str:
     """How many labels are still expected to be needed."""
     goal = f"a probability of {chance(answer.level)}"
-    if answer.more is None:
+    if answer.more_labels is None:
         return f"The number of labels needed for {goal} cannot be foreseen."
-    return f"About {words.roughly(answer.more)} more labels are expected to give {goal}."
+    return f"About {words.roughly(answer.more_labels)} more labels are expected to give {goal}."
 
 
 def _write_shrunk(row: EstimateRow | None) -> str:

@@ -20,12 +20,12 @@ def table(gates: Sequence[Gate]) -> Table:
             gate.verdict.upper(),
             words.estimate(gate),
             words.interval(gate),
-            words.count(gate.n_bought),
-            f"about {words.roughly(gate.more)}" if gate.more is not None else "-",
+            words.count(gate.n_answers),
+            f"about {words.roughly(gate.more_labels)}" if gate.more_labels is not None else "-",
         )
         for gate in gates
     )
-    shown = len(headings) - all(gate.more is None for gate in gates)
+    shown = len(headings) - all(gate.more_labels is None for gate in gates)
     return Table("", headings[:shown], tuple(row[:shown] for row in rows))
 
 
@@ -45,16 +45,18 @@ def grounds(gate: Gate) -> list[tuple[str, str]]:
         ("verdict", gate.verdict.upper()),
         ("estimate", words.estimate(gate)),
         ("interval", f"{words.interval(gate)} ({words.write_level(gate.level)}, {gate.method})"),
-        ("labels used", words.count(gate.n_bought)),
+        ("labels used", words.count(gate.n_answers)),
     ]
     if gate.looks is not None:
         rows.append(("look", f"{gate.look} of {gate.looks}"))
     if gate.decided_round is not None:
         rows.append(("decided in round", words.count(gate.decided_round)))
-    if gate.more is not None:
-        rows.append(("labels still expected to be needed", f"about {words.roughly(gate.more)}"))
-    if gate.next_look is not None:
-        rows.append(("labels until the next look", words.count(gate.next_look)))
+    if gate.more_labels is not None:
+        rows.append(
+            ("labels still expected to be needed", f"about {words.roughly(gate.more_labels)}")
+        )
+    if gate.labels_to_next_look is not None:
+        rows.append(("labels until the next look", words.count(gate.labels_to_next_look)))
     if gate.p_pass is not None:
         rows.append(("passes by the last look", _write_chance(gate.p_pass)))
     return rows + ([("note", words.plain(gate.reason))] if gate.reason else [])

@@ -39,7 +39,7 @@ def facts(surface: SurfaceReport) -> list[tuple[str, str]]:
     enough = f"{words.count(surface.ranked)} have at least {surface.min_support:,} items"
     counts = (
         f"{words.count(surface.combinations)}, of which {words.count(surface.occurring)} occur, "
-        f"{enough} and {words.count(surface.labelled)} have a label"
+        f"{enough} and {words.count(surface.labeled)} have a label"
     )
     rows = [("combinations", counts), ("surface", _describe_method(surface))]
     return [(name, words.plain(text)) for name, text in rows]
@@ -257,7 +257,7 @@ def _number_column(place: int) -> str:
 
 def _describe_method(surface: SurfaceReport) -> str:
     """What it is of, how it was fitted, and what it is made of."""
-    parts = sorted(surface.parts.items(), key=lambda part: -part[1])
+    parts = sorted(surface.components.items(), key=lambda part: -part[1])
     shown = [f"{name} {share:.2f}" for name, share in parts if share >= 0.005]
     shares = f": {', '.join(shown[:_MOST_PARTS])}" if shown else ""
     return f"{surface.metric} by {_name_attributes(surface)}; {surface.method}{shares}"

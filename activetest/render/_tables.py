@@ -208,7 +208,7 @@ def strategies(results: Sequence[dict]) -> Table:
         "acquisition": words.drawing,
         "surrogate": lambda result: result["surrogate"],
         "estimator": lambda result: result["estimator"],
-        "labels": lambda result: words.count(result["labels"]),
+        "labels": lambda result: words.count(result["n_labeled"]),
         "saved": lambda result: words.times(result["labels_saved"]),
         "+-": lambda result: words.figure(result["labels_saved_se"], 0.1),
         "surrogate alone": lambda result: words.times(result["surrogate_saved"]),
@@ -221,7 +221,7 @@ def strategies(results: Sequence[dict]) -> Table:
         "runs": lambda result: words.count(result["runs"]),
     }
     # With replacement, the same item may be drawn twice: fewer labels than the budget.
-    if all(result["labels"] == result["budget"] for result in results):
+    if all(result["n_labeled"] == result["budget"] for result in results):
         del columns["labels"]
     if all(result["surrogate_saved"] is None for result in results):
         del columns["surrogate alone"]
@@ -267,13 +267,13 @@ def _overall_table(rows: Sequence[EstimateRow], usual: str) -> Table:
         "estimate": words.estimate,
         "interval": words.interval_or_reason,
         RAW: words.raw,
-        "labels": lambda row: words.count(row.n_bought),
+        "labels": lambda row: words.count(row.n_answers),
         "n_eff": lambda row: words.count(row.n_eff),
         "saved": lambda row: words.ratio_saved(row.quantity.saving),
     }
     if {row.estimator for row in rows} == {usual}:
         del columns["estimator"]
-    if all(row.raw is None for row in rows):
+    if all(row.from_outputs is None for row in rows):
         del columns[RAW]
     return Table("", tuple(columns), write_rows(columns, rows))
 
@@ -298,9 +298,9 @@ def _metric_table(rows: Sequence[EstimateRow], kind: str, level: float | None, u
         columns["differ"] = words.differ
     elif any(row.shrunk is not None for row in rows):
         columns["shrunk"] = words.shrunk
-    if any(row.raw is not None for row in rows):
+    if any(row.from_outputs is not None for row in rows):
         columns[RAW] = words.raw
-    columns["labels"] = lambda row: words.count(row.n_bought)
+    columns["labels"] = lambda row: words.count(row.n_answers)
     if kind == "groups":
         columns["items"] = lambda row: words.count(row.n_pool)
     return Table(title, tuple(columns), write_rows(columns, rows))

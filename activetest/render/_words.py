@@ -173,9 +173,9 @@ def sentence(record: EstimateRow | Gate) -> str:
 
 def raw(row: EstimateRow) -> str:
     """What the estimate would be if the model's outputs were the labels; as precise as it is."""
-    if (doubt := half_width(row.quantity)) is None and row.raw is not None:
-        return f"{row.raw:.3g}"
-    return figure(row.raw, doubt)
+    if (doubt := half_width(row.quantity)) is None and row.from_outputs is not None:
+        return f"{row.from_outputs:.3g}"
+    return figure(row.from_outputs, doubt)
 
 
 def metric_title(record: EstimateRow | Gate) -> str:
@@ -242,7 +242,7 @@ def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
     if report.weight is not None:
         items += f", weighted by {plain(report.weight)}"
     if row is None:
-        return [("labels", f"{count(counts.labelled)} of {items}")]
+        return [("labels", f"{count(counts.labeled)} of {items}")]
     rows = [("labels used", f"{count_bought(row, counts)} of {items}")]
     if saved := labels_saved(row.quantity.saving):
         rows.append(("labels saved", saved))
@@ -264,16 +264,16 @@ def scope(report: Report, row: EstimateRow, *, hints: bool) -> str:
 
 def count_bought(row: EstimateRow, counts: Counts) -> str:
     """The answers that were bought, and which of them are no labels of random draws."""
-    items = counts.labelled + counts.declined + counts.supplied
+    items = counts.labeled + counts.declined + counts.supplied
     others = {
         "supplied": counts.supplied,
         # Estimates from draws do not use them; the surrogate's own view does.
-        "not drawn at random": min(counts.deterministic, counts.labelled - row.n_labeled),
+        "not drawn at random": min(counts.deterministic, counts.labeled - row.n_labeled),
         "declined": counts.declined,
-        "second opinions": row.n_bought - items,
+        "second opinions": row.n_answers - items,
     }
     parts = ", ".join(f"{count(number)} {what}" for what, number in others.items() if number > 0)
-    used = count(row.n_bought)
+    used = count(row.n_answers)
     return f"{used} ({parts})" if parts else used
 
 
@@ -301,8 +301,8 @@ def label(note: Note) -> str:
 def describe_inputs(report: Report) -> str:
     """One sentence on what the surrogate learns from; empty where it does not say."""
     return (
-        plain(f"The surrogate listens to: {', '.join(report.listens_to)}.")
-        if (report.listens_to)
+        plain(f"The surrogate listens to: {', '.join(report.auxiliary_outputs)}.")
+        if (report.auxiliary_outputs)
         else ""
     )
 
@@ -354,7 +354,7 @@ def standing(counts: Counts) -> list[tuple[str, str]]:
         how = "top scores, or drawn between groups without a floor"
         rows.append(("not drawn at random", f"{count(counts.deterministic)} ({how})"))
     rows += [
-        ("labelled", count(counts.labelled)),
+        ("labelled", count(counts.labeled)),
         ("pending", count(counts.pending)),
         ("declined", count(counts.declined)),
         ("supplied", f"{count(counts.supplied)} (your labels of items that were never drawn)"),
@@ -365,7 +365,7 @@ def standing(counts: Counts) -> list[tuple[str, str]]:
         left = money(max(counts.budget - counts.spent, 0))
         rows.append(("budget", f"{money(counts.budget)}, {left} left"))
     elif counts.budget is not None:
-        remaining = int(max(counts.budget - counts.labelled, 0))
+        remaining = int(max(counts.budget - counts.labeled, 0))
         rows.append(("budget", f"{count(int(counts.budget))} labels, {count(remaining)} left"))
     return rows
 
@@ -414,7 +414,7 @@ def name_class(name: str) -> str:
 
 def _compare_raw(record: EstimateRow | Gate) -> str:
     """What the model says of the same, behind the estimate; empty where that is nothing."""
-    if isinstance(record, Gate) or not real(record.raw):
+    if isinstance(record, Gate) or not real(record.from_outputs):
         return ""
     return f"; the model says {with_unit(record, raw(record))}"
 

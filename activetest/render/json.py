@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from operator import attrgetter
 from typing import Any
@@ -25,28 +25,20 @@ SUFFIXES = (".json",)
 MARKS = ('{\n  "schema_version": ', '"fingerprint": "', '"surrogate": "', '"acquisition": "')
 SIMULATION_MARKS = ('{\n  "schema_version": ', '"results": [', '"acquisition": "')
 
-# Keys of each kind of record, in order.
+# What every row of numbers begins with, whatever it is about.
+DIMENSIONS = ("model", "part", "criterion", "repeat")
+# Keys of each kind of record that follow these, in order.
 ESTIMATE_KEYS = (
     *("metric", "class", "group", "against", "estimator", "estimate", "lower", "upper", "level"),
-    *("method", "kind", "n_labeled", "n_bought", "n_pool", "n_eff", "labels_saved"),
-    *("labels_saved_kind", "max_weight_share"),
-    *("variance_inflated", "headline", "reason", "shrunk", "spread", "raw", "reliable"),
+    *("method", "kind", "n_draws", "n_labeled", "n_answers", "n_pool", "n_eff", "labels_saved"),
+    *("labels_saved_kind", "max_weight_share", "variance_inflated", "headline", "reason"),
+    *("shrunk", "surrogate_std", "from_outputs", "reliable"),
 )
 _GATE = (
-    *(
-        "requirement",
-        "metric",
-        "class",
-        "group",
-        "against",
-        "op",
-        "threshold",
-        "verdict",
-        "level",
-        "method",
-    ),
-    *("n_labeled", "n_bought", "estimate", "lower", "upper", "e_pass", "e_fail", "more"),
-    *("reason", "decided_round", "look", "looks", "next_look", "p_pass"),
+    *("requirement", "metric", "class", "group", "against", "op", "threshold", "verdict"),
+    *("level", "method"),
+    *("n_draws", "n_labeled", "n_answers", "estimate", "lower", "upper", "e_pass", "e_fail"),
+    *("more_labels", "reason", "decided_round", "look", "looks", "labels_to_next_look", "p_pass"),
 )
 _GROUP = (
     *("group", "n_pool", "n_labeled", "estimate", "lower", "upper", "rank", "p_worst", "p_best"),
@@ -54,24 +46,26 @@ _GROUP = (
 )
 _COMPARISON = (
     *("first", "second", "difference", "lower", "upper", "p_below", "p_within", "p_above"),
-    *("region", "words", "rope", "lambda"),
+    *("region", "words", "rope", "probability"),
 )
 _CELL = ("truth", "predicted", "estimate", "lower", "upper")
 _TABLE_CELL = (
-    *("predicted", "true", "n_labeled", "estimate", "lower", "upper", "level", "method"),
+    *("predicted", "truth", "n_labeled", "estimate", "lower", "upper", "level", "method"),
     "reliable",
 )
 _BIN = (
     *("low", "high", "n_pool", "n_labeled", "confidence", "accuracy", "lower", "upper", "method"),
 )
 _SURFACE = (
-    *("metric", "higher_better", "method", "parts", "level", "attributes", "min_support"),
-    *("combinations", "occurring", "ranked", "labelled"),
+    *("metric", "higher_better", "method", "components", "level", "attributes", "min_support"),
+    *("combinations", "occurring", "ranked", "labeled"),
 )
 _ARM = (
     *("attributes", "estimate", "lower", "upper", "method", "n_pool", "n_labeled", "n_arms"),
     *("occurs", "reason"),
 )
+# Groups that a number is compared with: as objects, which say of which model and part, too.
+_SIDES = {"against", "first", "second"}
 # Where a value is found whose attribute is not called like its key.
 _ATTRIBUTES = {
     "kind": "quantity.kind",
@@ -79,7 +73,6 @@ _ATTRIBUTES = {
     "labels_saved": "quantity.saved",
     "labels_saved_kind": "quantity.saving.kind",
     "difference": "estimate",
-    "lambda": "probability",
     "accuracy": "estimate",
 }
 
@@ -98,7 +91,7 @@ def render(report: Report) -> str:
             "selection": report.selection,
             "power": report.power,
             "surrogate_note": report.surrogate_note,
-            "listens_to": list(report.listens_to),
+            "auxiliary_outputs": list(report.auxiliary_outputs),
             "population": report.population,
             "cluster": report.cluster,
             "weight": report.weight,
@@ -126,7 +119,8 @@ def inspection(found: Inspection) -> str:
 
 def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
     """One object per strategy, metric and budget, and one per answer to a question."""
-    return _document({"results": list(results), "answers": list(answers)})
+    found = {"results": results, "answers": answers}
+    return _document({name: [begin_row() | row for row in rows] for name, rows in found.items()})
 
 
 def curve(found: Curve, pool: str = "") -> str:
@@ -142,23 +136,22 @@ def _write_curve(found: Curve) -> dict[str, Any]:
         "level": found.level,
         "band": found.band,
         "estimator": found.estimator,
+        "n_draws": found.n_draws,
         "n_labeled": found.n_labeled,
-        "n_bought": found.n_bought,
+        "n_answers": found.n_answers,
         "n_pool": found.n_pool,
         "notes": found.list_notes(),
-        "points": found.list_points(),
+        "points": [begin_row() | point for point in found.list_points()],
     }
 
 
 def _write_details(details: ReportDetails) -> dict[str, Any]:
     """What a report rests on: every field of the nouns, in their order."""
     found: dict[str, Any] = {field.name: getattr(details, field.name) for field in fields(details)}
-    for name in ("history", "worst_items", "sampled", "annotators", "contested"):
-        found[name] = [asdict(each) for each in found[name]]
+    for name in ("history", "worst_items", "sampled", "raters", "contested"):
+        found[name] = _write_rows(found[name])
     for each in found["contested"]:
-        each["answers"] = [
-            {"annotator": annotator, "label": label} for annotator, label in each["answers"]
-        ]
+        each["answers"] = [{"rater": rater, "label": label} for rater, label in each["answers"]]
     provenance = asdict(details.provenance)
     table, curve = details.confusion, details.reliability
     return found | {
@@ -179,7 +172,6 @@ def _write_answer(answer: Assessment | None) -> dict[str, Any]:
     fields = asdict(answer)
     for name in ("groups", "comparison", "confusion", "reliability"):
         del fields[name]
-    fields["group"] = fields.pop("column")
     comparison, matrix, diagram = answer.comparison, answer.confusion, answer.reliability
     return {
         "question": fields | {"answer": _assessment.sentence(answer)},
@@ -218,7 +210,7 @@ def _write_judge(judge: JudgeReport) -> dict[str, Any]:
         "groups": [read_record(row, ESTIMATE_KEYS) for row in judge.groups],
         "dependence": _judge.describe_slopes(judge) or None,
         "level": judge.level,
-        "columns": [asdict(each) for each in judge.columns],
+        "columns": _write_rows(judge.columns),
     }
 
 
@@ -232,11 +224,14 @@ def _write_gate(gate: Gate) -> dict[str, Any]:
 
 
 def _write_confusion(matrix: Confusion) -> dict[str, Any]:
-    return asdict(matrix) | {"cells": [read_record(cell, _CELL) for cell in matrix.cells]}
+    return asdict(matrix) | {
+        "columns": _write_rows(matrix.columns),
+        "cells": [read_record(cell, _CELL) for cell in matrix.cells],
+    }
 
 
 def _write_reliability(diagram: Reliability) -> dict[str, Any]:
-    return {
+    return begin_row() | {
         "bins": [read_record(each, _BIN) for each in diagram.bins],
         "ece": diagram.ece.estimate,
         "lower": diagram.ece.lower,
@@ -246,9 +241,27 @@ def _write_reliability(diagram: Reliability) -> dict[str, Any]:
     }
 
 
+def begin_row() -> dict[str, Any]:
+    """The model, part, criterion and repeat of a row; null while a study has one of each."""
+    return dict.fromkeys(DIMENSIONS)
+
+
 def read_record(record: Measured, keys: Sequence[str]) -> dict[str, Any]:
+    """A row: {key: value} of a record and its quantity, the other side of a difference as a row."""
+    found = begin_row() | read_values(record, keys)
+    for side in _SIDES & found.keys():
+        found[side] = None if found[side] is None else begin_row() | {"group": found[side]}
+    return found
+
+
+def read_values(record: Measured, keys: Sequence[str]) -> dict[str, Any]:
     """{key: value} of a record and its quantity."""
     return {key: attrgetter(_ATTRIBUTES.get(key, key))(record) for key in keys}
+
+
+def _write_rows(records: Iterable[Any]) -> list[dict[str, Any]]:
+    """Records whose fields are keys, as rows."""
+    return [begin_row() | asdict(each) for each in records]
 
 
 def _document(content: Mapping[str, Any]) -> str:

@@ -96,7 +96,7 @@ def _estimate_cells(
             cell = ConfusionCell(
                 quantity=quantity,
                 predicted=predicted,
-                true=metric.class_name or "",
+                truth=metric.class_name or "",
                 n_labeled=int(labels),
             )
             found.append(cell)

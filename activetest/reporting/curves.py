@@ -41,6 +41,7 @@ from activetest.reporting.rows import (
     HEADLINE,
     count_bought,
     count_known,
+    count_labelled,
     estimate_groups,
     estimate_row,
 )
@@ -227,8 +228,9 @@ def _draw_curve(
         level=view.choices.level,
         simultaneous=simultaneous,
         estimator=HEADLINE,
+        n_draws=count_labelled(view, everything),
         n_labeled=count_known(view, everything),
-        n_bought=count_bought(view, everything),
+        n_answers=count_bought(view, everything),
         n_pool=view.cache.size,
         points=tuple(points),
         moved=moved,

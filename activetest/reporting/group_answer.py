@@ -87,7 +87,7 @@ def answer_question(
         worst=choices.worst,
         rope=choices.rope,
         prior="informative" if counts.groups.informed else "uniform",
-        strength=float(bandit.arms.prior[0].sum()),
+        prior_strength=float(bandit.arms.prior[0].sum()),
         level=level,
         groups=groups,
         comparison=comparison,
@@ -95,7 +95,7 @@ def answer_question(
         reliability=diagram,
         decided=decided,
         probability=probability,
-        more=more,
+        more_labels=more,
         rmse=_matrix_rmse(counts.matrix.arms, matrix) if choices.target else stands.rmse,
     )
     return answer, notes.write_notes(answer)

@@ -206,7 +206,7 @@ class LookVerdicts:
             reason = f"the {which} comes after {labels}"
         else:
             reason = f"undecided at look {gate.look} of {gate.looks}; the next comes after {labels}"
-        gate = replace(gate, next_look=wait, reason=self._join(gate.reason, reason))
+        gate = replace(gate, labels_to_next_look=wait, reason=self._join(gate.reason, reason))
         if not self.looks or gate.estimate is None or not gate.quantity.reliable:
             return gate
         return self._predict_gate(gate, requirement, metric, subject, coming)
@@ -257,7 +257,7 @@ class LookVerdicts:
                 for (statistic, _), limit in zip(sides, limits, strict=True)
             )
         ]
-        gate = replace(gate, more=more[0] if more else None)
+        gate = replace(gate, more_labels=more[0] if more else None)
         if time < _ADVISED_FROM:
             return gate
         if self.plan.is_exact(draws[-1], population=whole):

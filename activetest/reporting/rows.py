@@ -169,10 +169,11 @@ def _estimate(
         metric=metric.name,
         class_name=metric.class_name,
         estimator=estimator,
+        n_draws=None if is_model_based(estimator) else used,
         n_labeled=used,
         n_pool=group.size,
         group=group.meaning,
-        raw=measure_raw(view.cache, metric, group),
+        from_outputs=measure_raw(view.cache, metric, group),
     )
     try:
         value = view.value(metric, estimator, group, kind=kind)
@@ -180,9 +181,9 @@ def _estimate(
         return replace(row, reason=error.problem), None
     exact = value.of_pool.estimate.exact
     if is_model_based(estimator):
-        row = replace(row, spread=value.spread)
+        row = replace(row, surrogate_std=value.spread)
     if exact:
-        row = replace(row, n_labeled=inside)
+        row = replace(row, n_draws=None, n_labeled=inside)
     elif not whole and used < NEEDS_INSIDE:
         labels = "labels" if used == bought else "drawn labels"
         return replace(row, reason=f"too few {labels} ({used} of {NEEDS_INSIDE})"), value
@@ -329,6 +330,7 @@ def _subtract_pairs(
     for (group, value), (other, subtracted) in pairs:
         apart, interval = view.difference(value, subtracted, (group, other), level)
         bought = Saving(count_bought(view, group) + count_bought(view, other))
+        labels = sum(count_labelled(view, each, metric, alike=True) for each in (group, other))
         rows.append(
             EstimateRow(
                 quantity=Quantity(
@@ -342,9 +344,8 @@ def _subtract_pairs(
                 metric=metric.name,
                 class_name=metric.class_name,
                 estimator=HEADLINE,
-                n_labeled=sum(
-                    count_labelled(view, each, metric, alike=True) for each in (group, other)
-                ),
+                n_draws=None if interval.method == "exact" else labels,
+                n_labeled=labels,
                 n_pool=group.size + other.size,
                 group=group.meaning,
                 against=other.meaning,

@@ -76,7 +76,7 @@ def judge_requirements(
         )
     cells = [_check_requirement(view, *each, interval, looks) for each in required]
     return tuple(
-        _judge(view, requirement, metric, interval, looks, len(required))
+        _count_draws(_judge(view, requirement, metric, interval, looks, len(required)))
         if cell is None or surface is None
         else _judge_by_surface(view, requirement, metric, cell, len(required), surface)
         for (requirement, metric), cell in zip(required, cells, strict=True)
@@ -132,6 +132,11 @@ def _judge(
             _OTHER_WAYS,
         )
     return _judge_anytime(view, requirement, metric, subject.group, count)
+
+
+def _count_draws(gate: Gate) -> Gate:
+    """The gate with its draws, which its labels are of; without where its value is exact."""
+    return replace(gate, n_draws=None if gate.quantity.kind == "exact" else gate.n_labeled)
 
 
 def _check_threshold(requirement: Requirement, metric: Metric, *, apart: bool = False) -> None:
@@ -227,7 +232,7 @@ def _judge_anytime(
         verdict=verdict.word,
         e_pass=verdict.e_pass,
         e_fail=verdict.e_fail,
-        more=more,
+        more_labels=more,
         decided_round=moment.round,
         reason=reason,
     )

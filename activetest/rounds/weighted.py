@@ -34,9 +34,9 @@ class WeightedSurrogate:
         return getattr(self.surrogate, "note", None)
 
     @property
-    def listens_to(self) -> tuple[str, ...]:
+    def auxiliary_outputs(self) -> tuple[str, ...]:
         """What the surrogate learns from, for the report, if it says so."""
-        return tuple(getattr(self.surrogate, "listens_to", ()))
+        return tuple(getattr(self.surrogate, "auxiliary_outputs", ()))
 
     @property
     def augmented(self) -> Array | None:

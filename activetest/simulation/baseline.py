@@ -144,7 +144,7 @@ def compare_with_uniform(
         estimator=estimator,
         metric=title,
         budget=budget,
-        labels=float(table[:, 3].mean()),
+        n_labeled=float(table[:, 3].mean()),
         runs=len(table),
         rmse=float(np.sqrt(mse)),
         bias=float(apart.mean()),

@@ -76,7 +76,7 @@ def build_details(
     values = study.pool["task"] == "regression"
     drawn = any(point.random_lower is not None for point in history)
     return ReportDetails(
-        history=history if any(point.value is not None for point in history) else (),
+        history=history if any(point.estimate is not None for point in history) else (),
         history_of=metric.title,
         history_by=headline.estimator,
         random_band=band.describe() if band and drawn else None,
@@ -88,7 +88,7 @@ def build_details(
         ),
         loss=loss,
         sampled=compare_with_pool(view),
-        annotators=annotators.list_annotators(answers),
+        raters=annotators.list_annotators(answers),
         alpha=annotators.measure_agreement(answers, values=values).alpha,
         contested=tuple(ContestedItem(id, texts.get(id), labels[id], given) for id, given in shown),
         n_contested=len(contested),

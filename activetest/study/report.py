@@ -182,7 +182,7 @@ def report(
         selection=choices.selection,
         power=choices.power,
         surrogate_note=getattr(view.evidence.surrogate, "note", None),
-        listens_to=getattr(view.evidence.surrogate, "listens_to", ()),
+        auxiliary_outputs=getattr(view.evidence.surrogate, "auxiliary_outputs", ()),
         floor=_find_floor(whole, choices),
         counts=counts,
         estimates=tuple(estimates),

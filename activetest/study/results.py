@@ -433,7 +433,7 @@ class Report(nouns.Report):
         """The whole report as a JSON document.
 
         >>> import json
-        >>> json.loads(study.report().to_json())["counts"]["labelled"]
+        >>> json.loads(study.report().to_json())["counts"]["labeled"]
         60
         """
         from activetest.render import json
@@ -490,7 +490,7 @@ class Report(nouns.Report):
 
     def __repr__(self) -> str:
         """One line."""
-        return f"<Report of {self.counts.labelled:,} labels: {self.sentence}>"
+        return f"<Report of {self.counts.labeled:,} labels: {self.sentence}>"
 
     def _repr_html_(self) -> str:
         """The report, for notebooks."""
@@ -517,7 +517,7 @@ class Status(NamedTuple):
 
     def __repr__(self) -> str:
         """One line."""
-        labels = f"{self.counts.labelled:,} labelled, {self.counts.pending:,} pending"
+        labels = f"{self.counts.labeled:,} labelled, {self.counts.pending:,} pending"
         return f"<Status: {labels}; {self.sentence}>"
 
     def _repr_html_(self) -> str:

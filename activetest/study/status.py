@@ -34,11 +34,13 @@ def status(study: StoredStudy, cache: Cache | None = None) -> Status:
     supplied = [id for id in record.supplied if id in known]
     counts = Counts(
         n_pool=study.ledger.rows,
+        draws=len(statuses) - deterministic,
         drawn=len(statuses) - deterministic,
-        labelled=statuses.count(LABELLED),
+        labeled=statuses.count(LABELLED),
         pending=statuses.count(None),
         declined=statuses.count(DECLINED),
         supplied=len(supplied),
+        answers=len(record.answers),
         rounds=record.draws[-1].round if record.draws else 0,
         budget=study.choices.budget,
         deterministic=deterministic,
@@ -165,7 +167,7 @@ def _describe_next(
         items += list_few(counts.missing)
         them = "it" if count == 1 else "them"
         sentence = f"{items} (label {them}, or mark {them} {SKIPPED}); {sentence}"
-    used, unit = float(counts.labelled + counts.pending), " labels"
+    used, unit = float(counts.labeled + counts.pending), " labels"
     if counts.spent is not None:
         used, unit = counts.spent + pending, ""
     unknown = study.pool.get("price") and counts.spent is None

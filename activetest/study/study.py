@@ -126,7 +126,7 @@ class Study:
 
         >>> log = study.export()
         >>> again = at.Study.from_draws("digits.parquet", log, "imported", seed=1)
-        >>> again.status().counts.labelled
+        >>> again.status().counts.labeled
         60
 
         `next` continues it: later rounds are the study's own. The study is created whole or not at
@@ -203,7 +203,7 @@ class Study:
     def open(cls, folder: str | Path | None = None, *, damaged: bool = False) -> "Study":
         """The study in a folder.
 
-        >>> at.Study.open("study").status().counts.labelled
+        >>> at.Study.open("study").status().counts.labeled
         60
 
         Args:
@@ -423,7 +423,7 @@ class Study:
         >>> session = study.label(n=3)
         >>> while session.item is not None:
         ...     session.answer(key[session.item.id])
-        >>> study.status().counts.labelled
+        >>> study.status().counts.labeled
         63
 
         Whoever stops goes on with the first item that has no answer yet. `ingest` is for labels
@@ -462,7 +462,7 @@ class Study:
 
         >>> study.undo().answers
         20
-        >>> study.status().counts.labelled
+        >>> study.status().counts.labeled
         40
 
         Raises:
@@ -715,7 +715,7 @@ class Study:
     def status(self) -> Status:
         """How many items are drawn, labelled and pending, and what `next` would do.
 
-        >>> study.status().counts.labelled
+        >>> study.status().counts.labeled
         60
         """
         from activetest.study.status import status
@@ -817,7 +817,7 @@ class Study:
         except (ActivetestError, OSError) as error:
             return f"<Study in {self.folder}: {error}>"
         return (
-            f"<Study in {self.folder}: {counts.n_pool:,} items, {counts.labelled:,} labelled, "
+            f"<Study in {self.folder}: {counts.n_pool:,} items, {counts.labeled:,} labelled, "
             f"{counts.pending:,} pending>"
         )
 

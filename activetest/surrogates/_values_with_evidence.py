@@ -99,7 +99,7 @@ class ValuesWithEvidence(Residual):
     )
 
     @property
-    def listens_to(self) -> tuple[str, ...]:
+    def auxiliary_outputs(self) -> tuple[str, ...]:
         """What it learns from, for the report."""
         return ("the model's prediction", *self.evidence.describe())
 

@@ -98,7 +98,7 @@ class Auto(Agreement):
     trust: float = field(default=0.0, kw_only=True)
 
     @property
-    def listens_to(self) -> tuple[str, ...]:
+    def auxiliary_outputs(self) -> tuple[str, ...]:
         """What it learns from, for the report."""
         own = "the model's confidence" if self.shares is None else "the predicted class"
         return (own, *self.evidence.describe())

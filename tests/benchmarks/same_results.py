@@ -36,7 +36,25 @@ from typing import TypeGuard
 
 # {key of the version before: key of the version after}: paths from the top of a document with dots
 # between the names and no places in lists, such as "estimates.n_eff". The longest that fits counts.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "comparison.first": "comparison.first.group",
+    "comparison.lambda": "comparison.probability",
+    "comparison.second": "comparison.second.group",
+    "counts.labelled": "counts.labeled",
+    "estimates.n_bought": "estimates.n_answers",
+    "estimates.raw": "estimates.from_outputs",
+    "estimates.spread": "estimates.surrogate_std",
+    "gates.more": "gates.more_labels",
+    "gates.n_bought": "gates.n_answers",
+    "gates.next_look": "gates.labels_to_next_look",
+    "listens_to": "auxiliary_outputs",
+    "question.group": "question.column",
+    "question.more": "question.more_labels",
+    "question.strength": "question.prior_strength",
+    "results.labels": "results.n_labeled",
+    "surface.labelled": "surface.labeled",
+    "surface.parts": "surface.components",
+}
 # Keys of either version whose values are text for people (or an address): only whether there is
 # any is compared, and of notes not even that.
 PROSE = {"answer", "next", "pool", "reason", "surrogate_note", "words"}

@@ -314,7 +314,7 @@ def test_a_report_renders_in_every_format(study, label_file, capsys):
     capsys.readouterr()
     assert main(["report", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["counts"]["labelled"] == 10
+    assert document["counts"]["labeled"] == 10
     assert main(["report"]) == 0
     assert main(["report", "--format", "markdown"]) == 0
     assert "**The model is wrong on " in capsys.readouterr().out

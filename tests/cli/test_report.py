@@ -275,7 +275,7 @@ def test_json_holds_all_of_it_and_only_of_the_study_s_metrics(labelled, capsys):
     capsys.readouterr()
     made = document(capsys)
     assert made == document(capsys, "-v")
-    assert made["schema_version"] == 2
+    assert made["schema_version"] == 3
     assert {row["metric"] for row in made["estimates"]} == {"error"}
     assert {row["estimator"] for row in made["estimates"]} == {"doubly-robust", "ase"}
     assert all(isinstance(note, str) for note in made["notes"])

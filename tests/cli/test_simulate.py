@@ -166,7 +166,7 @@ def test_only_an_earlier_simulation_in_the_same_format_is_replaced(words, folder
         "A report by activetest.\n",
         "<!-- report by activetest -->\n",
         '<meta name="generator" content="activetest report">',
-        '{\n  "schema_version": 2,\n  "acquisition": "optimal"\n}\n',
+        '{\n  "schema_version": 3,\n  "acquisition": "optimal"\n}\n',
     ]
     for head in heads:
         (folder / name).write_text(head)

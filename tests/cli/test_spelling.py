@@ -290,7 +290,7 @@ def test_errors_speak_of_options(monkeypatch, capsys):
 def test_sentences_of_reports_speak_of_options_and_names_stay():
     """Names of groups are the user's own, whatever they look like."""
     quantity = Quantity(0.1, 0.0, 0.2, 0.95, "t")
-    counts = Counts(9, 3, 3, 0, 0, 0, 1, None)
+    counts = Counts(9, 3, 3, 3, 0, 0, 0, 3, 1, None)
     group, reason = {"`floor`": "`floor=1`"}, "use `study.next(10)`"
     row = {"quantity": quantity, "metric": "error", "n_labeled": 3, "group": group}
     gate = {"requirement": "error@`floor`=`floor=1`<=1", "op": "<=", "threshold": 1.0}

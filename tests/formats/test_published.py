@@ -100,7 +100,7 @@ def test_a_published_log_becomes_a_report_by_the_line_that_inspect_gives(
     Path("labels.csv").write_text("id,label\n" + "".join(labels))
     run("ingest", "labels.csv")
     report = json.loads(run("report", "--format", "json"))
-    assert report["counts"]["labelled"] == len(rows) == seen["rows"]
+    assert report["counts"]["labeled"] == len(rows) == seen["rows"]
     assert "exact" in run("report")
 
 

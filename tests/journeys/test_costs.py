@@ -69,9 +69,9 @@ def test_labels_are_bought_until_the_answer_is_sure(truth, capsys):
         label(truth)
         run(capsys, "ingest", "batch.csv")
         report = json.loads(run(capsys, "report", "--format", "json"))
-        labels.append(report["counts"]["labelled"])
+        labels.append(report["counts"]["labeled"])
         assert labels[-1] == labels[-2] + 20
-        more = report["question"]["more"]
+        more = report["question"]["more_labels"]
         assert (more is None) or (more > 0 and not report["question"]["decided"])
     # Twenty labels are not enough, and all 360 are not needed.
     assert 20 < labels[-1] < 200

@@ -154,7 +154,7 @@ def test_labels_with_several_classes_are_refused(form, pool, folder, capsys):
     with pytest.raises(at.LabelError, match="several classes|not classes|type list") as caught:
         study.ingest(given)
     assert "make a study of each class" in caught.value.hint
-    assert study.status().counts.labelled == 0
+    assert study.status().counts.labeled == 0
 
 
 def test_sets_can_be_taken_as_they_are(folder):

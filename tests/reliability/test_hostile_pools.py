@@ -72,7 +72,7 @@ def play(seed: int, folder: Path, run, capsys) -> bool:
     run("status", "--format", "json")
     main(["status", "--format", "json"])
     counts = json.loads(capsys.readouterr().out)["counts"]
-    assert counts["labelled"] == labelled > 0
+    assert counts["labeled"] == labelled > 0
     return True
 
 

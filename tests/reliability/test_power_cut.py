@@ -101,5 +101,5 @@ def test_what_is_done_survives(disk, write_pool, monkeypatch, count_trials):
         (work / f"batch-{number}.csv").write_text("\n".join(filled))
         run(work, "ingest", f"batch-{number}.csv")
         with after_a_power_cut(disk) as copy:
-            assert count(copy / inside, "labelled") == 4 * number
+            assert count(copy / inside, "labeled") == 4 * number
         count_trials("power cuts", 2)

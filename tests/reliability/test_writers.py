@@ -36,7 +36,7 @@ def use_study() -> None:
     """Whichever process was first, its study takes labels and keeps them."""
     study = Study.open()
     study.ingest(dict.fromkeys(study.next(LABELS).ids, "cat"))
-    assert Study.open().status().counts.labelled == LABELS
+    assert Study.open().status().counts.labeled == LABELS
     # What interrupted processes left goes with the next that writes there.
     study.next(3, path="batch.csv")
 

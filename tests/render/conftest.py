@@ -17,7 +17,7 @@ def _split(values: dict) -> dict:
     random, early = values.pop("n_eff", None), values.pop("too_early", False)
     kind = quantity.SavingKind.NONE if random is None else quantity.SavingKind.ABOUT
     kind = quantity.SavingKind.TOO_EARLY if early else kind
-    bought = values.pop("n_bought", values["n_labeled"])
+    bought = values.pop("n_answers", values["n_labeled"])
     values["saving"] = quantity.Saving(bought, random, kind)
     numbers = {name: values[name] for name in NUMBERS & set(values)}
     others = {name: value for name, value in values.items() if name not in NUMBERS}
@@ -62,7 +62,16 @@ def _gate(**changes) -> Gate:
 
 def _report(*rows: EstimateRow, notes=(), gates=()) -> Report:
     counts = Counts(
-        n_pool=1497, drawn=40, labelled=38, pending=2, declined=0, supplied=0, rounds=4, budget=200
+        n_pool=1497,
+        draws=40,
+        drawn=40,
+        labeled=38,
+        pending=2,
+        declined=0,
+        supplied=0,
+        answers=38,
+        rounds=4,
+        budget=200,
     )
     return Report(
         pool="digits.parquet",
@@ -135,7 +144,7 @@ def judged(gate) -> Report:
                 verdict="undecided",
                 lower=0.0171,
                 upper=0.1339,
-                more=128,
+                more_labels=128,
                 reason="Groups need more labels than the pool.",
             ),
         ),
@@ -172,7 +181,7 @@ def result() -> dict:
         "estimator": "doubly-robust",
         "metric": "error",
         "budget": 100,
-        "labels": 100.0,
+        "n_labeled": 100.0,
         "runs": 200,
         "rmse": 0.0123,
         "bias": -0.0001,
@@ -265,7 +274,7 @@ def answer() -> group_report.Assessment:
         worst=1,
         rope=0.05,
         prior="informative",
-        strength=2.0,
+        prior_strength=2.0,
         level=0.95,
         groups=(_ranked(1, "much"), _ranked(2, "little")),
         comparison=None,
@@ -276,7 +285,7 @@ def answer() -> group_report.Assessment:
         ),
         decided=True,
         probability=0.97,
-        more=None,
+        more_labels=None,
         rmse=0.04,
     )
 
@@ -297,7 +306,12 @@ def compared(answer) -> group_report.Assessment:
         rope=0.05,
     )
     return replace(
-        answer, question="compare", comparison=comparison, decided=False, probability=0.71, more=128
+        answer,
+        question="compare",
+        comparison=comparison,
+        decided=False,
+        probability=0.71,
+        more_labels=128,
     )
 
 

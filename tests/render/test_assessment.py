@@ -87,7 +87,7 @@ above 0.05            0.02
 
 
 def test_what_is_not_identified_yet_says_what_it_still_takes(answer, answered):
-    several = replace(answer, worst=2, decided=False, probability=0.5, more=None)
+    several = replace(answer, worst=2, decided=False, probability=0.5, more_labels=None)
     written = plain(answered(several), width=170)
     assert (
         "2 worst groups not identified yet. Most likely: ink=much, ink=little (probability 0.50). "
@@ -232,16 +232,19 @@ def test_markdown_has_the_answer_in_bold_and_bins_in_a_table(answer, answered):
 
 def test_json_has_groups_as_they_were_promised(compared, answered):
     document = json.loads(as_json.render(answered(compared)))
-    assert document["schema_version"] == 2
-    names = "group n_pool n_labeled estimate lower upper rank p_worst p_best p_among_worst"
-    assert list(document["groups"][0]) == [*names.split(), "rank_lower", "rank_upper", "method"]
+    assert document["schema_version"] == 3
+    names = "model part criterion repeat group n_pool n_labeled estimate lower upper rank p_worst"
+    names += " p_best p_among_worst rank_lower rank_upper method"
+    assert list(document["groups"][0]) == names.split()
     assert document["groups"][0]["group"] == {"ink": "much"}
     question = document["question"]
-    assert (question["question"], question["group"]) == ("compare", "ink")
-    assert (question["decided"], question["probability"], question["more"]) == (False, 0.71, 128)
+    assert (question["question"], question["column"]) == ("compare", "ink")
+    decided = (question["decided"], question["probability"], question["more_labels"])
+    assert decided == (False, 0.71, 128)
     comparison = document["comparison"]
-    assert (comparison["lambda"], comparison["region"]) == (0.71, "below")
-    assert (comparison["first"], comparison["second"]) == ({"ink": "much"}, {"ink": "little"})
+    assert (comparison["probability"], comparison["region"]) == (0.71, "below")
+    sides = (comparison["first"]["group"], comparison["second"]["group"])
+    assert sides == ({"ink": "much"}, {"ink": "little"})
     assert (comparison["difference"], comparison["lower"]) == (-0.08, -0.2)
     assert (len(document["confusion"]["cells"]), len(document["reliability"]["bins"])) == (4, 4)
 

@@ -36,7 +36,7 @@ def test_a_tie_of_groups_that_are_known_is_no_winner(answer, ranked):
 )
 def test_a_probability_is_not_rounded_to_certainty(answer, compared, probability, written):
     for decided in (True, False):
-        single = replace(answer, probability=probability, decided=decided, more=9)
+        single = replace(answer, probability=probability, decided=decided, more_labels=9)
         assert f"(probability {written})" in words.sentence(single)
         two = replace(compared, probability=probability, decided=decided)
         assert f"(probability {written})" in words.sentence(two)

@@ -11,12 +11,15 @@ from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import EstimateRow, Gate, exit_code
 from activetest.render import json as as_json
 
+DIMENSIONS = ("model", "part", "criterion", "repeat")
+
 
 def test_the_report_has_the_documented_keys(whole):
     document = json.loads(as_json.render(whole))
-    assert document["schema_version"] == 2
+    assert document["schema_version"] == 3
     assert {"estimates", "gates", "notes", "counts"} < set(document)
     assert list(document["estimates"][0]) == [
+        *DIMENSIONS,
         "metric",
         "class",
         "group",
@@ -28,8 +31,9 @@ def test_the_report_has_the_documented_keys(whole):
         "level",
         "method",
         "kind",
+        "n_draws",
         "n_labeled",
-        "n_bought",
+        "n_answers",
         "n_pool",
         "n_eff",
         "labels_saved",
@@ -39,8 +43,8 @@ def test_the_report_has_the_documented_keys(whole):
         "headline",
         "reason",
         "shrunk",
-        "spread",
-        "raw",
+        "surrogate_std",
+        "from_outputs",
         "reliable",
     ]
     assert document["estimates"][0]["group"] is None
@@ -50,6 +54,7 @@ def test_the_report_has_the_documented_keys(whole):
 def test_gates_are_objects_in_the_order_asked(judged):
     gates = json.loads(as_json.render(judged))["gates"]
     assert list(gates[0]) == [
+        *DIMENSIONS,
         "requirement",
         "metric",
         "class",
@@ -60,33 +65,34 @@ def test_gates_are_objects_in_the_order_asked(judged):
         "verdict",
         "level",
         "method",
+        "n_draws",
         "n_labeled",
-        "n_bought",
+        "n_answers",
         "estimate",
         "lower",
         "upper",
         "e_pass",
         "e_fail",
-        "more",
+        "more_labels",
         "reason",
         "decided_round",
         "look",
         "looks",
-        "next_look",
+        "labels_to_next_look",
         "p_pass",
     ]
     assert [gate["verdict"] for gate in gates] == ["pass", "fail", "undecided"]
     assert gates[1]["class"] == "cat"
     assert gates[2]["group"] == {"ink": "much"}
-    assert (gates[0]["more"], gates[2]["more"]) == (None, 128)
+    assert (gates[0]["more_labels"], gates[2]["more_labels"]) == (None, 128)
 
 
 def test_nothing_that_a_row_or_a_gate_knows_is_left_out(judged):
     document = json.loads(as_json.render(judged))
-    numbers = {field.name for field in fields(Quantity)} - {"saving"} | {"n_bought"}
+    numbers = {field.name for field in fields(Quantity)} - {"saving"} | {"n_answers"}
     for kind, key in ((EstimateRow, "estimates"), (Gate, "gates")):
         names = {field.name.replace("class_name", "class") for field in fields(kind)}
-        expected = (names | numbers) - {"quantity"}
+        expected = (names | numbers | set(DIMENSIONS)) - {"quantity"}
         # Verdicts of gates that are not reliable are undecided, and say why.
         expected = expected - {"reliable"} if kind is Gate else expected | _SAVING
         # When the interval of an estimate holds is said by its kind.
@@ -118,8 +124,8 @@ def test_evidence_beyond_all_bounds_is_a_number_and_no_evidence_is_null(gate, re
 
 def test_a_simulation_and_a_status(whole, result):
     assert json.loads(as_json.simulation([result])) == {
-        "schema_version": 2,
-        "results": [result],
+        "schema_version": 3,
+        "results": [dict.fromkeys(DIMENSIONS) | result],
         "answers": [],
     }
     status = json.loads(as_json.status(whole.counts, "next draws"))

@@ -20,7 +20,7 @@ def judge(row):
         ]
         about = {"class_name": class_name, **changes}
         rows = (
-            row(metric=first, raw=0.84, **numbers[0], **about),
+            row(metric=first, from_outputs=0.84, **numbers[0], **about),
             row(metric="bias", **numbers[1], **about),
         )
         return JudgeReport(

@@ -93,7 +93,7 @@ def test_what_is_wholly_known_is_exact(judged, gate):
 
 def test_a_gate_before_its_first_look_says_so(report, gate, nothing):
     none = {name: None for name in nothing if name != "n_eff"}
-    waiting = gate(verdict="undecided", look=0, looks=5, next_look=40, **none)
+    waiting = gate(verdict="undecided", look=0, looks=5, labels_to_next_look=40, **none)
     assert "UNDECIDED: No look yet." in junit.render(report(gates=(waiting,)))
     early = gate(verdict="undecided", **none)
     assert "UNDECIDED: No estimate yet." in junit.render(report(gates=(early,)))

@@ -210,7 +210,10 @@ def test_documents_of_sequential_gates_are_at_every_stage(folder, capsys):
             (folder / ".activetest").rename(folder / name)
             (folder / "batch.csv").unlink()
             stages[name] = [
-                [gate[key] is not None for key in ("next_look", "p_pass", "against", "estimate")]
+                [
+                    gate[key] is not None
+                    for key in ("labels_to_next_look", "p_pass", "against", "estimate")
+                ]
                 for gate in gates
             ]
             assert all(gate["look"] <= gate["looks"] for gate in gates)
@@ -332,6 +335,17 @@ def test_every_key_is_required_and_described_and_no_other_is_allowed(name):
     for key, inner in found["properties"].items():
         assert inner["description"].endswith("."), key
         assert {"type", "const", "enum", "$ref", "anyOf"} & set(inner), key
+
+
+def test_every_row_of_numbers_begins_with_what_it_is_about():
+    """Where there are several models, parts, criteria or repeats, no key has to move."""
+    heads = {"curve", "details_curve", "details", "answer_look"}
+    rows = {"lower", "upper", "n_labeled", "loss", "labels_saved", "agreeing"}
+    found = {name: list(each["properties"]) for name, each in OBJECTS.items()}
+    found = {name: keys for name, keys in found.items() if rows & set(keys) and name not in heads}
+    assert len(found) > 15
+    for name in ("side", *found):
+        assert tuple(OBJECTS[name]["properties"])[:4] == as_json.DIMENSIONS, name
 
 
 def test_every_definition_is_used():

@@ -12,7 +12,7 @@ GRID = [
 ]
 
 
-@pytest.mark.parametrize("more", [{}, {"labels": 93.2}])
+@pytest.mark.parametrize("more", [{}, {"n_labeled": 93.2}])
 @pytest.mark.parametrize("surrogates", [("agreement",), ("agreement", "radial-bnn")])
 def test_what_was_saved_is_shown_in_80_columns_however_many_ways_to_draw(result, surrogates, more):
     results = [

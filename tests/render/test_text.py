@@ -363,7 +363,7 @@ def test_gates_and_groups_keep_what_decides_however_narrow_the_terminal_is(
 
 def test_labels_of_top_scores_are_counted_apart_from_drawn_ones(row, report):
     def used(n_labeled: int, bought: int, **counts) -> str:
-        sample = report(row(headline=True, n_labeled=n_labeled, n_bought=bought))
+        sample = report(row(headline=True, n_labeled=n_labeled, n_answers=bought))
         sample = replace(sample, counts=replace(sample.counts, **counts))
         return next(
             each.split("  ")[-1]
@@ -372,14 +372,14 @@ def test_labels_of_top_scores_are_counted_apart_from_drawn_ones(row, report):
         ).strip()
 
     in_pool = " of 1,497 items in digits.parquet"
-    assert used(38, 38, labelled=38) == "38" + in_pool
-    picked = {"drawn": 0, "deterministic": 10, "labelled": 10}
+    assert used(38, 38, labeled=38) == "38" + in_pool
+    picked = {"drawn": 0, "deterministic": 10, "labeled": 10}
     assert used(0, 10, **picked) == "10 (10 not drawn at random)" + in_pool
-    picked = {"drawn": 20, "deterministic": 12, "labelled": 30}
+    picked = {"drawn": 20, "deterministic": 12, "labeled": 30}
     assert used(20, 30, **picked) == "30 (10 not drawn at random)" + in_pool
     # Chosen, but not answered yet.
-    assert used(20, 20, drawn=20, deterministic=12, labelled=20) == "20" + in_pool
-    several = {"labelled": 30, "declined": 2, "supplied": 1000}
+    assert used(20, 20, drawn=20, deterministic=12, labeled=20) == "20" + in_pool
+    several = {"labeled": 30, "declined": 2, "supplied": 1000}
     assert (
         used(30, 1041, **several)
         == "1,041 (1,000 supplied, 2 declined, 9 second opinions)" + in_pool
@@ -398,7 +398,7 @@ def test_names_are_never_broken(row, report, gate, confusion, width):
         row(metric="false-positive-rate", class_name="a class"),
         *(row(group={"state": name}, shrunk=0.05) for name in names),
         row(group={"state": names[1]}, against={"state": "x"}),
-        gates=(gate(requirement="false-positive-rate[a class]@state=x<=0.25", more=128),),
+        gates=(gate(requirement="false-positive-rate[a class]@state=x<=0.25", more_labels=128),),
     )
     written = text.render(sample, width=width, color=False)
     lines = written.splitlines()

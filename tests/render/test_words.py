@@ -135,15 +135,18 @@ def test_groups_and_differences_of_groups(row, group, against, written):
         ({"metric": "recall", "class_name": "-2.5"}, "Recall of class -2.5 is 0.053 ("),
         ({"metric": "f1", "class_name": "x"}, "F1 of class x is 0.053 ("),
         (
-            {"metric": "rate", "class_name": "pass", "raw": 0.0804, "group": {"a": "b"}},
+            {"metric": "rate", "class_name": "pass", "from_outputs": 0.0804, "group": {"a": "b"}},
             "5.3 % of items with a=b are pass (95 % confidence: 3.1 % to 8.2 %); "
             "the model says 8.0 %.",
         ),
         (
-            {"metric": "mean", "raw": 0.0804},
+            {"metric": "mean", "from_outputs": 0.0804},
             "The mean label is 0.053 (95 % confidence: 0.031 to 0.082); the model says 0.080.",
         ),
-        ({"estimate": None, "reason": "no labels", "raw": 0.5}, "No estimate yet: no labels."),
+        (
+            {"estimate": None, "reason": "no labels", "from_outputs": 0.5},
+            "No estimate yet: no labels.",
+        ),
         (
             {"estimate": None, "reason": "no plain mean: the draws were not uniform"},
             "No plain mean: the draws were not uniform.",
@@ -222,10 +225,10 @@ def test_percentages_show_on_which_side_of_the_threshold_a_gate_s_estimate_is(ga
     ("changes", "written"),
     [
         ({}, "as good as about 118 random labels (3.1x)"),
-        ({"n_bought": 380}, "as good as about 118 random labels (0.31x)"),
-        ({"n_eff": 9.0, "n_bought": 20}, "as good as about 9 random labels (0.45x)"),
-        ({"n_eff": 1.2, "n_bought": 40}, "as good as about 1 random label (0.03x)"),
-        ({"n_eff": 0.3, "n_bought": 40}, "as good as about 0 random labels (0.01x)"),
+        ({"n_answers": 380}, "as good as about 118 random labels (0.31x)"),
+        ({"n_eff": 9.0, "n_answers": 20}, "as good as about 9 random labels (0.45x)"),
+        ({"n_eff": 1.2, "n_answers": 40}, "as good as about 1 random label (0.03x)"),
+        ({"n_eff": 0.3, "n_answers": 40}, "as good as about 0 random labels (0.01x)"),
         # It is never a promise: a variance that is held up may still be too small.
         ({"variance_inflated": True}, "as good as about 118 random labels (3.1x)"),
         ({"variance_inflated": True, "n_eff": 9.0}, "as good as about 9 random labels (0.24x)"),
@@ -270,14 +273,14 @@ def test_what_a_surrogate_says_of_itself_stands_beside_its_name(report):
 
 def test_what_a_surrogate_listens_to_stands_in_every_format(report):
     sources = ("the model's confidence", "64 features", "4 other models")
-    with_sources = replace(report(), surrogate="auto", listens_to=sources)
+    with_sources = replace(report(), surrogate="auto", auxiliary_outputs=sources)
     sentence = f"The surrogate listens to: {', '.join(sources)}."
     for render in (text.render, markdown.render, html.render, partial(text.render, verbose=True)):
         shown = " ".join(render(with_sources).replace("&#x27;", "'").replace("&#39;", "'").split())
         assert shown.count(sentence) == 1
         assert "listens to" not in render(report())
-    assert json.loads(as_json.render(with_sources))["listens_to"] == list(sources)
-    assert json.loads(as_json.render(report()))["listens_to"] == []
+    assert json.loads(as_json.render(with_sources))["auxiliary_outputs"] == list(sources)
+    assert json.loads(as_json.render(report()))["auxiliary_outputs"] == []
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_when_everything_is_labelled_all_is_known(begin_study, label_draws):
     assert worst.group == {"predicted": "cat"}
     assert worst.estimate == worst.lower == worst.upper == pytest.approx(right / size)
     assert (worst.p_worst, worst.p_best, worst.rank_lower, worst.rank_upper) == (1, 0, 1, 1)
-    assert (answer.decided, answer.probability, answer.more) == (True, 1.0, None)
+    assert (answer.decided, answer.probability, answer.more_labels) == (True, 1.0, None)
     assert answer.rmse == pytest.approx(0, abs=1e-9)
     diagram = answer.reliability
     assert diagram.ece.method == "exact"
@@ -139,7 +139,7 @@ def test_the_answer_says_how_many_labels_are_still_expected_until_it_is_decided(
     label_draws(study, 6)
     answer = report(study).assessment
     assert answer.decided is False
-    assert 1 <= answer.more <= SIZE - 6
+    assert 1 <= answer.more_labels <= SIZE - 6
 
 
 def test_two_groups_are_compared_by_all_their_values(begin_study, label_draws):
@@ -179,7 +179,7 @@ def test_estimates_come_with_the_error_that_is_expected(begin_study, label_draws
     study = begin_study(question="estimate", groups=("place",))
     label_draws(study, 24)
     answer = report(study).assessment
-    assert (answer.decided, answer.probability, answer.more) == (None, None, None)
+    assert (answer.decided, answer.probability, answer.more_labels) == (None, None, None)
     variances = [
         remainder(right, wrong, size).var() / size**2 * size / SIZE
         for right, wrong, size in counts(study).values()
@@ -273,7 +273,7 @@ def test_groups_that_tie_when_everything_is_labelled_are_an_answer(begin_study, 
     study = begin_study(question="identify", groups=("place",))
     label_draws(study, SIZE, lambda row, predicted: predicted)
     answer = report(study).assessment
-    assert (answer.decided, answer.probability, answer.more) == (True, 1, None)
+    assert (answer.decided, answer.probability, answer.more_labels) == (True, 1, None)
     assert [each.p_worst for each in answer.groups] == pytest.approx([0.5, 0.5], abs=0.02)
     assert sentence(answer) == "Worst group: place=barn, place=tree tie; every label is known."
 

@@ -58,7 +58,7 @@ def test_nothing_is_decided_before_and_between_looks(begin, label_draws):
         label_draws(study, 10)
         (gate,) = judge(study, "error<=0.34")
         seen.append(
-            (gate.look, gate.estimate, gate.lower, gate.upper, gate.n_labeled, gate.n_bought)
+            (gate.look, gate.estimate, gate.lower, gate.upper, gate.n_labeled, gate.n_answers)
             if gate.look
             else (0,)
         )
@@ -71,17 +71,17 @@ def test_words_say_when_the_next_look_is(begin, label_draws):
     study = begin()
     label_draws(study, 15)
     (gate,) = judge(study, "error<=0.34")
-    assert (gate.look, gate.looks, gate.next_look, gate.lower) == (0, 3, 5, None)
+    assert (gate.look, gate.looks, gate.labels_to_next_look, gate.lower) == (0, 3, 5, None)
     assert gate.reason == "the first of 3 looks comes after 5 more labels"
     label_draws(study, 24)
     (gate,) = judge(study, "error<=0.34")
-    assert (gate.look, gate.next_look) == (1, 1)
+    assert (gate.look, gate.labels_to_next_look) == (1, 1)
     assert gate.reason.startswith(
         "undecided at look 1 of 3; the next comes after 1 more label; if draws go on like this"
     )
     label_draws(study, 30)
     (gate,) = judge(study, "error<=0.34")
-    assert (gate.look, gate.next_look, gate.more) == (3, None, None)
+    assert (gate.look, gate.labels_to_next_look, gate.more_labels) == (3, None, None)
     assert gate.reason == (
         "undecided at the last of 3 looks, and stays so unless every item gets a label: until "
         "then, further labels narrow the intervals of the tables and decide nothing; "
@@ -195,7 +195,7 @@ def test_a_missing_answer_delays_the_look_and_a_declined_one_completes_it(
     ids = [row["id"] for row in next_batch(study, 20).rows]
     ingest(study, label_file(*(f"{id},cat" for id in ids[1:])))
     (gate,) = judge(study)
-    assert (gate.look, gate.next_look) == (0, 1)
+    assert (gate.look, gate.labels_to_next_look) == (0, 1)
     ingest(study, label_file(f"{ids[0]},,declined", header="id,label,status"))
     (gate,) = judge(study)
     assert (gate.look, gate.n_labeled) == (1, 19)
@@ -281,8 +281,8 @@ def test_a_look_with_too_few_labels_decides_nothing_and_a_later_one_may(begin, l
 def test_of_several_gates_each_waits_longer_to_fail(begin, label_draws):
     study = begin()
     label_draws(study, 40)
-    assert judge(study, "error<=0.31")[0].more == 20
-    assert judge(study, "error<=0.31", *[FAR] * 19)[0].more is None
+    assert judge(study, "error<=0.31")[0].more_labels == 20
+    assert judge(study, "error<=0.31", *[FAR] * 19)[0].more_labels is None
 
 
 def test_a_gate_that_will_hardly_pass_says_so_and_still_waits(begin, label_draws):
@@ -296,7 +296,7 @@ def test_a_gate_that_will_hardly_pass_says_so_and_still_waits(begin, label_draws
     assert 0.5 < likely.p_pass < 1
     assert "if draws go on like this, it passes by the last look" in hopeless.reason
     assert "if draws go on like this" not in likely.reason
-    assert likely.more == likely.next_look == 15
+    assert likely.more_labels == likely.labels_to_next_look == 15
 
 
 def test_a_gate_that_will_hardly_pass_or_fail_says_both(begin, label_draws):
@@ -318,7 +318,7 @@ def test_a_last_look_at_every_item_decides_by_the_value_itself(begin, label_draw
     near = judge(study, "error<=0.35")[0]
     (same,) = judge(study, f"error<={near.estimate}")
     assert same.verdict == "undecided"
-    assert (same.p_pass, same.more) == (0.5, 30)
+    assert (same.p_pass, same.more_labels) == (0.5, 30)
     above, below = judge(study, f"error<={near.estimate + 0.01}", f"error>={near.estimate + 0.01}")
     assert 0.5 < above.p_pass < 1
     assert below.p_pass == approx(1 - above.p_pass, abs=0.05)
@@ -372,7 +372,7 @@ def test_every_format_says_at_which_look_a_gate_stands(begin, label_draws):
     junit = catalog.load("render", "junit").render(found)
     assert "look: 2 of 3" in junit and "labels until the next look: 20" in junit
     document = catalog.load("render", "json").render(found)
-    assert '"look": 2' in document and '"next_look": 20' in document
+    assert '"look": 2' in document and '"labels_to_next_look": 20' in document
 
 
 @pytest.mark.parametrize("interval", [None, "fixed"])
@@ -404,7 +404,7 @@ def test_a_gate_on_a_difference_is_decided_by_the_interval_of_the_difference(
     assert (first.group, first.against) == ({"place": "barn"}, {"place": "tree"})
     assert (mirrored.estimate, mirrored.lower) == approx((-first.estimate, -first.upper))
     assert (first.verdict, mirrored.verdict) == ("pass", "pass")
-    assert first.n_labeled == row.n_labeled and first.n_bought == row.n_bought
+    assert first.n_labeled == row.n_labeled and first.n_answers == row.n_answers
     failed = judge(study, f"error@place=barn,tree<={first.lower - 0.01}", interval=interval)[0]
     assert failed.verdict == "fail"
 
@@ -466,8 +466,10 @@ def test_looks_count_the_items_that_draws_can_reach_in_every_command(begin, labe
     label_draws(study, first)
     requirement = "precision[cat]>=0.66"
     (gate,) = judge(study, requirement)
-    assert (gate.look, gate.next_look) == (1, -(-2 * reachable // 3) - first)
-    assert status(study).sentence.endswith(f"; look 2 of 3 after {gate.next_look} more labels")
+    assert (gate.look, gate.labels_to_next_look) == (1, -(-2 * reachable // 3) - first)
+    assert status(study).sentence.endswith(
+        f"; look 2 of 3 after {gate.labels_to_next_look} more labels"
+    )
     label_draws(study, reachable - first)
     (gate,) = judge(study, requirement)
     assert (gate.look, gate.method) == (3, "exact")

@@ -124,8 +124,8 @@ def test_the_surrogates_own_view_has_a_spread_and_others_have_none(farm):
     metric, log = find_metric(farm, "error"), play_rounds(farm.pool, farm.truth, (CHOICES, 30))
     view = view_of(farm, log)
     own = rows.estimate_row(view, metric, "ase", level=0.95)
-    assert own.spread == view.value(metric, "ase").spread > 0
-    assert rows.estimate_row(view, metric, "doubly-robust", level=0.95).spread is None
+    assert own.surrogate_std == view.value(metric, "ase").spread > 0
+    assert rows.estimate_row(view, metric, "doubly-robust", level=0.95).surrogate_std is None
 
 
 def test_labels_that_were_supplied_are_no_draws_of_a_group(farm):
@@ -301,7 +301,7 @@ def test_every_answer_that_was_bought_is_counted_once_for_each_annotator(farm):
     metric = find_metric(farm, "error")
     for estimator in ("doubly-robust", "ase"):
         row = rows.estimate_row(view, metric, estimator, level=0.95)
-        assert (row.n_bought, row.n_pool) == (126, whole)
+        assert (row.n_answers, row.n_pool) == (126, whole)
 
 
 def test_labels_that_were_supplied_divide_and_count_for_what_they_add(farm):
@@ -318,7 +318,31 @@ def test_labels_that_were_supplied_divide_and_count_for_what_they_add(farm):
     assert 0.75 < saving.ratio < 1.2
     assert saving.random / 100 > 1.5
     [gate] = judge_requirements(view, [(parse_requirement("error<=0.9"), metric)], "fixed")
-    assert gate.n_bought == row.n_bought == 200
+    assert gate.n_answers == row.n_answers == 200
+
+
+def test_draws_items_and_answers_are_counted_apart(farm):
+    """Draws are those that a number is made of: not the surrogate's view, nor a known value."""
+    log = supply_first(Log.empty(), farm.pool, farm.truth, 100)
+    log = replace(log, supplied_round=np.ones(100, int))
+    log = play_rounds(farm.pool, farm.truth, (CHOICES, 50), (CHOICES, 40), log=log)
+    view, metric = view_of(farm, log), find_metric(farm, "error")
+    found = [rows.estimate_row(view, metric, name, level=0.95) for name in ("doubly-robust", "ase")]
+    found += judge_requirements(view, [(parse_requirement("error<=0.9"), metric)], "fixed")
+    counted = [(each.n_draws, each.n_labeled, each.n_answers) for each in found]
+    assert counted == [(90, 90, 190), (None, 190, 190), (90, 90, 190)]
+    groups = rows.estimate_groups(view, [metric], ("place",), "fixed", simultaneous=False)
+    assert sum(row.n_draws for row in groups) == 90
+    apart = rows.estimate_differences(view, [metric], ("place",), simultaneous=False)
+    of_group = {row.group["place"]: row.n_draws for row in groups}
+    for row in apart:
+        assert row.n_draws == of_group[row.group["place"]] + of_group[row.against["place"]]
+    rest = np.setdiff1d(np.arange(SIZE), np.concatenate([log.rows, log.supplied_rows]))
+    known = view_of(farm, supply_labels(log, rest, farm.truth))
+    found = [rows.estimate_row(known, metric, "doubly-robust", level=0.95)]
+    found += judge_requirements(known, [(parse_requirement("error<=0.9"), metric)], "fixed")
+    assert {each.method for each in found} == {"exact"}
+    assert [each.n_draws for each in found] == [None, None]
 
 
 def test_the_variance_of_the_items_counts_those_that_were_supplied(farm):

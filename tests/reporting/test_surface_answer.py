@@ -109,8 +109,8 @@ def test_the_worst_come_first_and_small_arms_are_not_ranked():
     found = describe_surface(make_surface())
     names = [tuple(cell.attributes.values()) for cell in (*found.worst, *found.best)]
     assert names == [("F", "b"), ("M", "b"), ("F", "a")]
-    assert (found.combinations, found.occurring, found.ranked, found.labelled) == (6, 4, 3, 1)
-    assert found.parts == {"a": 0.7, "b": 0.3} and found.attributes == {"sex": 2, "race": 3}
+    assert (found.combinations, found.occurring, found.ranked, found.labeled) == (6, 4, 3, 1)
+    assert found.components == {"a": 0.7, "b": 0.3} and found.attributes == {"sex": 2, "race": 3}
     assert not found.detailed
 
 

@@ -116,14 +116,14 @@ def test_the_labels_that_a_gate_still_needs_are_those_that_the_gates_together_ne
     (alone,) = judge(study, "error<=0.33", interval="anytime")
     first, *_ = judge(study, "error<=0.33", *[OTHER] * 19, interval="anytime")
     assert (alone.verdict, first.verdict) == ("undecided", "undecided")
-    assert 0 < alone.more < first.more <= 60
+    assert 0 < alone.more_labels < first.more_labels <= 60
 
 
 def test_an_estimate_at_its_threshold_needs_every_label_that_is_missing(labelled):
     value = report(labelled).estimates[0].estimate
     (gate,) = judge(labelled, f"error<={value}", interval="anytime")
     assert gate.verdict == "undecided"
-    assert gate.more == 30
+    assert gate.more_labels == 30
     assert gate.estimate == approx(value)
 
 

@@ -84,7 +84,7 @@ def test_a_budget_of_0_is_what_the_surrogate_says_before_any_label():
     found = digits(budgets=(0, 20), runs=3, estimators=("ase", "lure"), acquisition="uniform")
     assert [(one.budget, one.estimator) for one in found] == [(0, "ase"), (20, "ase"), (20, "lure")]
     before, after = found[0], found[1]
-    assert before.labels == 0 and before.rmse == pytest.approx(abs(before.bias))
+    assert before.n_labeled == 0 and before.rmse == pytest.approx(abs(before.bias))
     assert np.isnan([before.labels_saved, before.uniform_mse]).all()
     assert np.isfinite([after.labels_saved, after.uniform_mse]).all()
 

@@ -54,7 +54,7 @@ def test_arms_are_compared_with_those_of_uniform_draws(key):
         (name, budget) for name in ("surface-variance", "uniform") for budget in (20, 60)
     }
     for (acquisition, budget), each in found.items():
-        assert (each.metric, each.labels, each.runs) == ("accuracy@sex*age", budget, 3)
+        assert (each.metric, each.n_labeled, each.runs) == ("accuracy@sex*age", budget, 3)
         uniform = found["uniform", budget]
         assert each.uniform_mse == approx(uniform.rmse**2)
         assert each.labels_saved == approx((uniform.rmse / each.rmse) ** 2)

@@ -59,8 +59,8 @@ def test_importance_weighting_comes_to_the_truth(played):
 
 
 def test_a_label_may_come_twice_and_the_budget_counts_draws(played):
-    assert 50 < played["active-risk", "importance", 100].labels < 100
-    assert played["optimal", "lure", 100].labels == 100
+    assert 50 < played["active-risk", "importance", 100].n_labeled < 100
+    assert played["optimal", "lure", 100].n_labeled == 100
 
 
 def test_the_plain_mean_of_active_draws_is_biased_and_lure_is_not(played):

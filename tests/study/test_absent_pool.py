@@ -148,7 +148,7 @@ def test_a_study_that_may_only_be_read_reports_without_keeping_anything(
         with pytest.raises(StorageError):
             report(StoredStudy.open())
     else:
-        assert report(StoredStudy.open()).counts.labelled == 12
+        assert report(StoredStudy.open()).counts.labeled == 12
 
 
 def test_an_address_that_does_not_answer_is_no_pool_at_hand(study, label_draws, folder):

@@ -13,6 +13,7 @@ from pytest import approx
 
 import activetest as at
 from activetest.cli.app import main
+from activetest.render.json import DIMENSIONS
 
 SIZE = 120
 
@@ -46,6 +47,7 @@ def test_a_frame_csv_and_json_hold_the_same(opened, name):
     about = {"curve": document["curve"], "class": document["class"], "level": 0.95}
     about |= {"band": "pointwise", "estimator": "doubly-robust"}
     for point, row, cells in zip(document["points"], frame, rows, strict=True):
+        assert {point.pop(key) for key in DIMENSIONS} == {None}
         assert row == about | point
         for key, value in row.items():
             if isinstance(value, bool):

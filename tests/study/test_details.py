@@ -78,14 +78,14 @@ def test_the_history_is_what_reports_said_then(folder, settings, reported):
         answer(study, count)
         row = study.report(**reported).headline
         known = study.status().counts
-        said.append((row.estimate, row.lower, row.upper, known.labelled + known.supplied))
+        said.append((row.estimate, row.lower, row.upper, known.labeled + known.supplied))
         # Of items that were not drawn: known to the next round, and not to this one.
         item = next(id for id in KEY if id not in {each.id for each in study.export()})
         study.ingest({item: KEY[item]})
     study.undo()
     found = read_details(study, **reported)
     assert [each.round for each in found.history] == [1, 2, 3, 4]
-    shown = [(each.value, each.lower, each.upper, each.n_labeled) for each in found.history]
+    shown = [(each.estimate, each.lower, each.upper, each.n_labeled) for each in found.history]
     for before, now in zip(said, shown, strict=True):
         assert now == pytest.approx(before, abs=1e-9, nan_ok=True)
     assert found.history_of == study.choices.metric
@@ -99,7 +99,7 @@ def test_rounds_without_an_answer_are_no_points_and_missing_answers_are_no_hindr
     study.ingest({waiting[3]: "cat"})
     last = read_details(study).history[-1]
     assert (last.round, last.n_labeled) == (3, 21)
-    assert last.value == study.report().headline.estimate
+    assert last.estimate == study.report().headline.estimate
 
 
 def test_at_most_twenty_rounds_are_shown_evenly_and_the_last_one_always(folder):
@@ -130,13 +130,13 @@ def test_the_random_band_of_uniform_draws_is_about_their_interval(folder):
     study = answer(begin(folder, acquisition="uniform"), 20, 20)
     found = read_details(study)
     last = found.history[-1]
-    assert last.random_lower < last.value < last.random_upper
+    assert last.random_lower < last.estimate < last.random_upper
     assert last.random_upper - last.random_lower == pytest.approx(last.upper - last.lower, rel=0.25)
     first = found.history[0]
     assert first.random_upper - first.random_lower > last.random_upper - last.random_lower
     assert "uniformly at random" in found.random_band
     # Around the present estimate, not around what was estimated then.
-    assert first.random_lower < last.value < first.random_upper
+    assert first.random_lower < last.estimate < first.random_upper
 
 
 # --- confusion and reliability
@@ -154,7 +154,7 @@ def test_where_every_label_is_known_the_table_is_the_confusion_matrix(folder):
     counts = np.array([each.n_labeled for each in table.cells]).reshape(3, 3)
     assert counts.tolist() == (matrix * 60).round().astype(int).tolist()
     assert all(each.lower == each.upper == each.estimate for each in table.cells if each.n_labeled)
-    assert (table.predicted, table.true, table.others) == (NAMES, NAMES, None)
+    assert (table.classes, table.truths, table.others) == (NAMES, NAMES, None)
 
 
 def test_the_shares_are_those_of_the_metric_confusion(folder):
@@ -165,7 +165,7 @@ def test_the_shares_are_those_of_the_metric_confusion(folder):
     shown = [each for each in table.cells if each.estimate is not None]
     assert len(shown) >= 6
     for cell in shown:
-        row = known[f"{cell.true} as {cell.predicted}"]
+        row = known[f"{cell.truth} as {cell.predicted}"]
         assert cell.estimate == pytest.approx(row.estimate, abs=1e-9)
         assert cell.lower <= cell.estimate <= cell.upper
     assert all(each.estimate is None for each in table.cells if not each.n_labeled)
@@ -185,7 +185,7 @@ def test_with_many_classes_the_rest_stands_together(folder):
     key = {id: names[code] for id, code in zip(ids, truth, strict=True)}
     table = read_details(answer(study, len(ids), key=key)).confusion
     assert table.left_out == ("c12", "c13", "c14")
-    assert table.predicted == table.true == (*names[:12], "other classes")
+    assert table.classes == table.truths == (*names[:12], "other classes")
     assert table.others == "other classes"
     both = [np.minimum(each, 12) for each in (codes, truth)]
     matrix = outside.confusion_matrix(*both) / len(codes)
@@ -198,9 +198,9 @@ def test_labels_that_no_prediction_can_be_have_a_column(folder):
     study = at.Study.create("pool.parquet", "study", seed=1)
     key = {f"i{row}": ("elk" if row % 4 == 0 else "cat") for row in range(40)}
     found = read_details(answer(study, 40, key=key))
-    assert found.confusion.true == ("cat", "dog", "another class")
-    assert found.confusion.predicted == ("cat", "dog")
-    shares = {(each.predicted, each.true): each.estimate for each in found.confusion.cells}
+    assert found.confusion.truths == ("cat", "dog", "another class")
+    assert found.confusion.classes == ("cat", "dog")
+    shares = {(each.predicted, each.truth): each.estimate for each in found.confusion.cells}
     assert shares["cat", "another class"] == pytest.approx(0.25)
     # Hard labels have no confidence, and the ledger's name of the label is shown.
     assert found.reliability is None
@@ -363,11 +363,11 @@ def test_annotators_and_contested_items(folder):
     Path("labels.csv").write_text(f"{text}\nitem-5,bob,,declined\n", encoding="utf-8")
     study.ingest("labels.csv")
     found = read_details(study)
-    shown = {each.name: each for each in found.annotators}
+    shown = {each.name: each for each in found.raters}
     assert [*shown] == ["ann", "bob", "eve"]
-    assert (shown["ann"].labelled, shown["ann"].declined, shown["ann"].compared) == (3, 0, 5)
+    assert (shown["ann"].labeled, shown["ann"].declined, shown["ann"].compared) == (3, 0, 5)
     assert shown["ann"].agreeing == pytest.approx(2 / 5)
-    assert (shown["bob"].labelled, shown["bob"].declined) == (3, 1)
+    assert (shown["bob"].labeled, shown["bob"].declined) == (3, 1)
     assert shown["eve"].agreeing == 0
     assert [each.id for each in found.contested] == ["item-1", "item-2"]
     assert found.n_contested == 2
@@ -378,7 +378,7 @@ def test_annotators_and_contested_items(folder):
 
 def test_answers_without_names_are_of_nobody(folder):
     found = read_details(answer(begin(folder), 5))
-    assert (found.annotators, found.contested, found.alpha) == ((), (), None)
+    assert (found.raters, found.contested, found.alpha) == ((), (), None)
 
 
 # --- provenance
@@ -506,7 +506,7 @@ def test_details_are_there_only_where_they_are_requested_and_change_no_number(fo
     assert json.loads(plain.to_json())["details"] is None
     document = json.loads(full.to_json())
     assert list(document["details"]) == [each.name for each in fields(ReportDetails)]
-    assert document["details"]["history"][-1]["value"] == document["estimates"][0]["estimate"]
+    assert document["details"]["history"][-1]["estimate"] == document["estimates"][0]["estimate"]
     assert replace(full, details=None) == plain
     with pytest.raises(ChoiceError, match="details"):
         study.report(details="yes")

@@ -138,7 +138,7 @@ def test_designs_of_which_nothing_can_be_estimated_say_why(pool, truth, design, 
 def test_a_blank_cell_says_that_nothing_took_the_place_of_an_answer(pool, truth):
     rows = [row | {"superseded": " "} for row in draw(pool, truth, (6, 6))]
     study = Study.from_draws("pool.parquet", rows, "study", design="sequential", seed=1)
-    assert study.status().counts.labelled == 12
+    assert study.status().counts.labeled == 12
 
 
 def test_a_log_in_another_encoding_is_to_be_saved_as_csv(pool, truth):
@@ -387,7 +387,7 @@ def test_columns_words_and_labels_may_be_called_otherwise(pool, truth, folder):
     words = ["import", "log.csv", "--pool", "pool.parquet", "--study", "one", "--missing", "N/A"]
     words += ["--columns", "id=image,probability=q,label=says,round=batch"]
     assert main(words) == 0
-    assert Study.open("one").status().counts.labelled == 7
+    assert Study.open("one").status().counts.labeled == 7
     pd.DataFrame(rows[:7]).to_json("log.jsonl", orient="records", lines=True)
     pd.DataFrame(rows[:7]).to_parquet("log.parquet")
     columns = {"id": "image", "probability": "q", "label": "says", "round": "batch"}
@@ -404,7 +404,7 @@ def test_items_that_were_chosen_count_as_known(pool, truth):
     assert len(weight) == 8
     study = Study.from_draws("pool.parquet", chosen + rows, "study", design="sequential", seed=1)
     counts = study.status().counts
-    assert (counts.drawn, counts.deterministic, counts.labelled) == (8, 2, 10)
+    assert (counts.drawn, counts.deterministic, counts.labeled) == (8, 2, 10)
     assert study.report(interval="fixed").estimates[0].estimate is not None
 
 
@@ -670,4 +670,4 @@ def test_a_log_comes_from_standard_input_as_well(pool, truth, monkeypatch, tmp_p
     path = write_log(tmp_path / "log.csv", draw(pool, truth))
     with path.open("rb") as stream:
         study = Study.from_draws("pool.parquet", stream, "study", seed=1)
-    assert study.status().counts.labelled == 12
+    assert study.status().counts.labeled == 12

@@ -83,7 +83,7 @@ def test_whoever_comes_first_keeps_the_study_and_every_label(given, step, then, 
     with pytest.raises(KeyboardInterrupt if then == "is interrupted" else StudyError) as raised:
         init(given, seed=6)
     assert before and contents(folder) == before
-    assert Study.open().status().counts.labelled == LABELS and Study.open().seed == 5
+    assert Study.open().status().counts.labeled == LABELS and Study.open().seed == 5
     assert not [path for path in folder.parent.iterdir() if path.name.endswith(".tmp")]
     if then == "goes on":
         assert "another program created it meanwhile" in raised.value.problem

@@ -148,7 +148,7 @@ def test_a_change_of_task_keeps_all_labels(pool_file, label_file):
     chosen(question="none", metric="error", groups=("place",))
     labelled(label_file, 6)
     shown = report(StoredStudy.open())
-    assert (shown.counts.labelled, shown.counts.rounds) == (24, 4)
+    assert (shown.counts.labeled, shown.counts.rounds) == (24, 4)
     assert shown.estimates[0].n_labeled == 24
     assert shown.estimates[0].method == "korn-graubard"
     chosen(question="identify", groups=("place", "predicted"), metric="accuracy")

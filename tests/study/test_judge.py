@@ -74,8 +74,8 @@ def test_the_bias_is_the_judges_rate_minus_peoples_to_the_digit(folder, interval
     rows = find_rows(study, interval=interval)
     for group in ((), ("chat",), ("law",)):
         rate, bias = rows["rate", *group], rows["bias", *group]
-        assert bias.estimate == approx(rate.raw - rate.estimate, abs=1e-12)
-        ends = approx((rate.raw - rate.upper, rate.raw - rate.lower), abs=1e-12)
+        assert bias.estimate == approx(rate.from_outputs - rate.estimate, abs=1e-12)
+        ends = approx((rate.from_outputs - rate.upper, rate.from_outputs - rate.lower), abs=1e-12)
         assert (bias.lower, bias.upper) == ends
         assert bias.method == rate.method
 
@@ -116,7 +116,7 @@ def test_declined_items_leave_the_bias_to_the_items_with_an_answer(folder):
     rows = find_rows(study)
     rate, bias = rows["rate",], rows["bias",]
     # What the judge says of items that can be answered is not known exactly.
-    assert bias.estimate != approx(rate.raw - rate.estimate, abs=1e-9)
+    assert bias.estimate != approx(rate.from_outputs - rate.estimate, abs=1e-9)
     assert bias.lower < bias.estimate < bias.upper
     (gate,) = study.report(require="kappa>=0.2").gates
     assert gate.verdict == "undecided" and "every look" in gate.reason
@@ -142,8 +142,10 @@ def test_scores_are_compared_as_means(folder):
     report = study.report()
     assert [row.metric for row in report.judge.estimates] == ["mean", "bias", "mae"]
     mean, bias, mae = report.judge.estimates
-    assert bias.estimate == approx(mean.raw - mean.estimate)
-    assert (bias.upper, bias.lower) == approx((mean.raw - mean.lower, mean.raw - mean.upper))
+    assert bias.estimate == approx(mean.from_outputs - mean.estimate)
+    assert (bias.upper, bias.lower) == approx(
+        (mean.from_outputs - mean.lower, mean.from_outputs - mean.upper)
+    )
     assert bias.estimate == approx(0.1, abs=0.01) and mae.estimate == approx(0.1, abs=0.01)
     assert "too generous" in report.sentence
 

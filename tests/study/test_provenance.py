@@ -112,7 +112,7 @@ def test_a_file_that_is_gone_is_not_missed_while_its_copy_is_there(scene, answer
     assert report(StoredStudy.open(), metrics=UNRECORDED).estimates == unrecorded
     start(floor=0.5)
     answered()
-    assert report(StoredStudy.open()).counts.labelled == 12
+    assert report(StoredStudy.open()).counts.labeled == 12
     # Another name is no copy of this one.
     key = next(key for key in ("train", "other_models") if key in settings)
     with pytest.raises(PoolError, match="there is no file or folder rows/none.parquet"):
@@ -276,7 +276,7 @@ def test_what_auto_learns_is_kept_between_rounds_and_stored_once(scene, answered
     answered(surrogate="auto", train=TRAIN, other_models=JUDGES)
     first = kept_files()
     assert len(first) == 1
-    assert report(StoredStudy.open()).listens_to == (*sources, "2 other models")
+    assert report(StoredStudy.open()).auxiliary_outputs == (*sources, "2 other models")
     for _ in range(3):
         answered()
     assert kept_files() == first
@@ -306,6 +306,6 @@ def test_columns_of_other_models_are_listened_to_and_no_features(scene, answered
         table = table.append_column(f"net_{k}", pa.array(votes[k]))
     pq.write_table(table, "pool.parquet")
     answered(surrogate="auto", other_columns=["net_0", "net_1"], features=["x1"])
-    assert report(StoredStudy.open()).listens_to[-1] == "2 other models"
+    assert report(StoredStudy.open()).auxiliary_outputs[-1] == "2 other models"
     start(other_columns=[])
     assert "net_0" in StoredStudy.open().pool["ignored"]

@@ -428,14 +428,14 @@ def test_labels_used_are_the_same_number_everywhere_and_count_every_annotator(st
     ingest(study, label_file(*(f"{id},dog,ann" for id in others), header=header))
     shown = report(study, requirements=("error<=0.9",), interval="fixed")
     whole = [row for row in shown.estimates if row.group is None]
-    assert {row.n_bought for row in whole} == {16}
-    assert [gate.n_bought for gate in shown.gates] == [16]
-    in_groups = [row.n_bought for row in shown.estimates if row.group and row.metric == "error"]
+    assert {row.n_answers for row in whole} == {16}
+    assert [gate.n_answers for gate in shown.gates] == [16]
+    in_groups = [row.n_answers for row in shown.estimates if row.group and row.metric == "error"]
     assert sum(in_groups) == 16
     text = shown.to_markdown()
     assert "16 (4 supplied, 1 declined, 2 second opinions) of 40 items" in text
     whole_json = json.loads(shown.to_json())
-    assert whole_json["estimates"][0]["n_bought"] == whole_json["gates"][0]["n_bought"] == 16
+    assert whole_json["estimates"][0]["n_answers"] == whole_json["gates"][0]["n_answers"] == 16
     assert "labels used: 16" in junit.render(shown)
 
 
@@ -536,9 +536,9 @@ def test_a_report_of_two_classes_has_their_usual_metrics_and_an_earlier_study_it
     assert list_shown() == usual
     assert list_shown(interval="anytime") == ["error"]
     assert list_shown(metrics=["error"]) == ["error"]
-    (raw,) = {row.raw for row in report(study).estimates if row.metric == "rate"}
+    (raw,) = {row.from_outputs for row in report(study).estimates if row.metric == "rate"}
     assert raw == pytest.approx(0.5)
-    assert {row.raw for row in report(study).estimates if row.metric != "rate"} == {None}
+    assert {row.from_outputs for row in report(study).estimates if row.metric != "rate"} == {None}
     config = tmp_path / "study" / "study.toml"
     recorded = [line for line in config.read_text().splitlines() if line.startswith("metrics =")]
     earlier = 'metrics = ["error", "accuracy", "log-loss", "brier"]'

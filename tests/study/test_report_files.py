@@ -61,7 +61,7 @@ def test_an_earlier_report_is_replaced_and_anything_else_only_by_force(report, f
         path = folder / name
         report.save(path)
         report.save(path)
-        foreign = '{\n  "schema_version": 2,\n  "of": "<testsuites ", "as": "<!-- report -->"\n}\n'
+        foreign = '{\n  "schema_version": 3,\n  "of": "<testsuites ", "as": "<!-- report -->"\n}\n'
         path.write_text(foreign, encoding="utf-8")
         with pytest.raises(StorageError, match="is there already"):
             report.save(path)

@@ -46,11 +46,13 @@ def test_a_study_that_follows_alt_mas_shows_its_estimate_beside_the_headline(top
         assert row.lower <= row.estimate <= row.upper
         assert row.quantity.kind == "posterior"
         assert row.n_labeled == 20
-        assert row.spread > 0
+        assert row.surrogate_std > 0
     read = json.loads(as_json.render(found))["estimates"]
-    spreads = [each["spread"] for each in read if each["estimator"] == "alt-mas"]
-    assert spreads == [row.spread for row in rows.values()]
-    assert all(each["spread"] is None for each in read if each["estimator"] == "doubly-robust")
+    spreads = [each["surrogate_std"] for each in read if each["estimator"] == "alt-mas"]
+    assert spreads == [row.surrogate_std for row in rows.values()]
+    assert all(
+        each["surrogate_std"] is None for each in read if each["estimator"] == "doubly-robust"
+    )
 
 
 def test_where_it_stands_beside_the_headline_a_caution_says_what_its_interval_is(top):

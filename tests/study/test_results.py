@@ -153,7 +153,7 @@ def test_a_state_is_counts_and_a_sentence(face, capsys):
     face.next(3)
     status = face.status()
     counts, sentence = status
-    assert (counts.labelled, counts.pending) == (20, 3) and "3 pending items" in sentence
+    assert (counts.labeled, counts.pending) == (20, 3) and "3 pending items" in sentence
     assert main(["status"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == str(status).splitlines()[0]
     assert repr(status).startswith("<Status: 20 labelled, 3 pending; ")

@@ -19,9 +19,23 @@ from activetest.study.stored import StoredStudy
 
 def test_a_fresh_study_has_everything_to_draw(study):
     assert status(study) == (
-        Counts(40, 0, 0, 0, 0, 0, 0, None),
+        Counts(40, 0, 0, 0, 0, 0, 0, 0, 0, None),
         "next draws from 40 items to estimate error: optimal, surrogate agreement",
     )
+
+
+def test_draws_items_and_answers_are_counted_apart(study, label_file):
+    """Two annotators of one item, one of another, and a declined one."""
+    first, second, third, _ = (row["id"] for row in next_batch(study, 4).rows)
+    lines = (
+        f"{first},cat,,ann",
+        f"{first},dog,,bob",
+        f"{second},dog,,ann",
+        f"{third},,declined,bob",
+    )
+    ingest(study, label_file(*lines, header="id,label,status,annotator"))
+    counts = status(study).counts
+    assert (counts.draws, counts.drawn, counts.labeled, counts.answers) == (4, 4, 2, 4)
 
 
 def test_every_draw_is_labelled_pending_or_declined_and_supplied_labels_are_apart(
@@ -33,7 +47,7 @@ def test_every_draw_is_labelled_pending_or_declined_and_supplied_labels_are_apar
     lines = (f"{first},cat,", f"{second},dog,", f"{third},,declined", f"{stranger},owl,")
     ingest(study, label_file(*lines, header="id,label,status"))
     counts, coming = status(study)
-    assert counts == Counts(40, 4, 2, 1, 1, 1, 1, 4, missing=(last,))
+    assert counts == Counts(40, 4, 4, 2, 1, 1, 1, 4, 1, 4, missing=(last,))
     assert coming == (
         f"1 item without an answer in rounds that have others: {last} (label it, or mark it "
         "status=skipped in the label file); next shows the 1 pending item again; next with "

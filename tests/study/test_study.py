@@ -69,9 +69,9 @@ def test_labels_go_into_the_ledger_that_is_there(face):
     with pytest.raises(StudyError, match="ledger.db is missing"):
         face.ingest({ids[1]: "cat"})
     backup.rename(ledger)
-    assert face.status().counts.labelled == 0
+    assert face.status().counts.labeled == 0
     face.ingest({ids[1]: "cat"})
-    assert Study.open(face.folder).status().counts.labelled == 1
+    assert Study.open(face.folder).status().counts.labeled == 1
 
 
 def test_the_folder_of_a_study_does_not_move_with_the_working_directory(face, monkeypatch):

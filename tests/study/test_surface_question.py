@@ -116,7 +116,7 @@ def test_an_empty_name_clears_attributes_and_groups_on_the_command_line(begin, k
     assert (now.choices.attributes, now.choices.groups) == ((), ("race",))
     assert main(["init", "--study", "study", "--group", ""]) == 0
     assert at.Study.open("study").choices.groups == ()
-    assert now.status().counts.labelled == 10
+    assert now.status().counts.labeled == 10
     # Of several names an empty one is a mistake.
     assert main(["init", "--study", "study", "--attributes", "sex,"]) == 2
 

@@ -148,7 +148,7 @@ def test_status_counts_picks_apart(study, buy, label_file):
     ingest(study, label_file(*lines, header="id,label,status"))
     counts, coming = status(study)
     assert (counts.drawn, counts.deterministic, counts.rounds) == (5, 3, 2)
-    assert (counts.labelled, counts.declined, counts.pending) == (6, 1, 1)
+    assert (counts.labeled, counts.declined, counts.pending) == (6, 1, 1)
     how = "3 (top scores, or drawn between groups without a floor)"
     written = text.status(counts, coming, width=80, color=False)
     assert f"not drawn at random  {how}" in written

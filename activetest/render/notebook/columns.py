@@ -1,4 +1,7 @@
-"""Reports and simulations as columns of frames; the keys are those of the JSON documents."""
+"""Reports and simulations as columns of frames; the keys are those of the JSON documents.
+
+What is null in all rows of a study with one model, part, criterion and repeat is left out.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
@@ -19,7 +22,8 @@ _TEXTS = (
     "labels_saved_kind",
     "reason",
 )
-_COUNTS, _FLAGS = ("n_labeled", "n_bought", "n_pool"), ("variance_inflated", "headline", "reliable")
+_COUNTS = ("n_draws", "n_labeled", "n_answers", "n_pool")
+_FLAGS = ("variance_inflated", "headline", "reliable")
 _TYPES: dict[str, type] = dict.fromkeys(json.ESTIMATE_KEYS, float)
 _TYPES |= dict.fromkeys(_TEXTS, str) | dict.fromkeys(_COUNTS, int) | dict.fromkeys(_FLAGS, bool)
 
@@ -29,7 +33,7 @@ Columns = tuple[dict[str, list[Any]], dict[str, type]]
 
 def list_estimates(report: Report) -> Columns:
     """A row per estimate of a report; a group is the text column=value, several with a comma."""
-    rows = [json.read_record(row, json.ESTIMATE_KEYS) for row in report.estimates]
+    rows = [json.read_values(row, json.ESTIMATE_KEYS) for row in report.estimates]
     for row in rows:
         row |= {key: _write_group(row[key]) for key in ("group", "against")}
     return _turn(rows, _TYPES), _TYPES

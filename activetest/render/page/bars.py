@@ -105,7 +105,7 @@ def large(record: EstimateRow, limits: Sequence[Gate] = (), speaker: str = "mode
     """
     if not words.real(record.estimate):
         return ""
-    raw = record.raw if words.real(record.raw) else None
+    raw = record.from_outputs if words.real(record.from_outputs) else None
     gates = list({gate.threshold: gate for gate in limits}.values())
     axis = of_records([record], [raw, *(gate.threshold for gate in gates), *_look_around(record)])
     height = _LARGE if gates or raw is not None else _LARGE - _LABELS

@@ -45,7 +45,7 @@ _MOST_MISTAKES = 8
 
 def write_history(report: Report, details: ReportDetails) -> Section | None:
     """How the estimate converged, with the band that random labels would have had."""
-    points = [point for point in details.history if words.real(point.value)]
+    points = [point for point in details.history if words.real(point.estimate)]
     if len(points) < 2:
         return None
     row = words.headline(report)
@@ -55,7 +55,7 @@ def write_history(report: Report, details: ReportDetails) -> Section | None:
         (
             words.count(point.round),
             words.count(point.n_labeled),
-            *_write_point(point.value, point.lower, point.upper),
+            *_write_point(point.estimate, point.lower, point.upper),
             _write_point(None, point.random_lower, point.random_upper)[1],
         )
         for point in points
@@ -79,7 +79,7 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
     """Which classes are taken for which, as shares of the pool; the largest mistakes."""
     if table is None or not any(words.real(cell.estimate) for cell in table.cells):
         return None
-    width = len(table.true)
+    width = len(table.truths)
     rows = [table.cells[at : at + width] for at in range(0, len(table.cells), width)]
     largest = {
         kind: max((cell.estimate or 0.0 for cell in _list_cells(table, right=kind)), default=0.0)
@@ -90,10 +90,10 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
         f'<tr><th scope="row">{markup.escape(name)}</th>'
         + "".join(_write_cell(cell, largest, table.others, roomy=roomy) for cell in cells)
         + "</tr>"
-        for name, cells in zip(table.predicted, rows, strict=True)
+        for name, cells in zip(table.classes, rows, strict=True)
     )
     head = "".join(
-        f'<th scope="col">{markup.escape(name)}</th>' for name in ("says ↓ is →", *table.true)
+        f'<th scope="col">{markup.escape(name)}</th>' for name in ("says ↓ is →", *table.truths)
     )
     title = "in % of the pool: what the model says in rows, what is right in columns"
     parts = [
@@ -212,7 +212,7 @@ def write_sampled(shares: Sequence[SampledShare]) -> Section | None:
 
 def write_annotators(details: ReportDetails) -> Section | None:
     """Who answered, how far they agree, and items that they do not agree on."""
-    people = details.annotators
+    people = details.raters
     if not people and not details.contested:
         return None
     parts = []
@@ -307,7 +307,13 @@ def _draw_history(points: Sequence[HistoryPoint], of: str, row: EstimateRow | No
     values = [
         value
         for point in points
-        for value in (point.value, point.lower, point.upper, point.random_lower, point.random_upper)
+        for value in (
+            point.estimate,
+            point.lower,
+            point.upper,
+            point.random_lower,
+            point.random_upper,
+        )
         if words.real(value)
     ]
     values = _without_early(values, points)
@@ -335,7 +341,7 @@ def _draw_history(points: Sequence[HistoryPoint], of: str, row: EstimateRow | No
             low, high = _rise(up, point.lower), _rise(up, point.upper)
             parts.append(f'<line class="i" x1="{x}%" x2="{x}%" y1="{low}" y2="{high}"/>')
     for point in points:
-        x, y = across.place(point.n_labeled), _rise(up, point.value or 0.0)
+        x, y = across.place(point.n_labeled), _rise(up, point.estimate or 0.0)
         parts.append(f'<circle class="d" cx="{x}%" cy="{y}" r="4.5"/>')
     for tick in up.ticks:
         text = markup.escape(axes.name_tick(up, tick, row))
@@ -344,7 +350,7 @@ def _draw_history(points: Sequence[HistoryPoint], of: str, row: EstimateRow | No
     parts.append(_name_across(across))
     parts.append(f'<text class="tick" x="100%" y="{bottom - 5}" text-anchor="end">labels</text>')
     final = points[-1]
-    value, reach = _write_point(final.value, final.lower, final.upper)
+    value, reach = _write_point(final.estimate, final.lower, final.upper)
     name = markup.escape(
         f"{of} after each round: {value} ({reach}) with {words.count(final.n_labeled)} labels"
     )
@@ -359,10 +365,10 @@ def _without_early(values: list[float], points: Sequence[HistoryPoint]) -> list[
     late = [
         value
         for point in points[len(points) // 2 :]
-        for value in (point.value, point.lower, point.upper)
+        for value in (point.estimate, point.lower, point.upper)
         if words.real(value)
     ]
-    late += [point.value for point in points if words.real(point.value)]
+    late += [point.estimate for point in points if words.real(point.estimate)]
     low, high = min(late), max(late)
     room = 1.0 * (high - low)
     return [min(max(value, low - room), high + room) for value in values]
@@ -432,9 +438,9 @@ def _write_cell(
 ) -> str:
     if not words.real(cell.estimate):
         return "<td>-</td>"
-    right = cell.predicted == cell.true
+    right = cell.predicted == cell.truth
     kind = shade(cell.estimate / largest[right] if largest[right] else 0.0, right=right)
-    if (right and cell.true == others) or 100 * cell.estimate < 0.05:
+    if (right and cell.truth == others) or 100 * cell.estimate < 0.05:
         kind = ""
     below = ""
     if roomy and words.real(cell.lower) and words.real(cell.upper) and cell.method != "exact":
@@ -449,7 +455,7 @@ def _list_mistakes(table: ConfusionTable) -> str:
     wrong.sort(key=lambda cell: -(cell.estimate or 0.0))
     rows = [
         (
-            f"{words.plain(cell.predicted)}, is {words.plain(cell.true)}",
+            f"{words.plain(cell.predicted)}, is {words.plain(cell.truth)}",
             f"{_write_percent(words.estimate(cell))} %",
             " to ".join(map(_write_percent, words.interval(cell).split(" to "))),
             words.count(cell.n_labeled),
@@ -472,7 +478,7 @@ def _write_percent(text: str) -> str:
 
 
 def _compare_shares(what: str, found: Sequence[SampledShare]) -> str:
-    """The parts of the pool in one way to cut it."""
+    """The slices of the pool in one way to cut it."""
     most = max(max(each.share_of_pool, each.share_of_labels) for each in found) or 1.0
     body = "".join(_write_share(share, most) for share in found)
     name = markup.escape(what)
@@ -504,7 +510,7 @@ def _list_people(people: Sequence[AnnotatorAnswers]) -> str:
     rows = [
         (
             words.plain(each.name) or "no name",
-            words.count(each.labelled),
+            words.count(each.labeled),
             words.count(each.declined),
             words.count(each.compared),
             "-" if each.agreeing is None else f"{100 * each.agreeing:.0f} %",
@@ -553,8 +559,8 @@ def _list_cells(table: ConfusionTable, *, right: bool) -> list[ConfusionCell]:
     return [
         cell
         for cell in table.cells
-        if (cell.predicted == cell.true) == right
-        and not cell.predicted == table.others == cell.true
+        if (cell.predicted == cell.truth) == right
+        and not cell.predicted == table.others == cell.truth
     ]
 
 

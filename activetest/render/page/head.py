@@ -138,13 +138,13 @@ def _write_cost(report: Report) -> str:
 
 
 def _build_row(gate: Gate) -> Row:
-    more = f"about {words.roughly(gate.more)}" if gate.more is not None else "-"
+    more = f"about {words.roughly(gate.more_labels)}" if gate.more_labels is not None else "-"
     return Row(
         name=words.plain(gate.requirement.strip()),
         record=gate,
         badge=badge(gate.verdict),
         limits=(gate.threshold,),
-        cells=(words.count(gate.n_bought), more),
+        cells=(words.count(gate.n_answers), more),
     )
 
 

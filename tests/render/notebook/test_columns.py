@@ -11,8 +11,11 @@ from activetest.render.notebook.columns import list_estimates, list_strategies
 
 
 def test_a_row_per_estimate_with_the_keys_of_the_json(whole):
+    """But for those that are null in every row of a study with one model."""
     columns, types = list_estimates(whole)
     document = plain_json.loads(json.render(whole))["estimates"]
+    for row in document:
+        assert {row.pop(key) for key in json.DIMENSIONS} == {None}
     assert list(columns) == list(types) == list(document[0])
     assert {len(values) for values in columns.values()} == {len(document)}
     for place, row in enumerate(document):

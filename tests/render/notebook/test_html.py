@@ -11,7 +11,16 @@ from activetest.render import markdown
 from activetest.render.notebook import html
 
 COUNTS = Counts(
-    n_pool=1497, drawn=40, labelled=38, pending=2, declined=0, supplied=3, rounds=4, budget=200
+    n_pool=1497,
+    draws=40,
+    drawn=40,
+    labeled=38,
+    pending=2,
+    declined=0,
+    supplied=3,
+    answers=41,
+    rounds=4,
+    budget=200,
 )
 HOSTILE = [
     "<script>alert(1)</script>",

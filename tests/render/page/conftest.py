@@ -41,7 +41,7 @@ def _confusion(classes: tuple[str, ...]) -> ConfusionTable:
         ConfusionCell(
             quantity=_measure(0.9 / len(classes) if said == true else 0.012, 0.01),
             predicted=said,
-            true=true,
+            truth=true,
             n_labeled=7,
         )
         for said in classes
@@ -60,7 +60,7 @@ def _curve() -> Curve:
         for at in range(5, 10)
     )
     kind = CurveKind.RELIABILITY
-    return Curve(kind, None, 0.95, False, "doubly-robust", 60, 60, 500, points)
+    return Curve(kind, None, 0.95, False, "doubly-robust", 60, 60, 60, 500, points)
 
 
 def _provenance() -> Provenance:
@@ -107,7 +107,7 @@ def _details(**changes) -> ReportDetails:
             SampledShare("confidence", "0.5 to 0.8", 0.1, 0.3, 150, 12),
             SampledShare("confidence", "0.8 to 1.0", 0.9, 0.7, 1347, 26),
         ),
-        "annotators": (
+        "raters": (
             AnnotatorAnswers("ann", 30, 1, 8, 0.75),
             AnnotatorAnswers("", 8, 0, 0, None),
         ),

@@ -242,7 +242,7 @@ def test_sections_without_anything_to_say_are_left_out(detailed, details):
         reliability=None,
         worst_items=(),
         sampled=(),
-        annotators=(),
+        raters=(),
         alpha=None,
         contested=(),
         n_contested=0,
@@ -329,7 +329,7 @@ def test_numbers_are_those_of_the_json(detailed):
     details = document["details"]
     for point in details["history"]:
         assert str(point["n_labeled"]) in texts["rounds"]
-        assert f"{point['value']:.3f}" in texts["rounds"]
+        assert f"{point['estimate']:.3f}" in texts["rounds"]
     for cell in details["confusion"]["cells"]:
         assert f"{100 * cell['estimate']:.1f}" in texts["confusion"]
     for item in details["worst_items"]:

@@ -12,7 +12,7 @@ def test_a_matrix_explains_cells_without_an_estimate():
     def write(last: Quantity) -> str:
         places = [("a", "a", known), ("a", "b", known), ("b", "a", known), ("b", "b", last)]
         cells = [
-            ConfusionCell(quantity=found, predicted=said, true=right, n_labeled=5)
+            ConfusionCell(quantity=found, predicted=said, truth=right, n_labeled=5)
             for said, right, found in places
         ]
         section = evidence.write_confusion(

@@ -93,7 +93,14 @@ def test_the_answer_to_a_question_has_its_ranking_and_what_it_rests_on(answer, c
 
 def test_a_judge_has_its_section(row, report):
     rows = (
-        row(metric="rate", class_name="pass", estimate=0.75, lower=0.71, upper=0.79, raw=0.84),
+        row(
+            metric="rate",
+            class_name="pass",
+            estimate=0.75,
+            lower=0.71,
+            upper=0.79,
+            from_outputs=0.84,
+        ),
         row(metric="bias", class_name="pass", estimate=0.09, lower=0.05, upper=0.13),
     )
     groups = (row(metric="bias", group={"topic": "law"}, estimate=0.21, lower=0.1, upper=0.3),)
@@ -121,7 +128,7 @@ def test_a_map_has_its_numbers_in_cells_that_are_the_stronger_the_worse(report, 
         combinations=4,
         occurring=4,
         ranked=4,
-        labelled=3,
+        labeled=3,
         maps=(found,),
     )
     section = findings.write_surface(replace(report(row(headline=True)), surface=surface))
