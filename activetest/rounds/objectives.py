@@ -29,7 +29,6 @@ _SHAPE_ROWS = 4096
 def list_recorded_statistics(choices: Choices, cache: PoolView) -> tuple[Statistic, ...]:
     """(T,) statistics of the configured metrics, each once: what rounds record sums of."""
 
-
     def find() -> tuple[Statistic, ...]:
         facts = specification.describe_pool(cache.roles, choices.costs, cache)
         specifications = (choices.metric, *choices.also, *choices.metrics)
@@ -54,7 +53,6 @@ def find_drawn_classes(
     Every metric counts that the choices name: what draws aim at, and what else is recorded. Rounds
     that answer a question about groups leave nothing out, and nor do those of items with weights.
     """
-
 
     def find() -> tuple[int, ...] | None:
         facts = specification.describe_pool(pool, choices.costs, cache)
@@ -84,7 +82,6 @@ def find_objectives(
     The gradient is taken where the surrogate believes the means to be: one more pass, for metrics
     of several means only.
     """
-
 
     def find() -> list[Metric]:
         facts = specification.describe_pool(cache.roles, choices.costs, cache)
