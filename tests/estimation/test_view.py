@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from operator import attrgetter
 from types import SimpleNamespace
 
 import numpy as np
@@ -114,14 +115,16 @@ def test_a_group_is_filled_as_its_own_width_says_unless_it_is_compared(pool, pla
 @GROUPED
 def test_an_anytime_interval_is_of_the_group_that_was_asked_for(pool, play_rounds):
     found, (error,) = view(pool, play_rounds((CHOICES, 30)), "error")
+    limits = attrgetter("lower", "upper", "level", "method")
     whole, barn, tree = (
-        found.confidence_sequence(error, 0.9, each) for each in (None, *found.evidence.groups[1:])
+        limits(found.confidence_sequence(error, 0.9, each))
+        for each in (None, *found.evidence.groups[1:])
     )
-    assert found.confidence_sequence(error, 0.9, found.evidence.groups[0]) == whole
-    assert len({(each.lower, each.upper) for each in (whole, barn, tree)}) == 3
+    assert limits(found.confidence_sequence(error, 0.9, found.evidence.groups[0])) == whole
+    assert len({whole, barn, tree}) == 3
     value = found.value(error, "doubly-robust")
-    assert found.interval(value, 0.9, "anytime") == whole
-    assert found.interval(value, 0.9, "anytime", found.evidence.groups[1]) == barn
+    assert limits(found.interval(value, 0.9, "anytime")) == whole
+    assert limits(found.interval(value, 0.9, "anytime", found.evidence.groups[1])) == barn
 
 
 def test_a_curve_at_an_earlier_round_is_the_one_that_was_seen_then(pool, play_rounds):

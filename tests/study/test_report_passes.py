@@ -133,6 +133,7 @@ def test_every_plug_in_can_be_named_and_stands_in_the_report(top):
 
 def test_what_the_surrogate_learned_of_the_box_is_plugged_in(begin_study, label_draws):
     """By a real training: accuracy rises by the augmented items that passes find wrong."""
+    pytest.importorskip("torch")
     study = begin_study(surrogate="linear", augment="agreement", metric="accuracy")
     label_draws(study, 40, lambda row, code: code if row % 5 else (code + 1) % 3)
     cache = study.cache()
