@@ -43,6 +43,7 @@ ABOUT = {
     "estimation/test_top_scores": "estimates where the top scores were labelled",
     "formats/test_journeys": "the way from every log to a report",
     "formats/test_published": "files that other programs published",
+    "ledger/test_connections": "connections that end with what opened them",
     "metrics/test_against_scikit_learn": "the values of metrics that scikit-learn has",
     "metrics/test_calibration": "metrics of calibration",
     "metrics/test_classification": "metrics of classes",
@@ -202,6 +203,7 @@ def test_a_file_of_tests_is_called_like_the_file_it_tests():
     tests = ROOT / "tests"
     loose = {
         "test_benchmarks_page",
+        "test_ci",
         "test_doctests",
         "test_layers",
         "test_notebook",
