@@ -47,7 +47,14 @@ def read_numbers(array: pa.Array) -> Array:
     """(R,) the column in its own precision; nulls are NaN, decimals and true/false are floats."""
     if kinds.is_boolean(array.type) or kinds.is_decimal(array.type):
         array = array.cast(pa.float64())
-    return array.to_numpy(zero_copy_only=False)
+    return view_numbers(array)
+
+
+def view_numbers(array: pa.Array) -> Array:
+    """(R,) the numbers; nulls are NaN. The usual way to them would import pandas."""
+    if array.null_count or not (kinds.is_integer(array.type) or kinds.is_floating(array.type)):
+        return array.to_numpy(zero_copy_only=False)
+    return np.from_dlpack(array)
 
 
 def read_vectors(array: pa.Array, column: str, width: int) -> Array:
@@ -93,7 +100,7 @@ def encode_values(array: pa.Array) -> tuple[Array, list[str]]:
     codes = dictionary.indices.cast(pa.int64())
     if codes.null_count:
         codes, names = codes.fill_null(len(names)), [*names, NULL]
-    return codes.to_numpy(zero_copy_only=False), names
+    return view_numbers(codes), names
 
 
 def class_names(values: pa.Array) -> list[str]:

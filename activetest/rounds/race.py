@@ -12,6 +12,9 @@ from activetest.nouns.choices import FloorRule
 from activetest.nouns.rows import Array
 from activetest.pool.hashing import uniforms
 
+# Relative, in a power of e.
+_ROUNDING = 1e-9
+
 
 def mix_scores(
     scores: Array,
@@ -99,16 +102,20 @@ def draw_by_race(hashes: Array, weight: Array, count: int, *, seed: int, stream:
     count have any, all of those are drawn.
     """
     count = min(count, int(np.count_nonzero(weight)))
+    numbers = uniforms(hashes, seed, stream)
     with np.errstate(divide="ignore"):
-        keys = -np.log(uniforms(hashes, seed, stream)) / weight
         # About count keys are below count over the sum of all weights: seldom fewer than count
-        # below this, and then the others need no order.
+        # below this, and then the others need no order. Nor do those whose keys would be above it
+        # with the largest weight, which needs no logarithm of theirs.
         limit = (count + 6 * np.sqrt(count) + 6) / weight.sum()
-    winners = np.flatnonzero(keys < limit)
-    if len(winners) < count:
-        whole = np.arange(len(keys))
-        winners = np.argpartition(keys, count - 1)[:count] if count < len(keys) else whole
-    return winners[np.argsort(keys[winners], kind="stable")][:count]
+        least = np.exp(-limit * weight.max(initial=0.0)) * (1 - _ROUNDING)
+        rows = np.flatnonzero(numbers > least)
+        keys = -np.log(numbers[rows]) / weight[rows]
+        winners = np.flatnonzero(keys < limit)
+        if len(winners) < count:
+            rows, keys = np.arange(len(numbers)), -np.log(numbers) / weight
+            winners = np.argpartition(keys, count - 1)[:count] if count < len(keys) else rows
+    return rows[winners[np.argsort(keys[winners], kind="stable")][:count]]
 
 
 def take_top(hashes: Array, weight: Array, count: int, *, seed: int, stream: int) -> Array:

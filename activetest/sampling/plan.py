@@ -59,6 +59,7 @@ class RoundState:
     fit_labels    number of labels that it was fitted to
     allocation    where the round chooses between groups: the weights of their rows
     drawn_from    predicted classes whose items can be drawn; None where all can: see Round
+    expected      (T, N) expectations of the statistics; None where the pool is more than one chunk
     """
 
     number: int
@@ -73,6 +74,7 @@ class RoundState:
     fit_labels: int
     allocation: Allocation | ArmAllocation | None = None
     drawn_from: tuple[int, ...] | None = None
+    expected: Array | None = None
 
     @property
     def has_probabilities(self) -> bool:
@@ -142,10 +144,18 @@ def prepare_round(
     between = chooses_between(choices.acquisition)
     score = None if between else make_scorer(scoring, choices, seed=seed, number=number)
 
+    pieces = cache.chunks()
+    expected: list[Array] = []
+
     def on_piece(piece: tuple[int, int]) -> tuple[Array, list[Array]]:
         start, stop = piece
         rows, here = cache.rows(start, stop), free[start:stop]
-        terms = [*(mean * here for mean in surrogate.expected(rows, statistics)), here]
+        mean = surrogate.expected(rows, statistics)
+        if len(pieces) == 1:
+            expected.append(mean)
+        terms = np.empty((len(mean) + 1, len(here)))
+        np.multiply(mean, here, out=terms[:-1])
+        terms[-1] = here
         return sum_by_group(cache, rows.codes, terms), [score(rows, objectives)] if score else []
 
     source = (
@@ -154,7 +164,7 @@ def prepare_round(
         else (number, len(list_learned(log, choices)[0]))
     )
     sums, scores = map_reduce(
-        cache.chunks(),
+        pieces,
         on_piece,
         lambda left, right: (left[0] + right[0], left[1] + right[1]),
         title="scoring the pool",
@@ -189,6 +199,7 @@ def prepare_round(
         *source,
         allocation,
         drawn_from,
+        expected[0] if expected else None,
     )
 
 
@@ -298,7 +309,10 @@ def _record_choices(choices: Choices) -> Mapping[str, Any]:
 
 def record_round(state: RoundState, drawn: Array, cache: PoolView) -> Round:
     """The round in which the rows `drawn` came in this order."""
-    mean = state.surrogate.expected(cache.take(drawn), state.statistics)
+    if state.expected is None:
+        mean = state.surrogate.expected(cache.take(drawn), state.statistics)
+    else:
+        mean = state.expected[:, drawn]
     known = state.has_probabilities
     return Round(
         number=state.number,

@@ -86,16 +86,19 @@ def compute_baseline(
     exact = len(metric.statistics) == 1 and weights is None
     sizes = np.array(budgets) if exact else np.union1d(points, budgets)
     squares = np.full((_RUNS, len(sizes)), np.nan)
+    # What an item adds is the same in every sample; what it adds to a curve is not.
+    stats = None if metric.refine else _list_stats(metric, outputs, truth)
     for run in range(_RUNS):
-        squares[run] = (_follow_sample(metric, outputs, truth, sizes, rng, weights) - value) ** 2
+        found = _follow_sample(metric, outputs, truth, sizes, rng, weights, stats=stats)
+        squares[run] = (found - value) ** 2
     # With few labels the metric may be undefined in all runs.
     defined = np.isfinite(squares).any(axis=0)
     sizes, squares = sizes[defined], squares[:, defined]
     medians = dict(zip(sizes.tolist(), np.nanmedian(squares, axis=0).tolist(), strict=True))
     if exact:
-        stats = metric.statistics[0].value(outputs, truth[:, None])[:, 0]
-        slope = metric.gradient(np.array([stats.mean()]))[0]
-        means = slope**2 * stats.var(ddof=1) / points * (1 - points / size)
+        values = _list_stats(metric, outputs, truth)[:, 0]
+        slope = metric.gradient(np.array([values.mean()]))[0]
+        means = slope**2 * values.var(ddof=1) / points * (1 - points / size)
     else:
         smaller = sizes < size
         points, means = sizes[smaller], np.nanmean(squares[:, smaller], axis=0)
@@ -177,6 +180,13 @@ def add_surrogate_saved(results: Sequence[SimulatedStrategy]) -> list[SimulatedS
     ]
 
 
+def _list_stats(metric: Metric, outputs: Outputs, truth: Array) -> Array:
+    """(N, d) the statistics of all items."""
+    return np.column_stack(
+        [each.value(outputs, truth[:, None])[:, 0] for each in metric.statistics]
+    )
+
+
 def _follow_sample(
     metric: Metric,
     outputs: Outputs,
@@ -184,14 +194,16 @@ def _follow_sample(
     sizes: Array,
     rng: np.random.Generator,
     weights: Array | None = None,
+    *,
+    stats: Array | None,
 ) -> Array:
-    """(points,) the metric on growing random samples of the pool."""
+    """(points,) the metric on growing random samples of the pool; stats (N, d) but for a curve."""
     if weights is None:
         order = rng.choice(len(truth), sizes[-1], replace=False)
     else:
         # Successive draws in proportion to the weights (Efraimidis and Spirakis 2006).
         order = np.argsort(rng.exponential(size=len(truth)) / weights)[: sizes[-1]]
-    if metric.refine:
+    if stats is None:
         shares = [None if weights is None else _weigh_order(weights, order, n) for n in sizes]
         return np.array(
             [
@@ -199,10 +211,7 @@ def _follow_sample(
                 for n, share in zip(sizes, shares, strict=True)
             ]
         )
-    labels = truth[order, None]
-    stats = np.column_stack(
-        [each.value(outputs[order], labels)[:, 0] for each in metric.statistics]
-    )
+    stats = stats[order]
     if weights is None:
         return metric.smooth(np.cumsum(stats, axis=0)[sizes - 1] / sizes[:, None])
     means = [_weigh_order(weights, order, n) @ stats[:n] for n in sizes]

@@ -464,11 +464,11 @@ def answered(log: Log, drawn: Round, truth: Array) -> Log:
     count = len(drawn.rows)
     return replace(
         log,
-        rows=np.append(log.rows, drawn.rows),
-        prob=np.append(log.prob, drawn.prob),
-        round=np.append(log.round, np.full(count, drawn.number)),
-        status=np.append(log.status, np.full(count, LABELLED)),
-        labels=np.append(log.labels, truth[drawn.rows]),
+        rows=np.concatenate([log.rows, drawn.rows]),
+        prob=np.concatenate([log.prob, drawn.prob]),
+        round=np.concatenate([log.round, np.full(count, drawn.number)]),
+        status=np.concatenate([log.status, np.full(count, LABELLED)]),
+        labels=np.concatenate([log.labels, truth[drawn.rows]]),
         history=(*log.history, drawn),
     )
 

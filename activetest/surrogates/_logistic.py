@@ -180,7 +180,7 @@ class _Data:
         with np.errstate(over="ignore"):
             np.exp(probs, out=probs)
         probs += 1
-        np.reciprocal(probs, out=probs)
+        np.divide(1, probs, out=probs)
         gradient = probs @ self.design
         gradient -= self.right
         return probs, gradient + precision * (weights - mean)

@@ -46,7 +46,7 @@ _COST_PRIOR = 2.0
 # Pseudo-observations of the black box's own probabilities of the true class of an error.
 _CLASS_PRIOR = 3.0
 # Probabilities of members that are looked at at a time.
-_AT_ONCE = 1 << 17
+_AT_ONCE = 1 << 16
 # What is stored of a posterior is below this.
 _LARGEST = 1e12
 
@@ -276,7 +276,7 @@ class Agreement:
         with np.errstate(over="ignore"):
             np.exp(probs, out=probs)
         probs += 1
-        return np.reciprocal(probs, out=probs)
+        return np.divide(1, probs, out=probs)
 
     def right_logits(self, rows: Rows, weights: Array) -> Array:
         """(R,) or (R, K) logit of being right, for (D,) or (D, K) weights."""

@@ -365,3 +365,20 @@ def test_rows_of_weight_zero_are_never_taken():
     assert take_top(ids(4), weight, 4, seed=1, stream=1).tolist() == [3, 1]
     assert take_top(ids(4), weight, 1, seed=1, stream=1).tolist() == [3]
     assert not len(take_top(ids(4), np.zeros(4), 2, seed=1, stream=1))
+
+
+def test_the_winners_are_those_of_the_smallest_keys():
+    """Whatever the weights: alike, a few large ones, zeros, and fewer than there are draws."""
+    rng = np.random.default_rng(5)
+    for number in range(200):
+        size, count = int(rng.integers(1, 400)), int(rng.integers(1, 30))
+        weight = rng.gamma(rng.choice([0.05, 1.0, 50.0]), size=size)
+        weight[rng.random(size) < rng.choice([0.0, 0.5, 0.97])] = 0.0
+        if not weight.any():
+            continue
+        hashes = rng.integers(0, 2**64, size, np.uint64)
+        with np.errstate(divide="ignore"):
+            keys = -np.log(uniforms(hashes, 3, number)) / weight
+        expected = np.argsort(keys, kind="stable")[: min(count, np.count_nonzero(weight))]
+        drawn = draw_by_race(hashes, weight / weight.sum(), count, seed=3, stream=number)
+        assert (drawn == expected).all()

@@ -297,3 +297,69 @@ def test_it_predicts_identically_after_a_round_trip():
     one, two = made.beliefs(rows, asked), again.beliefs(rows, asked)
     for part in ("probs", "outcome_values", "outcome_variance"):
         np.testing.assert_array_equal(getattr(one, part), getattr(two, part))
+
+
+# --- several sets of labels at once
+
+
+def training(rows: Rows, places, labels) -> TrainingSet:
+    """The items at these places with these labels."""
+    some, labels = rows[np.asarray(places)], np.asarray(labels, float)
+    stats = [each.value(some.outputs, labels[:, None])[:, 0] for each in STATISTICS]
+    classes = rows.outputs.probs.shape[1]
+    return TrainingSet(some, labels, np.reshape(stats, (3, -1)).T, NAMES, classes=classes)
+
+
+@pytest.mark.parametrize("counts", [(30, 30, 30), (40, 0, 7, 40), (1,)])
+def test_sets_of_labels_side_by_side_are_learned_as_each_alone(counts):
+    """Sets of other sizes, without labels, without errors, and with labels of no class."""
+    rng = np.random.default_rng(3)
+    rows = pool(200, features=rng.normal(size=(200, 2)))
+    places = [rng.choice(200, count, replace=False) for count in counts]
+    labels = [
+        np.where(rng.random(count) < 0.3 * number, other(rows)[place], rows.outputs.pred[place])
+        for number, (place, count) in enumerate(zip(places, counts, strict=True))
+    ]
+    labels[-1][::3] = -1
+    whole = training(rows, np.concatenate(places), np.concatenate(labels))
+    together = agreement.fit_together(whole, counts)
+    assert len(together) == len(counts)
+    for found, place, known in zip(together, places, labels, strict=True):
+        alone = agreement.fit(training(rows, place, known)).params()
+        assert found.params().keys() == alone.keys()
+        for name, values in alone.items():
+            if name == "learned":
+                assert found.params()[name] == values
+            else:
+                assert np.array(found.params()[name]) == approx(np.array(values), rel=1e-12), name
+
+
+def test_members_are_summed_over_any_blocks_of_rows(monkeypatch):
+    rows = pool(300)
+    made = fitted(rows, other(rows)[:40])
+    members = made.draw_members(20, np.random.default_rng(1))
+    whole = made.totals(rows, members, STATISTICS)
+    wrong = made.member_wrong_probs(rows, members)
+    right, mean, spread = made._outcome_moments(rows, STATISTICS)
+    gap = (mean - right)[:, :, None]
+    exact = (right[:, :, None] + gap * wrong).astype(float).sum(axis=1).T
+    noise = gap**2 * wrong * (1 - wrong) + spread[:, :, None] * wrong
+    assert whole[0] == approx(exact, rel=1e-5)
+    # Single precision: it is a difference of larger sums.
+    rounding = 1e-5 * len(rows.index)
+    assert whole[1] == approx(noise.astype(float).sum(axis=1).T, rel=1e-5, abs=rounding)
+    monkeypatch.setattr(agreement, "_AT_ONCE", 20 * 7)
+    for one, other_ in zip(whole, made.totals(rows, members, STATISTICS), strict=True):
+        assert one == approx(other_, rel=1e-5, abs=rounding)
+
+
+def test_what_was_expected_of_other_rows_is_not_said_of_these():
+    rows, more = pool(50), pool(50, seed=2)
+    made = fitted(rows, other(rows)[:20])
+    again = fitted(rows, other(rows)[:20])
+    for some in (rows, more, rows):
+        assert (made.expected(some, STATISTICS) == again.expected(some, STATISTICS)).all()
+        assert (made.wrong_probs(some) == again.wrong_probs(some)).all()
+        again = fitted(rows, other(rows)[:20])
+    two = made.expected(rows, STATISTICS[:2])
+    assert (two == made.expected(rows, STATISTICS)[:2]).all()

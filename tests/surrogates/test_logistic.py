@@ -148,6 +148,53 @@ def test_priors_side_by_side_are_fitted_as_each_alone():
             assert whole[place] == approx(one, rel=1e-6, abs=1e-9)
 
 
+def effects_problem(sets: int = 3, rows: int = 60):
+    """Sets of rows whose first columns are three classes, of which few rows have the last."""
+    rng = np.random.default_rng(21)
+    classes = rng.choice(3, (sets, rows), p=[0.6, 0.38, 0.02])
+    design = np.concatenate(
+        [np.eye(3)[classes], np.ones((sets, rows, 1)), rng.normal(size=(sets, rows, 4))], axis=2
+    )
+    right = (rng.random((sets, rows)) < sigmoid(design[..., 4] + classes - 1)).astype(float)
+    widths = np.array([[0.1], [0.5], [3.0]]) * np.ones(8)
+    return design, right, np.eye(8)[4], widths
+
+
+def test_effects_of_classes_are_eliminated_without_a_difference():
+    design, right, mean, widths = effects_problem()
+    plain = fit_laplace(design, right, mean, widths)
+    for one, other in zip(plain, fit_laplace(design, right, mean, widths, effects=3), strict=True):
+        assert one == approx(other, rel=1e-10, abs=1e-12)
+
+
+def test_sets_of_labels_side_by_side_are_fitted_as_each_alone():
+    design, right, mean, widths = effects_problem()
+    together = fit_laplace(design, right, mean, widths, effects=3)
+    for number in range(len(design)):
+        single = fit_laplace(design[number], right[number], mean, widths, effects=3)
+        for whole, one in zip(together, single, strict=True):
+            assert whole[number] == approx(one, rel=1e-12, abs=1e-14)
+
+
+def test_many_rows_are_fitted_without_the_products_of_their_columns(monkeypatch):
+    problem = effects_problem()
+    kept = fit_laplace(*problem, effects=3)
+    monkeypatch.setattr("activetest.surrogates._logistic._PRODUCTS", 0)
+    for one, other in zip(kept, fit_laplace(*problem, effects=3), strict=True):
+        assert one == approx(other, rel=1e-10, abs=1e-12)
+
+
+def test_steps_end_where_nothing_but_rounding_is_left():
+    """So that no result shows where they began: the gradient at the mode is that of rounding."""
+    design, right, mean, widths = effects_problem(sets=20)
+    modes, covariances, _ = fit_laplace(design, right, mean, widths, effects=3)
+    probs = sigmoid(modes @ design.swapaxes(1, 2))
+    gradient = (probs - right[:, None]) @ design + (modes - mean) / widths**2
+    step = (covariances @ gradient[..., None])[..., 0]
+    assert np.abs(step).max() < 1e-12
+    assert np.abs(modes).max() > 0.5
+
+
 def test_the_order_of_the_priors_does_not_matter():
     design = np.random.default_rng(8).normal(size=(80, 2))
     problem = design, labels(design, [0.5, 0.0], seed=9), np.zeros(2)
