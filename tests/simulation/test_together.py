@@ -25,7 +25,9 @@ def watched(monkeypatch):
 
     def watch(built, truth, plan, choices, seeds):
         runs = play(built, truth, plan, choices, seeds)
-        found.update({(seed, choices.acquisition): run for seed, run in zip(seeds, runs)})
+        found.update(
+            {(seed, choices.acquisition): run for seed, run in zip(seeds, runs, strict=True)}
+        )
         return runs
 
     monkeypatch.setattr(simulations, "run_together", watch)
