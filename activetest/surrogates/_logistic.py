@@ -80,7 +80,7 @@ def fit_laplace(
         hessian = data.find_hessian(probs, prior[1])
         step = hessian.solve(gradient)
         far = ((gradient * step).sum(axis=-1) >= _CLOSE).any(axis=0)
-        for more in range(1 + _MORE):
+        for more in range(2 if far.all() else 1 + _MORE):
             step = hessian.solve(gradient) if more else step
             place, probs, gradient = _go(data, place, step, gradient, prior)
         weights[:, left] = place
