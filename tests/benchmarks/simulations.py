@@ -89,7 +89,9 @@ def run(python: str, words: list[str], folder: Path | None = None) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         command = [python, "-m", "activetest", *words]
         environment = os.environ | ONE_THREAD
-        done = subprocess.run(command, cwd=folder or own, env=environment, capture_output=True)
+        done = subprocess.run(
+            command, cwd=folder or own, env=environment, capture_output=True, check=False
+        )
         if done.returncode:
             raise SystemExit(f"{' '.join(command)}\n{done.stderr.decode()}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
