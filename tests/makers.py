@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable, Hashable
 from dataclasses import replace
@@ -14,9 +15,11 @@ import pyarrow.parquet as pq
 
 from activetest.cache import cache
 from activetest.item_statistics.metric import Facts
+from activetest.ledger.ledger import Ledger
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.rows import Outputs
+from activetest.nouns.study_lists import Part
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import find_free_items
 from activetest.sampling import plan
@@ -42,6 +45,21 @@ def copy_written(key: Hashable, write: Callable[[Path], object], folder: Path) -
             write(Path(place.name))
         _written[key] = place
     shutil.copytree(_written[key].name, folder, dirs_exist_ok=True)
+
+
+def new_ledger(path: Path, *, seed: int = 7, fingerprint: str = "abc", rows: int = 100) -> Ledger:
+    """The ledger of a study that has just begun."""
+    return Ledger.create(path, seed=seed, part=Part("pool", "pool.csv", "csv", fingerprint, rows))
+
+
+def write_older_ledger(path: Path) -> Path:
+    """An empty ledger with the tables of version 0.2."""
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE meta (seed INTEGER, fingerprint TEXT, rows INTEGER)")
+        db.execute("CREATE TABLE ingests (number INTEGER PRIMARY KEY, source TEXT)")
+        db.execute("CREATE TABLE events (number INTEGER PRIMARY KEY, id TEXT, label TEXT)")
+        db.execute("PRAGMA user_version = 6")
+    return path
 
 
 def labelled_classes(

@@ -6,68 +6,29 @@ known follows from rows whose hashes hold, or from nothing.
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from activetest.ledger import chain
-from activetest.ledger.chain import Entry
-
-# {table: {column: the types it may hold}}, in the order in which they are hashed.
-_WHOLE, _TEXT, _BYTES, _NONE = int, str, bytes, type(None)
-TABLES: dict[str, dict[str, tuple[type, ...]]] = {
-    "meta": {
-        "seed": (_WHOLE,),
-        "fingerprint": (_TEXT,),
-        "rows": (_WHOLE,),
-        "revision": (_WHOLE,),
-        "time": (_TEXT, _NONE),
-    },
-    "texts": {"number": (_WHOLE,), "text": (_TEXT,)},
-    "rounds": {
-        "number": (_WHOLE,),
-        "time": (_TEXT, _NONE),
-        "labels_seen": (_WHOLE,),
-        "learned": (_WHOLE, _NONE),
-        "knew": (_WHOLE,),
-        "arrays": (_TEXT, _NONE),
-        "choices": (_WHOLE,),
-        "params": (_WHOLE,),
-        "record": (_WHOLE,),
-        "params_numbers": (_BYTES,),
-        "numbers": (_BYTES,),
-    },
-    "draws": {
-        "position": (_WHOLE,),
-        "round": (_WHOLE,),
-        "id": (_TEXT,),
-        "q": (float, _NONE),
-        "imputed": (_BYTES,),
-    },
-    "ingests": {
-        "number": (_WHOLE,),
-        "source": (_TEXT, _NONE),
-        "time": (_TEXT, _NONE),
-        "revision": (_WHOLE,),
-        "undone": (_WHOLE, _NONE),
-    },
-    "events": {
-        "number": (_WHOLE,),
-        "ingest": (_WHOLE,),
-        "id": (_TEXT,),
-        "annotator": (_TEXT,),
-        "status": (_WHOLE,),
-        "label": (_TEXT,),
-    },
-    "entries": {
-        "number": (_WHOLE,),
-        "kind": (_TEXT,),
-        "of": (_WHOLE, _NONE),
-        "data": (_TEXT, _NONE),
-        "hash": (_BYTES,),
-    },
-}
-
+from activetest.ledger.tables import (
+    CHANGING,
+    ROWS,
+    TABLES,
+    Entry,
+    Meta,
+    StoredAnswer,
+    StoredCriterion,
+    StoredDraw,
+    StoredFile,
+    StoredGate,
+    StoredModel,
+    StoredPart,
+    StoredPlan,
+    StoredRater,
+    StoredRound,
+)
 
 # What SQLite says of a file that it may not read or write; everything else means damage.
 _REFUSED = (
@@ -75,50 +36,29 @@ _REFUSED = (
     *("SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH", "SQLITE_NOLFS", "SQLITE_PROTOCOL"),
     *("SQLITE_INTERRUPT", "SQLITE_NOMEM"),
 )
+# What an entry raises that is not what was recorded.
+_UNUSABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
+# What one row of each table is called.
+_TITLES = {
+    "parts": "part",
+    "models": "model",
+    "criteria": "criterion",
+    "raters": "rater",
+    "rounds": "round",
+    "draws": "round",
+    "files": "file of labels",
+    "answers": "file of labels",
+    "gates": "gate",
+    "plans": "plan",
+}
 
 
 class UnreadableTable(Exception):
     """A table cannot be read; the text says which, and where."""
 
 
-class StoredRound(NamedTuple):
-    """A row of rounds; choices, params and record are numbers of texts."""
-
-    number: int
-    time: str | None
-    labels_seen: int
-    learned: int | None
-    knew: int
-    arrays: str | None
-    choices: int
-    params: int
-    record: int
-    params_numbers: bytes
-    numbers: bytes
-
-
-class StoredDraw(NamedTuple):
-    """A row of draws."""
-
-    position: int
-    round: int
-    id: str
-    prob: float | None
-    imputed: bytes
-
-
-class StoredFile(NamedTuple):
-    """A row of ingests: a file of labels, and the revision at which it was taken back."""
-
-    number: int
-    source: str | None
-    time: str | None
-    revision: int
-    undone: int | None
-
-
-class StoredAnswer(NamedTuple):
-    """A row of events."""
+class GivenAnswer(NamedTuple):
+    """An answer in words: the number of its file, who answered, and the label as text."""
 
     number: int
     file: int
@@ -128,26 +68,22 @@ class StoredAnswer(NamedTuple):
     label: str
 
 
-class Meta(NamedTuple):
-    """The row of meta."""
-
-    seed: int
-    fingerprint: str
-    rows: int
-    revision: int
-    time: str | None
-
-
 @dataclass(frozen=True)
 class Contents:
     """The rows of every table, in the order of their keys; texts by their numbers."""
 
     meta: Meta
+    parts: list[StoredPart]
+    models: list[StoredModel]
+    criteria: list[StoredCriterion]
+    raters: list[StoredRater]
     texts: dict[int, str]
     rounds: list[StoredRound]
     draws: list[StoredDraw]
     files: list[StoredFile]
     answers: list[StoredAnswer]
+    gates: list[StoredGate]
+    plans: list[StoredPlan]
     entries: list[Entry]
 
     @property
@@ -155,97 +91,173 @@ class Contents:
         """The hash of the last entry: it covers everything that the ledger holds."""
         return self.entries[-1].hash if self.entries else b""
 
+    @cached_property
+    def given(self) -> list[GivenAnswer]:
+        """All answers. Raises KeyError or ValueError for one that is none."""
+        names = {rater.number: rater.name for rater in self.raters}
+        labels = {value: parse_label(value) for value in {each.value for each in self.answers}}
+        return [
+            GivenAnswer(
+                each.number,
+                each.file,
+                each.id,
+                names[each.rater],
+                each.status,
+                labels[each.value],
+            )
+            for each in self.answers
+        ]
+
+    @property
+    def unknown_kind(self) -> str | None:
+        """A kind of entries that only a newer version knows; None without any."""
+        return next((each.kind for each in self.entries if each.kind not in chain.KINDS), None)
+
     def list_problems(self) -> Iterator[str]:
         """Where the rows and the chain differ, in words; the first is the place to look at."""
-        meta: dict[str, Any] = {}
-        uncovered, previous = _Uncovered(self), b""
+        hashes = {number: chain.hash_text(text) for number, text in self.texts.items()}
+        by_entry = self._sort_by_entry()
+        recorded: dict[tuple[str, int, str], Any] = {}
+        previous = b""
         for place, entry in enumerate(self.entries, start=1):
+            found = None
+            covered = by_entry.pop(entry.number, {})
             try:
-                rows, changed = uncovered.take(entry)
-            except (KeyError, TypeError, ValueError, RecursionError):
-                yield f"{self._describe(entry)} is not what was recorded"
-            else:
-                meta |= changed
+                rows = [
+                    row
+                    for table, unnamed in covered.items()
+                    for row in chain.name_rows(table, unnamed, hashes)
+                ]
                 found = chain.link(previous, entry.kind, entry.of, entry.data, rows)
-                if found != entry.hash or entry.number != place:
-                    yield f"{self._describe(entry)} is not what was recorded"
+                recorded |= _list_changes(entry)
+            except _UNUSABLE:
+                found = None
+            if found != entry.hash or entry.number != place:
+                yield f"{self._describe_entry(entry, covered)} is not what was recorded"
             previous = entry.hash
-        for name in uncovered.names():
+        left = [names for covered in by_entry.values() for names in self._list_names(covered)]
+        for name in dict.fromkeys(left):
             yield f"{name} is in no entry of the chain"
+        yield from self._compare_changes(recorded)
+        yield from self._check_references()
         if len({draw.id for draw in self.draws}) < len(self.draws):
             yield "an item is drawn twice"
-        for name, value in self.meta._asdict().items():
-            if meta.get(name) != value:
-                yield f"the {name} of the study is not what was recorded"
 
-    def _describe(self, entry: Entry) -> str:
+    def _sort_by_entry(self) -> dict[int, dict[str, list[Any]]]:
+        """{entry: {table: the rows that came with it}}, in the order in which they are hashed."""
+        of_round = {each.number: each.entry for each in self.rounds}
+        of_file = {each.number: each.entry for each in self.files}
+        found: dict[int, dict[str, list[Any]]] = {}
+        for table in sorted(_TITLES):
+            rows: list[Any] = getattr(self, table)
+            if table == "draws":
+                numbers = [of_round.get(row.round, 0) for row in rows]
+            elif table == "answers":
+                numbers = [of_file.get(row.file, 0) for row in rows]
+            else:
+                numbers = [row.entry for row in rows]
+            for entry, row in zip(numbers, rows, strict=True):
+                found.setdefault(entry, {}).setdefault(table, []).append(row)
+        return found
+
+    def _list_names(self, covered: Mapping[str, list[Any]]) -> list[str]:
+        """What rows are, in words."""
+        return [self._describe(table, row) for table, rows in covered.items() for row in rows]
+
+    def _compare_changes(self, recorded: dict[tuple[str, int, str], Any]) -> Iterator[str]:
+        """Where columns that entries change are not what the last of them recorded."""
+        for table, columns in CHANGING.items():
+            rows = [self.meta] if table == "meta" else getattr(self, table)
+            for row in rows:
+                for column in columns:
+                    if getattr(row, column) != recorded.get((table, row.number, column)):
+                        where = self._describe(table, row)
+                        what = "undo" if column == "undone" else column
+                        yield f"the {what} of {where} is not what was recorded"
+        moves = sum(each.kind in chain.MOVING for each in self.entries)
+        # A newer version may know further kinds that advance it.
+        if self.meta.revision != moves and self.unknown_kind is None:
+            yield "the revision of the study is not what was recorded"
+
+    def _check_references(self) -> Iterator[str]:
+        """Where a row names another one that is not there, or its content is of no use."""
+        try:
+            self.given  # noqa: B018
+        except (KeyError, ValueError, RecursionError):
+            yield "an answer is of a rater that is not there, or has a value that is none"
+        for gate in self.gates:
+            if not all(map(_is_object, (gate.expression, gate.conditions or "{}"))):
+                yield f"{self._describe('gates', gate)} does not say what is asked"
+        parts = {each.number for each in self.parts}
+        if not {draw.part for draw in self.draws} <= parts or not parts:
+            yield "an item is drawn from a part that is not there"
+
+    def _describe_entry(self, entry: Entry, covered: Mapping[str, list[Any]]) -> str:
         """What an entry is about, in words."""
-        if entry.kind == chain.ROUND:
-            return f"round {entry.of}"
-        if entry.kind in (chain.FILE, chain.UNDO):
-            name = f"file of labels {entry.of}"
-            for file in self.files:
-                if file.number == entry.of:
-                    name += f" ({file.source!r}, {file.time})"
-            return name if entry.kind == chain.FILE else f"the undo of {name}"
-        return f"entry {entry.number} of the chain"
-
-
-class _Uncovered:
-    """The rows that no entry has covered so far."""
-
-    def __init__(self, contents: Contents) -> None:
-        self.hashes = {number: chain.hash_text(text) for number, text in contents.texts.items()}
-        # An entry may be about none of them.
-        self.rounds: dict[int | None, StoredRound] = {each.number: each for each in contents.rounds}
-        self.files: dict[int | None, StoredFile] = {each.number: each for each in contents.files}
-        self.draws: dict[int | None, list[StoredDraw]] = {}
-        for draw in contents.draws:
-            self.draws.setdefault(draw.round, []).append(draw)
-        self.answers: dict[int | None, list[StoredAnswer]] = {}
-        for answer in contents.answers:
-            self.answers.setdefault(answer.file, []).append(answer)
-        self.undone: dict[int | None, int] = {}
-
-    def take(self, entry: Entry) -> tuple[list[Any], dict[str, Any]]:
-        """The rows that an entry covers, as they are hashed, and what it says of the table meta.
-
-        Raises KeyError, TypeError or ValueError where they are not there.
-        """
-        if entry.kind == chain.ROUND:
-            round = self.rounds.pop(entry.of)
-            rows = [shorten_round(round, self.hashes), *self.draws.pop(round.number, ())]
-            return rows, {"revision": round.labels_seen + 1}
-        if entry.kind == chain.FILE:
-            file = self.files.pop(entry.of)
-            if file.undone is not None:
-                self.undone[file.number] = file.undone
-            return [file[:-1], *self.answers.pop(file.number, ())], {"revision": file.revision}
-        data = json.loads(entry.data or "")
-        if entry.kind == chain.UNDO:
-            if self.undone.pop(entry.of) != data["revision"]:
-                raise ValueError
-            return [], {"revision": data["revision"]}
-        if entry.kind == chain.RESTART:
-            return [], {name: data[name] for name in ("seed", "fingerprint", "revision")}
+        main = {chain.ROUND: "rounds", chain.FILE: "files", chain.UNDO: "files"}
+        main |= {chain.GATE: "gates", chain.PLAN: "plans"}
         if entry.kind == chain.STUDY:
-            names = ("seed", "fingerprint", "rows", "time")
-            return [], {name: data[name] for name in names} | {"revision": 0}
-        raise ValueError
+            return f"the beginning of the study ({', '.join(self._list_names(covered))})"
+        if entry.kind == chain.RESTART:
+            return "the new beginning of the study"
+        if entry.kind not in main:
+            return f"entry {entry.number} of the chain"
+        table = main[entry.kind]
+        rows = [each for each in getattr(self, table) if each.number == entry.of]
+        name = self._describe(table, rows[0]) if rows else f"{_TITLES[table]} {entry.of}"
+        if entry.kind == chain.UNDO:
+            return f"the undo of {name}"
+        raters = [self._describe("raters", row) for row in covered.get("raters", ())]
+        return " with ".join([name, *raters])
 
-    def names(self) -> Iterator[str]:
-        """What is left, in words."""
-        for number in self.rounds | self.draws:
-            yield f"round {number}"
-        for number in self.files | self.answers:
-            yield f"file of labels {number}"
-        for number in self.undone:
-            yield f"the undo of file of labels {number}"
+    def _describe(self, table: str, row: Any) -> str:
+        """What a row is, in words."""
+        if table == "meta":
+            return "the study"
+        if table in ("draws", "answers"):
+            return f"{_TITLES[table]} {row.round if table == 'draws' else row.file}"
+        name = f"{_TITLES[table]} {row.number}"
+        if table == "files":
+            return f"{name} ({row.source!r}, {row.time})"
+        title = getattr(row, "name", None) or getattr(row, "requirement", None)
+        return f"{name} ({title!r})" if title else name
 
 
-def shorten_round(round: StoredRound, hashes: dict[int, str]) -> list[Any]:
-    """A row of rounds as it is hashed: with the hashes of its texts. Raises KeyError."""
-    return [*round[:6], *(hashes[number] for number in round[6:9]), *round[9:]]
+def _list_changes(entry: Entry) -> dict[tuple[str, int, str], Any]:
+    """{(table, key, column): value} of the columns that an entry sets.
+
+    Raises one of _UNUSABLE for data that are none.
+    """
+    changes = json.loads(entry.data or "{}").get("set", {})
+    return {
+        (table, int(key), column): value
+        for table, rows in changes.items()
+        for key, columns in rows.items()
+        for column, value in columns.items()
+    }
+
+
+def parse_label(value: str | None) -> str:
+    """The value of an answer as text: a class as it is, a number as Python writes it.
+
+    It is empty where there is none. Raises ValueError for anything else.
+    """
+    if value is None:
+        return ""
+    found = json.loads(value)
+    if isinstance(found, str):
+        return found
+    if isinstance(found, float):
+        return repr(found)
+    raise ValueError(f"{value[:50]!r} is neither a class nor a number")
+
+
+def _is_object(text: str) -> bool:
+    """Whether a text is a JSON object."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def is_refusal(error: Exception) -> bool:
@@ -258,29 +270,20 @@ def read_contents(db: sqlite3.Connection) -> Contents:
 
     Raises UnreadableTable where SQLite cannot read a table, or a value is of another type.
     """
-    tables = {name: read_table(db, name) for name in TABLES}
-    meta = [Meta(*row) for row in tables["meta"]]
-    if len(meta) != 1:
-        raise UnreadableTable(f"the table meta has {len(meta)} rows")
-    return Contents(
-        meta[0],
-        dict(tables["texts"]),
-        [StoredRound(*row) for row in tables["rounds"]],
-        [StoredDraw(*row) for row in tables["draws"]],
-        [StoredFile(*row) for row in tables["ingests"]],
-        [StoredAnswer(*row) for row in tables["events"]],
-        [Entry(*row) for row in tables["entries"]],
-    )
+    tables: dict[str, Any] = {each.name: read_table(db, each.name) for each in fields(Contents)}
+    if len(tables["meta"]) != 1:
+        raise UnreadableTable(f"the table meta has {len(tables['meta'])} rows")
+    return Contents(**tables | {"meta": tables["meta"][0], "texts": dict(tables["texts"])})
 
 
-def read_table(db: sqlite3.Connection, name: str) -> list[tuple]:
+def read_table(db: sqlite3.Connection, name: str) -> list[Any]:
     """The rows of one of TABLES, in the order of their keys. Raises UnreadableTable."""
     columns = TABLES[name]
-    rows: list[tuple] = []
+    rows: list[Any] = []
     try:
         query = f"SELECT {', '.join(columns)} FROM {name} NOT INDEXED ORDER BY rowid"
         for row in db.execute(query):
-            rows.append(row)
+            rows.append(ROWS[name]._make(row))
     except (sqlite3.DatabaseError, OverflowError) as error:
         if is_refusal(error):
             raise

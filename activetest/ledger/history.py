@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from activetest.ledger.contents import StoredAnswer, StoredFile
+from activetest.ledger.contents import GivenAnswer
+from activetest.ledger.tables import StoredFile
 from activetest.nouns.log import DECLINED, LABELLED
 
 REPLACED, TAKEN_BACK = "replaced", "taken back"
@@ -53,7 +54,7 @@ class LoggedDraw(NamedTuple):
 def list_rows(
     draws: Iterable[LoggedDraw],
     files: Iterable[StoredFile],
-    answers: Iterable[StoredAnswer],
+    answers: Iterable[GivenAnswer],
     supplied: Mapping[str, int | None] = MappingProxyType({}),
 ) -> list[LoggedRow]:
     """Every draw with its answers, in the order drawn; then the answers about other items.
@@ -64,7 +65,7 @@ def list_rows(
     """
     by_number = {file.number: file for file in files}
     last: dict[tuple[str, str], int] = {}
-    given: dict[str, list[StoredAnswer]] = {}
+    given: dict[str, list[GivenAnswer]] = {}
     for answer in answers:
         given.setdefault(answer.id, []).append(answer)
         if not _is_taken_back(by_number.get(answer.file)):
@@ -86,7 +87,7 @@ def _is_taken_back(file: StoredFile | None) -> bool:
 
 
 def _write_row(
-    answer: StoredAnswer,
+    answer: GivenAnswer,
     draw: LoggedDraw | None,
     files: dict[int, StoredFile],
     last: dict[tuple[str, str], int],

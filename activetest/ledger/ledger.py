@@ -3,36 +3,36 @@
 Rounds, draws and answers are only ever added. What is known now is derived: of all answers to an
 item by one annotator, the latest whose file was not taken back. Every write is one transaction, on
 disk when it returns, and moves the revision by one: rounds and files know what came before them.
-It is also an entry of a hash chain. Whatever a ledger tells was read in one pass, whose rows all
-agree with the chain.
+It is also an entry of a hash chain, as gates and plans are, which move no revision: nothing is
+computed from them. Whatever a ledger tells was read in one pass, whose rows all agree with the
+chain.
 """
 
+import json
 import sqlite3
 import weakref
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from activetest.errors import StorageError, StudyError
-from activetest.ledger import entries
+from activetest.ledger import chain
 from activetest.ledger.arrays import StoredParams, split_params, write_arrays
 from activetest.ledger.contents import (
     Contents,
-    StoredAnswer,
-    StoredDraw,
-    StoredFile,
-    StoredRound,
+    GivenAnswer,
     UnreadableTable,
     is_refusal,
     read_contents,
 )
+from activetest.ledger.entries import Writer
 from activetest.ledger.history import LoggedDraw, LoggedRow, list_rows
-from activetest.ledger.migrations import MIGRATIONS, migrate
+from activetest.ledger.migrations import APPLICATION, MIGRATIONS, is_older, migrate
 from activetest.ledger.rounds import (
     PackedRound,
     RoundParser,
@@ -40,10 +40,31 @@ from activetest.ledger.rounds import (
     serialise_draws,
     serialise_round,
 )
+from activetest.ledger.tables import (
+    StoredAnswer,
+    StoredCriterion,
+    StoredDraw,
+    StoredFile,
+    StoredGate,
+    StoredModel,
+    StoredPart,
+    StoredPlan,
+    StoredRater,
+    StoredRound,
+)
 from activetest.ledger.untrusted import check_files, check_schema, restrict
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import Round
+from activetest.nouns.log import DECLINED, Round
 from activetest.nouns.rows import Array
+from activetest.nouns.study_lists import (
+    FIRST,
+    AskedGate,
+    Criterion,
+    Model,
+    Part,
+    Plan,
+    Rater,
+)
 from activetest.safe_text import escape_controls
 
 # Seconds to wait for the lock. A writer holds it for milliseconds.
@@ -58,6 +79,11 @@ _HINT = (
 _UNPARSABLE = (IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 _REMEDY = "free some space, or see who may write there"
+_UPGRADE = "upgrade with: python -m pip install --upgrade activetest"
+_OLDER = (
+    "`activetest export` of that version writes every draw and label, and `activetest import` of "
+    "this one makes a study of them"
+)
 
 
 class LedgerMoved(Exception):
@@ -128,7 +154,8 @@ class Ledger:
 
     It is open until `close()`, the end of a `with` block, or the end of the object that has it.
 
-    Raises StorageError when the disk refuses, StudyError when the file is damaged or too new.
+    Raises StorageError when the disk refuses, StudyError when the file is damaged, too new, or from
+    before version 0.3.
     """
 
     def __init__(self, path: Path) -> None:
@@ -163,18 +190,13 @@ class Ledger:
     def _check(self) -> None:
         """See that the file is a ledger, and bring it up to date."""
         with self._transaction("DEFERRED") as db:
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            if version > len(MIGRATIONS):
-                hint = "upgrade with: python -m pip install --upgrade activetest"
-                raise StudyError(f"{self.path} is from a newer version of activetest", hint)
-            if version == 0:
-                raise StudyError(f"{self.path} is not a ledger", "restore it from a backup")
+            version = check_version(db, self.path)
             check_schema(db, self.path, version)
         if version < len(MIGRATIONS):
             try:
                 self._migrate()
             except StorageError as error:
-                if not _is_forbidden(error.__cause__):
+                if not is_forbidden(error):
                     raise
                 copy = _copy_to_memory(self._db)
                 self.close()
@@ -184,15 +206,42 @@ class Ledger:
                 self._db.execute("PRAGMA query_only = ON")
 
     @staticmethod
-    def create(path: Path, *, seed: int, fingerprint: str, rows: int) -> "Ledger":
-        """A new ledger for a pool of `rows` items."""
+    def create(
+        path: Path,
+        *,
+        seed: int,
+        part: Part,
+        model: Model | None = None,
+        plan: Plan | None = None,
+    ) -> "Ledger":
+        """A new ledger for a study of one part of the population; plan is recorded where given."""
+        model, time = model or Model(fingerprint=part.fingerprint), _now()
         with closing(_connect(path)) as db, _raising_study_errors(path):
             db.execute(f"PRAGMA page_size = {_PAGE}")
             db.execute("BEGIN IMMEDIATE")
             migrate(db)
-            time = _now()
-            db.execute("INSERT INTO meta VALUES (?, ?, ?, 0, ?)", (seed, fingerprint, rows, time))
-            entries.append_study(db, seed=seed, fingerprint=fingerprint, rows=rows, time=time)
+            db.execute(
+                "INSERT INTO meta (number, seed, revision, time) VALUES (?, ?, 0, ?)",
+                (FIRST, seed, time),
+            )
+            writer = Writer(db)
+            begin: dict[str, Any] = {"number": FIRST, "entry": writer.number, "time": time}
+            trained = None if model.trained is None else int(model.trained)
+            of_model = asdict(model) | {"trained": trained}
+            rows: dict[str, list[Any]] = {
+                "parts": [StoredPart(**asdict(part), **begin, retired=None)],
+                "models": [StoredModel(**of_model, **begin, removed=None)],
+                "criteria": [StoredCriterion(**asdict(Criterion()), **begin)],
+                "raters": [StoredRater(**asdict(Rater()), **begin)],
+            }
+            changes: dict[str, dict[int, dict[str, Any]]] = {
+                "meta": {FIRST: {"seed": seed, "time": time}},
+                "parts": {FIRST: {"fingerprint": part.fingerprint}},
+                "models": {FIRST: {"fingerprint": model.fingerprint}},
+            }
+            writer.append(chain.STUDY, rows=rows, changes=changes)
+            if plan is not None:
+                _insert_plan(writer, None, plan)
             db.execute("COMMIT")
         return Ledger(path)
 
@@ -204,12 +253,12 @@ class Ledger:
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the pool."""
-        return self._read().meta.fingerprint
+        return self._read().parts[0].fingerprint
 
     @property
     def rows(self) -> int:
         """The number of items of the pool."""
-        return self._read().meta.rows
+        return self._read().parts[0].rows
 
     @property
     def hashes(self) -> list[str]:
@@ -228,7 +277,7 @@ class Ledger:
         """Answers that count now and contradict an earlier one by the same annotator."""
         contents = self._read()
         found: dict[tuple[str, str], set[tuple[int, str]]] = {}
-        for each in contents.answers:
+        for each in contents.given:
             found.setdefault((each.id, each.annotator), set()).add((each.status, each.label))
         return sum(len(found[key]) > 1 for key in _list_counting(contents))
 
@@ -249,8 +298,8 @@ class Ledger:
                 records |= zip((each.number for each in group), found, strict=True)
             for each in kept:
                 params: Any = parser.params(each.params, each.params_numbers)
-                if each.learned is not None:
-                    params = rounds[each.learned].params
+                if each.fit_round is not None:
+                    params = rounds[each.fit_round].params
                 elif each.arrays is not None:
                     params = StoredParams(params, self._arrays_folder, each.arrays)
                 here = slice(bisect_left(ends, each.number), bisect_right(ends, each.number))
@@ -259,8 +308,9 @@ class Ledger:
                     rows=rows[here],
                     choices=parser.text(each.choices),
                     params=params,
-                    fit_round=each.learned or each.number,
-                    fit_labels=each.knew,
+                    fit_round=each.fit_round or each.number,
+                    fit_labels=each.fit_labels,
+                    phase=each.phase,
                     **parse_draws(draws[here]),
                     **records[each.number],
                 )
@@ -289,30 +339,35 @@ class Ledger:
         except (*_UNPARSABLE, AttributeError) as error:
             raise self._call_damaged(f"the choices of a round cannot be read: {error}") from error
 
-    def record_round(self, round: Round, ids: Sequence[str], *, revision: int) -> None:
-        """Record a round, before any of its items is shown.
+    def record_round(
+        self, round: Round, ids: Sequence[str], *, revision: int, plan: Plan | None = None
+    ) -> None:
+        """Record a round, before any of its items is shown; and the plan, where it is another one.
 
         The parameters of a surrogate that was fitted in an earlier round are kept there. Raises
         LedgerMoved when anything was written after `revision`, which the round was computed from.
         """
         prepared = self._prepare_round(round)
-        with self._write(revision) as (db, contents):
+        with self._write(revision) as (writer, contents):
             taken = {draw.id for draw in contents.draws}
             if len(taken | set(ids)) < len(taken) + len(ids):
                 raise ValueError("an item is drawn once")
+            if plan is not None:
+                _insert_plan(writer, contents, plan)
             last = contents.draws[-1].position if contents.draws else 0
-            prepared.insert(db, contents.head, ids, revision=revision, first=last + 1)
+            prepared.insert(writer, ids, first=last + 1)
 
-    def add_answers(self, answers: Sequence[Answer], *, source: str, revision: int) -> None:
+    def add_answers(
+        self, answers: Sequence[Answer], *, source: str, revision: int, numeric: bool = False
+    ) -> None:
         """Record the answers of one file, all or none; they count from now on.
+
+        numeric  labels are numbers
 
         Raises LedgerMoved when anything was written after `revision`, which they were checked with.
         """
-        with self._write(revision) as (db, contents):
-            number = contents.files[-1].number + 1 if contents.files else 1
-            first = contents.answers[-1].number + 1 if contents.answers else 1
-            head, after = contents.head, revision + 1
-            _insert_file(db, head, answers, source, number=number, first=first, revision=after)
+        with self._write(revision) as (writer, contents):
+            _AnswerWriter(writer, contents, source, numeric=numeric).insert(answers)
 
     def record_log(
         self,
@@ -321,10 +376,12 @@ class Ledger:
         *,
         source: str,
         before: Mapping[int, Sequence[Answer]] = MappingProxyType({}),
+        numeric: bool = False,
     ) -> None:
         """Record rounds with the ids of their draws, and then answers about them: all or nothing.
 
-        before  {number: answers that this round is the first to know}
+        before   {number: answers that this round is the first to know}
+        numeric  labels are numbers
 
         Raises LedgerMoved where anything was written before.
         """
@@ -332,27 +389,15 @@ class Ledger:
         ids = [id for _, each in rounds for id in each]
         if len(set(ids)) < len(ids):
             raise ValueError("an item is drawn once")
-        with self._transaction("IMMEDIATE") as db:
-            contents = self._read_open(db)
-            if contents.meta.revision:
-                raise LedgerMoved
-            head, first, revision, file, answer = contents.head, 1, 0, 1, 1
+        with self._write(0) as (writer, contents):
+            files, first = _AnswerWriter(writer, contents, source, numeric=numeric), 1
             for each, (round, drawn) in zip(prepared, rounds, strict=True):
                 if known := before.get(round.number):
-                    revision += 1
-                    head = _insert_file(
-                        db, head, known, source, number=file, first=answer, revision=revision
-                    )
-                    file, answer = file + 1, answer + len(known)
-                head = each.insert(db, head, drawn, revision=revision, first=first)
-                first, revision = first + len(drawn), revision + 1
+                    files.insert(known)
+                each.insert(writer, drawn, first=first)
+                first += len(drawn)
             if answers:
-                revision += 1
-                _insert_file(
-                    db, head, answers, source, number=file, first=answer, revision=revision
-                )
-            db.execute("UPDATE meta SET revision = ?", (revision,))
-            self._seen = None
+                files.insert(answers)
 
     def _prepare_round(self, round: Round) -> "_PreparedRound":
         """A round as it is stored; a file of its arrays is written already."""
@@ -360,7 +405,44 @@ class Ledger:
         plain, arrays = split_params(round.params if fit_round is None else {})
         packed, drawn = serialise_round(round, plain), serialise_draws(round)
         file = write_arrays(arrays, self._arrays_folder) if arrays else None
-        return _PreparedRound(round.number, fit_round, round.fit_labels, file, packed, drawn)
+        return _PreparedRound(round, fit_round, file, packed, drawn)
+
+    def record_gates(self, gates: Sequence[AskedGate]) -> None:
+        """Record that gates were asked for, those that were not asked for before."""
+        if not _list_new_gates(self._read(), gates):
+            return
+        with self._append() as (writer, contents):
+            number = contents.gates[-1].number if contents.gates else 0
+            for gate in _list_new_gates(contents, gates):
+                number += 1
+                row = StoredGate(
+                    number,
+                    writer.number,
+                    gate.requirement,
+                    json.dumps(gate.expression),
+                    gate.op,
+                    float(gate.threshold),
+                    float(gate.level),
+                    gate.interval,
+                    gate.source,
+                    json.dumps(gate.conditions) if gate.conditions else None,
+                    _now(),
+                )
+                writer.append(chain.GATE, of=number, rows={"gates": [row]})
+
+    def record_plan(self, plan: Plan) -> None:
+        """Record what is planned from now on, where it is another plan than the last one."""
+        if _parse_plan(self._read()) != plan:
+            with self._append() as (writer, contents):
+                _insert_plan(writer, contents, plan)
+
+    def gates(self) -> tuple[AskedGate, ...]:
+        """The gates that were asked for, in that order."""
+        return tuple(map(_parse_gate, self._read().gates))
+
+    def plan(self) -> Plan | None:
+        """The plan that holds now; None before the first one."""
+        return _parse_plan(self._read())
 
     def first_source(self) -> str | None:
         """The name of the first file of labels; None without any."""
@@ -373,7 +455,7 @@ class Ledger:
         last = _find_last_file(contents)
         if last is None:
             return None
-        answers = (Answer(*each[2:]) for each in contents.answers if each.file == last.number)
+        answers = (Answer(*each[2:]) for each in contents.given if each.file == last.number)
         return last.source or "", tuple(answers)
 
     def undo(self, *, revision: int | None = None) -> RetractedFile | None:
@@ -381,20 +463,15 @@ class Ledger:
 
         Raises LedgerMoved when anything was written after `revision`, where that is given.
         """
-        with self._transaction("IMMEDIATE") as db:
-            contents = self._read_open(db)
+        with self._append() as (writer, contents):
             if revision is not None and contents.meta.revision != revision:
                 raise LedgerMoved
             last = _find_last_file(contents)
             if last is None:
                 return None
-            revision = contents.meta.revision + 1
-            db.execute("UPDATE meta SET revision = ?", (revision,))
-            query = "UPDATE ingests SET undone = ? WHERE number = ?"
-            db.execute(query, (revision, last.number))
-            entries.append_undo(db, contents.head, last._replace(undone=revision), _now())
+            changes = {"files": {last.number: {"undone": writer.revision + 1}}}
+            writer.append(chain.UNDO, of=last.number, changes=changes, time=_now())
             count = sum(each.file == last.number for each in contents.answers)
-            self._seen = None
         return RetractedFile(last.source or "", last.time or "", count)
 
     def restart(self, *, seed: int, fingerprint: str, revision: int) -> None:
@@ -402,19 +479,16 @@ class Ledger:
 
         Raises StudyError when anything was written after `revision`, or drawn before it.
         """
+        changes: dict[str, dict[int, dict[str, Any]]] = {
+            "meta": {FIRST: {"seed": seed}},
+            "parts": {FIRST: {"fingerprint": fingerprint}},
+            "models": {FIRST: {"fingerprint": fingerprint}},
+        }
         try:
-            with self._write(revision) as (db, contents):
+            with self._write(revision) as (writer, contents):
                 if contents.rounds:
                     raise LedgerMoved
-                db.execute("UPDATE meta SET seed = ?, fingerprint = ?", (seed, fingerprint))
-                entries.append_restart(
-                    db,
-                    contents.head,
-                    seed=seed,
-                    fingerprint=fingerprint,
-                    revision=revision + 1,
-                    time=_now(),
-                )
+                writer.append(chain.RESTART, changes=changes, time=_now())
         except LedgerMoved as error:
             raise StudyError(
                 "items were drawn or labels were added meanwhile", "try again"
@@ -436,10 +510,10 @@ class Ledger:
         contents = self._read()
         times = {each.number: each.time or "" for each in contents.rounds}
         draws = [
-            LoggedDraw(each.id, each.round, each.prob, times[each.round]) for each in contents.draws
+            LoggedDraw(each.id, each.round, each.q, times[each.round]) for each in contents.draws
         ]
         supplied = _find_supplied(contents)
-        return list_rows(draws, contents.files, contents.answers, supplied)
+        return list_rows(draws, contents.files, contents.given, supplied)
 
     def list_times(self) -> "Times":
         """When it was created, when rounds were drawn, and when files that count came."""
@@ -452,15 +526,20 @@ class Ledger:
         )
 
     @contextmanager
-    def _write(self, revision: int) -> Iterator[tuple[sqlite3.Connection, Contents]]:
-        """A transaction that advances the revision by one. Raises LedgerMoved if it has moved."""
-        with self._transaction("IMMEDIATE") as db:
-            contents = self._read_open(db)
+    def _write(self, revision: int) -> Iterator[tuple[Writer, Contents]]:
+        """As _append. Raises LedgerMoved where the ledger is not at this revision."""
+        with self._append() as (writer, contents):
             if contents.meta.revision != revision:
                 raise LedgerMoved
-            db.execute("UPDATE meta SET revision = ?", (revision + 1,))
+            yield writer, contents
+
+    @contextmanager
+    def _append(self) -> Iterator[tuple[Writer, Contents]]:
+        """A transaction that may append entries to what is there now."""
+        with self._transaction("IMMEDIATE") as db:
+            contents = self._read_open(db)
+            yield Writer(db, contents), contents
             self._seen = None
-            yield db, contents
 
     def _read(self) -> Contents:
         """Everything that the ledger holds now. Raises StudyError where it is damaged."""
@@ -476,6 +555,9 @@ class Ledger:
             contents = read_contents(db)
             for problem in contents.list_problems():
                 raise self._call_damaged(problem)
+            if kind := contents.unknown_kind:
+                problem = f"{self.path} is from a newer version of activetest"
+                raise StudyError(f"{problem}: it has an entry of the kind {kind!r}", _UPGRADE)
             self._seen, self._record = (version, contents), None
             self._parser = RoundParser(contents.texts)
         return self._seen[1]
@@ -512,61 +594,133 @@ class _PreparedRound:
     draws        (probability, imputed values) of each draw
     """
 
-    number: int
+    round: Round
     fit_round: int | None
-    fit_labels: int
     arrays: str | None
     packed: PackedRound
     draws: list[tuple[float | None, bytes]]
 
-    def insert(
-        self,
-        db: sqlite3.Connection,
-        head: bytes,
-        ids: Sequence[str],
-        *,
-        revision: int,
-        first: int,
-    ) -> bytes:
-        """Store it, with the position of its first draw; the hash of its entry after `head`.
-
-        revision  of the ledger before it
-        """
-        row = (self.number, _now(), revision, self.fit_round, self.fit_labels, self.arrays)
-        stored = entries.insert_round(db, row, self.packed)
+    def insert(self, writer: Writer, ids: Sequence[str], *, first: int) -> None:
+        """Store it, with the position of its first draw."""
+        number, phase = self.round.number, self.round.phase
+        part = self.round.parts[0].part if self.round.parts else FIRST
+        choices, params, record = map(writer.share, self.packed[:3])
+        stored = StoredRound(
+            number=number,
+            entry=writer.number,
+            time=_now(),
+            labels_seen=writer.revision,
+            phase=phase,
+            fit_round=self.fit_round,
+            fit_labels=self.round.fit_labels,
+            arrays=self.arrays,
+            choices=choices,
+            params=params,
+            record=record,
+            params_numbers=self.packed.params_numbers,
+            numbers=self.packed.numbers,
+        )
         draws = [
-            StoredDraw(position, self.number, id, *draw)
+            StoredDraw(position, number, id, None, part, phase, *draw)
             for position, (id, draw) in enumerate(zip(ids, self.draws, strict=True), start=first)
         ]
-        db.executemany("INSERT INTO draws VALUES (?, ?, ?, ?, ?)", draws)
-        return entries.append_round(db, head, stored, draws)
+        writer.append(chain.ROUND, of=number, rows={"rounds": [stored], "draws": draws})
 
 
-def _insert_file(
-    db: sqlite3.Connection,
-    head: bytes,
-    answers: Sequence[Answer],
-    source: str,
-    *,
-    number: int,
-    first: int,
-    revision: int,
-) -> bytes:
-    """Store a file of answers, from the number `first` on; the hash of its entry after `head`."""
-    # The name of a file may be anything, and texts of SQLite are UTF-8.
-    source = source.encode("utf-8", "backslashreplace").decode()
-    file = StoredFile(number, source, _now(), revision, None)
-    db.execute("INSERT INTO ingests VALUES (?, ?, ?, ?, ?)", file)
-    rows = [
-        StoredAnswer(place, number, *answer) for place, answer in enumerate(answers, start=first)
-    ]
-    db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
-    return entries.append_file(db, head, file, rows)
+class _AnswerWriter:
+    """Stores files of answers from one source, one after another."""
+
+    def __init__(self, writer: Writer, contents: Contents, source: str, *, numeric: bool) -> None:
+        # The name of a file may be anything, and texts of SQLite are UTF-8.
+        self._source = source.encode("utf-8", "backslashreplace").decode()
+        self._writer, self._numeric = writer, numeric
+        self._file = contents.files[-1].number if contents.files else 0
+        self._answer = contents.answers[-1].number if contents.answers else 0
+        self._raters = {each.name: each.number for each in contents.raters}
+
+    def insert(self, answers: Sequence[Answer]) -> None:
+        """Store a file of these answers, and the raters that are new in it."""
+        self._file += 1
+        time, entry = _now(), self._writer.number
+        raters = []
+        for name in dict.fromkeys(answer.annotator for answer in answers):
+            if name not in self._raters:
+                number = max(self._raters.values(), default=0) + 1
+                self._raters[name] = number
+                raters.append(StoredRater(number, entry, **asdict(Rater(name)), time=time))
+        file = StoredFile(self._file, entry, self._source, time, self._writer.revision + 1, None)
+        rows = [
+            StoredAnswer(
+                place,
+                self._file,
+                each.id,
+                None,
+                FIRST,
+                self._raters[each.annotator],
+                each.status,
+                None if each.status == DECLINED else _write_value(each.label, self._numeric),
+                *(None, None, None, None),
+            )
+            for place, each in enumerate(answers, start=self._answer + 1)
+        ]
+        self._answer += len(rows)
+        stored: dict[str, list[Any]] = {"files": [file], "answers": rows, "raters": raters}
+        self._writer.append(chain.FILE, of=self._file, rows=stored)
+
+
+def _write_value(label: str, numeric: bool) -> str:
+    """A label as JSON: a number where it is written as numbers are."""
+    if numeric:
+        with suppress(ValueError):
+            number = float(label)
+            if repr(number) == label:
+                return json.dumps(number)
+    return json.dumps(label)
+
+
+def _list_new_gates(contents: Contents, gates: Sequence[AskedGate]) -> list[AskedGate]:
+    """The gates that were not asked for before, each once."""
+    known = [_parse_gate(each) for each in contents.gates]
+    new: list[AskedGate] = []
+    for gate in gates:
+        if not any(map(gate.is_same, [*known, *new])):
+            new.append(gate)
+    return new
+
+
+def _parse_gate(stored: StoredGate) -> AskedGate:
+    """A gate as it was asked for."""
+    return AskedGate(
+        stored.requirement,
+        json.loads(stored.expression),
+        stored.op,
+        stored.threshold,
+        stored.level,
+        stored.interval,
+        stored.source,
+        json.loads(stored.conditions or "{}"),
+    )
+
+
+def _parse_plan(contents: Contents) -> Plan | None:
+    """The last plan; None without any."""
+    return Plan(*contents.plans[-1][2:-1]) if contents.plans else None
+
+
+def _insert_plan(writer: Writer, contents: Contents | None, plan: Plan) -> None:
+    """Store a plan where it is another one than the last."""
+    if contents is not None and _parse_plan(contents) == plan:
+        return
+    number = contents.plans[-1].number + 1 if contents and contents.plans else 1
+    budget = None if plan.budget is None else float(plan.budget)
+    fields = asdict(plan) | {"budget": budget, "level": float(plan.level)}
+    row = StoredPlan(number=number, entry=writer.number, time=_now(), **fields)
+    writer.append(chain.PLAN, of=number, rows={"plans": [row]})
 
 
 def _find_known(contents: Contents) -> Record:
     """What was drawn and what is known."""
-    draws = tuple(Draw(each.round, each.id, each.prob) for each in contents.draws)
+    draws = tuple(Draw(each.round, each.id, each.q) for each in contents.draws)
     counting = sorted(_list_counting(contents).values())
     answers = tuple(Answer(*each[2:]) for each in counting)
     return Record(contents.meta.revision, draws, answers, _find_supplied(contents))
@@ -577,10 +731,10 @@ def _find_last_file(contents: Contents) -> StoredFile | None:
     return next((each for each in contents.files[::-1] if each.undone is None), None)
 
 
-def _list_counting(contents: Contents) -> dict[tuple[str, str], StoredAnswer]:
+def _list_counting(contents: Contents) -> dict[tuple[str, str], GivenAnswer]:
     """The answers that count: of each item by each annotator, the last that was not taken back."""
     counts = {each.number for each in contents.files if each.undone is None}
-    return {(each.id, each.annotator): each for each in contents.answers if each.file in counts}
+    return {(each.id, each.annotator): each for each in contents.given if each.file in counts}
 
 
 def _find_supplied(contents: Contents) -> dict[str, int | None]:
@@ -606,6 +760,18 @@ def _find_supplied(contents: Contents) -> dict[str, int | None]:
         if number is not None and (earlier is None or number < earlier):
             supplied[answer.id] = number
     return supplied
+
+
+def check_version(db: sqlite3.Connection, path: Path) -> int:
+    """The number of migrations of a ledger. Raises StudyError for what is none that can be read."""
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        if is_older(db):
+            raise StudyError(f"{path} is from a version of activetest before 0.3", _OLDER)
+        raise StudyError(f"{path} is not a ledger", "restore it from a backup")
+    if version > len(MIGRATIONS):
+        raise StudyError(f"{path} is from a newer version of activetest", _UPGRADE)
+    return version
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -635,10 +801,10 @@ def _copy_to_memory(db: sqlite3.Connection) -> sqlite3.Connection:
     return copy
 
 
-def _is_forbidden(error: BaseException | None) -> bool:
-    """Whether a file, or the folder that its journal would be in, may only be read."""
-    name = getattr(error, "sqlite_errorname", "")
-    return name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"))
+def is_forbidden(error: StorageError) -> bool:
+    """Whether a ledger, or the folder that its journal would be in, may only be read."""
+    name = getattr(error.__cause__, "sqlite_errorname", "")
+    return str(name).startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"))
 
 
 def _now() -> str:

@@ -12,14 +12,16 @@ from typing import Any
 from activetest.errors import StudyError
 from activetest.ledger import chain
 from activetest.ledger.contents import (
-    TABLES,
-    StoredAnswer,
-    StoredFile,
+    GivenAnswer,
     UnreadableTable,
     is_refusal,
+    parse_label,
     read_contents,
 )
 from activetest.ledger.history import LoggedDraw, LoggedRow, list_rows
+from activetest.ledger.ledger import check_version
+from activetest.ledger.migrations import is_older
+from activetest.ledger.tables import TABLES, StoredFile
 from activetest.ledger.untrusted import COMPANIONS, check_files, restrict
 from activetest.nouns.log import DECLINED, LABELLED
 
@@ -41,9 +43,10 @@ class Rescued:
 
 
 def rescue_rows(path: Path) -> Rescued:
-    """Every draw and answer of a ledger that can still be read, of whichever version it is.
+    """Every draw and answer of a ledger that can still be read.
 
-    The file is not changed. Raises StudyError where nothing can be read.
+    The file is not changed. Raises StudyError where nothing can be read, or a version before 0.3
+    wrote it.
     """
     if not path.is_file():
         raise StudyError(f"{path} is missing", "restore it from a backup: it holds every label")
@@ -51,23 +54,32 @@ def rescue_rows(path: Path) -> Rescued:
     problems: list[str] = []
     try:
         with _opening_copy(path) as db:
+            if is_older(db):
+                check_version(db, path)
             times: dict[int, str] = {}
             for number, time in _read(db, "rounds", ("number", "time"), problems):
                 times[number] = _to_text(time)
             drawn = _read(db, "draws", ("position", "round", "id", "q"), problems)
-            of_files = ("number", "source", "time", "revision", "undone")
             files = [
-                StoredFile(number, _to_text(source), _to_text(time), 0, undone)
-                for number, source, time, _, undone in _read(db, "ingests", of_files, problems)
+                StoredFile(number, 0, _to_text(source), _to_text(time), 0, undone)
+                for number, source, time, undone in _read(
+                    db, "files", ("number", "source", "time", "undone"), problems
+                )
             ]
             files += _list_taken_back(db, {file.number for file in files})
-            of_answers = ("number", "ingest", "id", "annotator", "status", "label")
+            raters = dict(_read(db, "raters", ("number", "name"), problems))
+            of_answers = ("number", "file", "id", "rater", "status", "value")
             answers = [
-                StoredAnswer(
-                    number, file, _to_text(id), _to_text(annotator), status, _to_text(label)
+                GivenAnswer(
+                    number,
+                    file,
+                    _to_text(id),
+                    _to_text(raters.get(rater, f"rater {rater}")),
+                    status,
+                    _read_label(value),
                 )
-                for number, file, id, annotator, status, label in _read(
-                    db, "events", of_answers, problems
+                for number, file, id, rater, status, value in _read(
+                    db, "answers", of_answers, problems
                 )
                 if status in (LABELLED, DECLINED)
             ]
@@ -115,6 +127,14 @@ def _opening_copy(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _read_label(value: Any) -> str:
+    """The label of an answer; what is no value of an answer as it is."""
+    try:
+        return parse_label(value)
+    except (TypeError, ValueError, RecursionError):
+        return _to_text(value)
 
 
 def _read(
@@ -171,14 +191,14 @@ def _list_taken_back(db: sqlite3.Connection, known: set[int]) -> list[StoredFile
     """The files, not among those known, that were taken back by what can be read of the chain."""
     entries = _read(db, "entries", ("kind", "of"), [])
     return [
-        StoredFile(number, None, None, 0, 0)
+        StoredFile(number, 0, None, None, 0, 0)
         for kind, number in entries
         if kind == chain.UNDO and number not in known
     ]
 
 
 def _compare_with_chain(db: sqlite3.Connection) -> list[str]:
-    """What is readable and still not what was recorded; nothing for a ledger without a chain."""
+    """What is readable and still not what was recorded; nothing where a table is missing."""
     names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
     if not set(TABLES) <= names:
         return []

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from activetest.errors import StudyError
-from activetest.ledger.contents import StoredDraw
 from activetest.ledger.packing import (
     compress_matrices,
     decompress_matrices,
@@ -17,7 +16,9 @@ from activetest.ledger.packing import (
     unpack_numbers,
     unpack_several,
 )
+from activetest.ledger.tables import StoredDraw
 from activetest.nouns.log import Allocation, ArmAllocation, Objective, Round
+from activetest.nouns.study_lists import FIRST, PartDraws, Target
 
 
 class PackedRound(NamedTuple):
@@ -25,9 +26,10 @@ class PackedRound(NamedTuple):
 
     choices         text
     params          text of the surrogate's parameters without arrays
-    record          text of all else: the keys are those of PARTS, "methods", "version",
-                    "drawn_from" where only some items could be drawn, and "imported" where another
-                    program drew
+    record          text of all else: "parts", "targets", "looks" where some are planned,
+                    "statistics", "groups", "imputed_sum", "count", "objectives", "allocation" where
+                    there is one, "methods", "version", "drawn_from" where only some items could be
+                    drawn, and "imported" where another program drew
     params_numbers  of the text params
     numbers         of the text record
     """
@@ -39,41 +41,43 @@ class PackedRound(NamedTuple):
     numbers: bytes
 
 
-# Objectives are called "aims", and the weights of an allocation "shares" and "strength".
-PARTS = ("statistics", "groups", "imputed_sum", "count", "aims", "shares")
-
 # Characters of a version that are read.
 _LONGEST_VERSION = 50
 
 
 def serialise_round(round: Round, params: dict[str, Any]) -> PackedRound:
     """What the ledger keeps of a round besides its draws; params are without arrays."""
-    parts = (
-        list(round.statistics),
-        list(round.groups),
-        np.asarray(round.imputed_sum),
-        np.asarray(round.count),
-        [asdict(objective) for objective in round.objectives],
-        None if round.allocation is None else _serialise_allocation(round.allocation),
-    )
-    record: dict[str, Any] = dict(zip(PARTS, parts, strict=True)) | {"methods": round.methods}
-    if round.version:
-        record["version"] = round.version
+    parts = round.parts or (PartDraws(FIRST, len(round.rows)),)
+    record: dict[str, Any] = {
+        # Numbers, so that rounds of other sizes have the same text.
+        "parts": {
+            "part": [each.part for each in parts],
+            "planned": [each.planned for each in parts],
+        },
+        "targets": [asdict(each) for each in round.targets],
+        "statistics": _name_statistics(round.statistics),
+        "groups": list(round.groups),
+        "imputed_sum": np.asarray(round.imputed_sum),
+        "count": np.asarray(round.count),
+        "objectives": [
+            asdict(each) | {"statistics": _name_statistics(each.statistics)}
+            for each in round.objectives
+        ],
+        "methods": round.methods,
+        "version": round.version,
+    }
+    if round.looks is not None:
+        record["looks"] = list(round.looks)
+    if round.allocation is not None:
+        record["allocation"] = _serialise_allocation(round.allocation)
     if round.drawn_from is not None:
         record["drawn_from"] = list(round.drawn_from)
     if round.imported:
         record["imported"] = True
-    return pack_round(round.choices, params, record)
-
-
-def pack_round(
-    choices: dict[str, Any], params: dict[str, Any], record: dict[str, Any]
-) -> PackedRound:
-    """The texts and numbers of what a round keeps, which JSON could hold."""
     params_text, params_numbers = pack_numbers(params)
     text, numbers = pack_numbers(record)
     packed = compress_matrices(params_text, params_numbers)
-    return PackedRound(json.dumps(choices), params_text, text, packed, numbers)
+    return PackedRound(json.dumps(round.choices), params_text, text, packed, numbers)
 
 
 def serialise_draws(round: Round) -> list[tuple[float | None, bytes]]:
@@ -85,12 +89,8 @@ def serialise_draws(round: Round) -> list[tuple[float | None, bytes]]:
     if deterministic.any() and not deterministic.all():
         raise ValueError("the items of one round have probabilities, or none of them has")
     prob = [None] * len(deterministic) if deterministic.any() else round.prob.tolist()
-    return list(zip(prob, map(pack_imputed, round.imputed), strict=True))
-
-
-def pack_imputed(values: Any) -> bytes:
-    """The imputed values of one draw."""
-    return np.asarray(values, "<f8").tobytes()
+    imputed = [np.asarray(values, "<f8").tobytes() for values in round.imputed]
+    return list(zip(prob, imputed, strict=True))
 
 
 class PackedParams(Mapping[str, Any]):
@@ -147,19 +147,24 @@ class RoundParser:
         """What the text `number` says of several rounds with these numbers: fields of Round."""
         # Names have no numbers, and may be many.
         structure = dict(self.text(number))
-        names = {part: tuple(structure.pop(part)) for part in ("statistics", "groups")}
+        names = {
+            "statistics": _parse_statistics(structure.pop("statistics")),
+            "groups": tuple(structure.pop("groups")),
+        }
         return [
             {
                 **names,
+                "parts": _parse_parts(entries["parts"]),
+                "targets": tuple(Target(**each) for each in entries["targets"]),
+                "looks": _parse_whole(entries.get("looks")),
                 "imputed_sum": np.array(entries["imputed_sum"], float),
                 "count": np.array(entries["count"]),
-                "objectives": tuple(map(_parse_objective, entries["aims"])),
-                "allocation": entries["shares"] and _parse_allocation(entries["shares"]),
-                # Rounds of the first methods did not record them.
-                "methods": entries.get("methods", 1),
-                "drawn_from": _parse_classes(entries.get("drawn_from")),
+                "objectives": tuple(map(_parse_objective, entries["objectives"])),
+                "allocation": _parse_allocation(entries.get("allocation")),
+                "methods": entries["methods"],
+                "drawn_from": _parse_whole(entries.get("drawn_from")),
                 "imported": bool(entries.get("imported")),
-                "version": str(entries.get("version", ""))[:_LONGEST_VERSION],
+                "version": str(entries["version"])[:_LONGEST_VERSION],
             }
             for entries in unpack_several(structure, numbers, arrays=True)
         ]
@@ -168,15 +173,32 @@ class RoundParser:
 def parse_draws(draws: Sequence[StoredDraw]) -> dict[str, Any]:
     """The draws of a round as fields of Round."""
     return {
-        "prob": np.array([draw.prob for draw in draws], float),
+        "prob": np.array([draw.q for draw in draws], float),
         "imputed": np.frombuffer(b"".join(draw.imputed for draw in draws), "<f8").reshape(
             len(draws), -1
         ),
     }
 
 
-def _parse_classes(codes: Any) -> tuple[int, ...] | None:
-    return None if codes is None else tuple(int(code) for code in codes)
+def _name_statistics(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Statistics as they are recorded: of which model, by which criterion."""
+    return [{"model": FIRST, "criterion": FIRST, "statistic": name} for name in names]
+
+
+def _parse_statistics(named: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The names of statistics. Raises ValueError for those of another model or criterion."""
+    if any((each["model"], each["criterion"]) != (FIRST, FIRST) for each in named):
+        raise ValueError("it has statistics of a model or a criterion that is not there")
+    return tuple(each["statistic"] for each in named)
+
+
+def _parse_parts(columns: Mapping[str, Any]) -> tuple[PartDraws, ...]:
+    rows = zip(columns["part"], columns["planned"], strict=True)
+    return tuple(PartDraws(int(part), int(planned)) for part, planned in rows)
+
+
+def _parse_whole(numbers: Any) -> tuple[int, ...] | None:
+    return None if numbers is None else tuple(int(each) for each in numbers)
 
 
 def _to_list(values: Any) -> Any:
@@ -184,13 +206,9 @@ def _to_list(values: Any) -> Any:
 
 
 def _parse_objective(entries: dict[str, Any]) -> Objective:
-    total = entries["total"]
-    return Objective(
-        tuple(entries["statistics"]),
-        tuple(_to_list(entries["weights"])),
-        np.nan if total is None else total,
-        entries.get("peak", 1.0),
-    )
+    statistics = _parse_statistics(entries["statistics"])
+    weights = tuple(_to_list(entries["weights"]))
+    return Objective(statistics, weights, entries["total"], entries["peak"])
 
 
 def _serialise_allocation(allocation: Allocation | ArmAllocation) -> dict[str, Any]:
@@ -198,26 +216,27 @@ def _serialise_allocation(allocation: Allocation | ArmAllocation) -> dict[str, A
         return {
             "attributes": list(allocation.attributes),
             "arms": [list(values) for values in allocation.arms],
-            "strength": list(allocation.weight),
+            "weight": list(allocation.weight),
             "rest": allocation.rest,
             "certain": allocation.certain,
         }
     return {
         "group": allocation.group,
         "strata": list(allocation.strata),
-        "strength": list(allocation.weight),
+        "weight": list(allocation.weight),
     }
 
 
-def _parse_allocation(entries: dict[str, Any]) -> Allocation | ArmAllocation:
+def _parse_allocation(entries: dict[str, Any] | None) -> Allocation | ArmAllocation | None:
+    if entries is None:
+        return None
+    weight = tuple(_to_list(entries["weight"]))
     if "attributes" in entries:
         return ArmAllocation(
             tuple(entries["attributes"]),
             tuple(tuple(values) for values in entries["arms"]),
-            tuple(_to_list(entries["strength"])),
+            weight,
             float(entries["rest"]),
             bool(entries["certain"]),
         )
-    return Allocation(
-        entries["group"], tuple(_to_list(entries["strata"])), tuple(_to_list(entries["strength"]))
-    )
+    return Allocation(entries["group"], tuple(_to_list(entries["strata"])), weight)

@@ -8,6 +8,7 @@ import numpy as np
 
 from activetest.nouns.choices import find_lowest_share
 from activetest.nouns.rows import Array
+from activetest.nouns.study_lists import FIRST, PartDraws, Target
 
 PENDING, LABELLED, DECLINED = 0, 1, 2
 # The methods by which the numbers of reports follow from a log. It grows when the same log leads to
@@ -96,6 +97,10 @@ class Round:
                   not change what the round was for; None where every item could
     imported      it was drawn by another program, and came with a log: what probability its other
                   items had is not known, unless its acquisition is uniform
+    parts         how many draws from each part were planned before it
+    targets       what it was to estimate
+    looks         numbers of draws at which looks are planned; None without looks
+    phase         of its draws, where items are drawn in two phases
     """
 
     number: int
@@ -118,6 +123,10 @@ class Round:
     drawn_from: tuple[int, ...] | None = None
     imported: bool = False
     version: str = ""
+    parts: tuple[PartDraws, ...] = ()
+    targets: tuple[Target, ...] = ()
+    looks: tuple[int, ...] | None = None
+    phase: int = FIRST
 
     def could_draw(self, pred: Array) -> Array:
         """(R,) whether items predicted as these classes (R,) could be drawn, if not yet known."""

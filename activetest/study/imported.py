@@ -48,6 +48,7 @@ from activetest.rounds.weighted import find_counted, find_rates
 from activetest.sampling.draw_log import LOG_FIELDS, LoggedLabel, read_draw_log
 from activetest.study import label_checks
 from activetest.study.init import init
+from activetest.study.recorded_plans import add_plan, list_looks
 from activetest.study.results import Setup
 
 
@@ -107,6 +108,7 @@ class ImportedLog:
     answers  all of them, as the ledger spells them
     source   name of the log
     notices  sentences about what it holds
+    numeric  whether labels are numbers
     """
 
     log: Log
@@ -115,6 +117,7 @@ class ImportedLog:
     answers: tuple[Answer, ...]
     source: str
     notices: tuple[str, ...]
+    numeric: bool = False
 
     def record(self, ledger: Ledger) -> None:
         """Record everything in a new ledger, in one transaction."""
@@ -128,7 +131,7 @@ class ImportedLog:
         for answer in self.answers:
             before.setdefault(self.supplied.get(answer.id, len(rounds) + 1), []).append(answer)
         after = before.pop(len(rounds) + 1, [])
-        ledger.record_log(rounds, after, source=self.source, before=before)
+        ledger.record_log(rounds, after, source=self.source, before=before, numeric=self.numeric)
 
 
 @dataclass(frozen=True)
@@ -248,6 +251,7 @@ def plan_log(
         tuple(answers),
         source,
         _describe(log, source, prob * left),
+        not cache.classes,
     )
 
 
@@ -638,7 +642,9 @@ def _fit_rounds(
         replace(each, prob=before.prob, again=(), imputed_again=None)
         for each, before in zip(predicted.history, history, strict=True)
     )
-    return replace(log, history=rounds)
+    looks = list_looks(choices, replace(log, history=rounds), cache)
+    planned = (add_plan(each, choices, count=len(each.rows), looks=looks) for each in rounds)
+    return replace(log, history=tuple(planned))
 
 
 def _describe(log: Log, source: str, shares: Array) -> tuple[str, ...]:

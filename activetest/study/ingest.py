@@ -158,7 +158,12 @@ def add_rows(
         if (new or changed) and not dry_run:
             atomic.remove_leftovers(study.folder)
             try:
-                study.ledger.add_answers(new + changed, source=source, revision=record.revision)
+                study.ledger.add_answers(
+                    new + changed,
+                    source=source,
+                    revision=record.revision,
+                    numeric=not cache.classes,
+                )
             except LedgerMoved:
                 # Other answers were added meanwhile, or init changed the columns: compare again.
                 study = StoredStudy.open(study.folder)

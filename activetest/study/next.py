@@ -35,6 +35,7 @@ from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.plan import plan_round
 from activetest.study.config import parse_schema
 from activetest.study.label_checks import make_normaliser
+from activetest.study.recorded_plans import add_plan, describe_plan, list_looks
 from activetest.study.results import FORMATS, Batch
 from activetest.study.stored import StoredStudy, find_items
 
@@ -187,9 +188,12 @@ def _draw_items(study: StoredStudy, record: Record, count: int) -> list[Draw]:
     left = cache.size - len(log.rows) - len(log.supplied_rows)
     if not left:
         return []
-    drawn = plan_round(log, cache, study.choices, seed=study.seed, count=min(count, left))
-    ids = cache.ids(drawn.rows)
-    study.ledger.record_round(drawn, ids, revision=record.revision)
+    count = min(count, left)
+    drawn = plan_round(log, cache, study.choices, seed=study.seed, count=count)
+    looks = list_looks(study.choices, log, cache)
+    drawn = add_plan(drawn, study.choices, count=count, looks=looks)
+    ids, plan = cache.ids(drawn.rows), describe_plan(study.choices, study.pool)
+    study.ledger.record_round(drawn, ids, revision=record.revision, plan=plan)
     probs = [None if np.isnan(prob) else float(prob) for prob in drawn.prob]
     return [Draw(drawn.number, *each) for each in zip(ids, probs, strict=True)]
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from activetest.ledger.ledger import Ledger, Record
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.nouns.rows import Array
+from activetest.nouns.study_lists import Part
 from activetest.pool import convert
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
@@ -49,6 +50,7 @@ from activetest.study.folder import (
     is_study,
 )
 from activetest.study.frames import name_pool
+from activetest.study.recorded_plans import describe_plan
 from activetest.study.restart import finish_restart, prepare_restart
 
 # How a file system says that a folder may only be read.
@@ -461,8 +463,15 @@ def writing_study(
     """
     pool = config.make_relative(pool, folder.absolute())
     check_choices(asdict(choices), pool, where="the choices")
-    path = building / LEDGER
-    with Ledger.create(path, seed=seed, fingerprint=fingerprint, rows=rows) as ledger:
+    address = pool["uri"]
+    part = Part(
+        address=address,
+        format=PurePosixPath(address).suffix.removeprefix("."),
+        fingerprint=fingerprint,
+        rows=rows,
+    )
+    plan = describe_plan(choices, pool)
+    with Ledger.create(building / LEDGER, seed=seed, part=part, plan=plan) as ledger:
         yield ledger
     config.write_config(building, config.Config(dict(pool), choices))
 

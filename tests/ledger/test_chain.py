@@ -4,15 +4,22 @@ import hashlib
 import json
 import sqlite3
 from contextlib import closing
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from activetest.errors import StudyError
 from activetest.ledger import chain
-from activetest.ledger.contents import TABLES
+from activetest.ledger.contents import read_contents
+from activetest.ledger.inspection import inspect_ledger
 from activetest.ledger.ledger import Answer, Ledger
+from activetest.ledger.migrations import MIGRATIONS
+from activetest.ledger.tables import ROWS, TABLES, StoredAnswer, StoredFile, StoredRater
+from activetest.ledger.untrusted import _expected_schema
 from activetest.nouns.log import LABELLED, Objective, Round
+from activetest.nouns.study_lists import AskedGate, Plan
+from tests import makers
 
 
 def make_round(number: int, rows: list[int], size: int = 12) -> Round:
@@ -41,23 +48,30 @@ def record(ledger: Ledger, number: int, *rows: int) -> None:
     ledger.record_round(make_round(number, [*rows]), [f"i{row}" for row in rows], revision=revision)
 
 
-def answer(ledger: Ledger, *labels: tuple[str, str], source: str = "a.csv") -> None:
-    answers = [Answer(id, "ann", LABELLED, label) for id, label in labels]
+def answer(
+    ledger: Ledger, *labels: tuple[str, str], source: str = "a.csv", annotator: str = "ann"
+) -> None:
+    answers = [Answer(id, annotator, LABELLED, label) for id, label in labels]
     ledger.add_answers(answers, source=source, revision=ledger.record().revision)
 
 
 @pytest.fixture(scope="module")
 def content(tmp_path_factory) -> bytes:
-    """A restart, two rounds, three files, the last of which was taken back."""
+    """A restart, two rounds, three files, the last of which was taken back, a gate and a plan."""
     path = tmp_path_factory.mktemp("ledger") / "ledger.db"
-    ledger = Ledger.create(path, seed=7, fingerprint="abc", rows=100)
+    ledger = makers.new_ledger(path)
     ledger.restart(seed=8, fingerprint="abd", revision=0)
     record(ledger, 1, 4, 2)
     answer(ledger, ("i4", "cat"), ("i2", "dog"))
     record(ledger, 2, 9)
-    answer(ledger, ("i9", "owl"), ("i4", "dog"), source="b.csv")
+    answer(ledger, ("i9", "owl"), ("i4", "dog"), source="b.csv", annotator="bob")
     answer(ledger, ("i9", "cat"), source="c.csv")
     ledger.undo()
+    expression = {"metric": "recall", "class": "cat"}
+    ledger.record_gates(
+        [AskedGate("recall[cat]>=.8", expression, ">=", 0.8, 0.95, "fixed", "report", {"bound": 1})]
+    )
+    ledger.record_plan(Plan(40.0, "labels", 5, 40, "cubic", "sequential"))
     return path.read_bytes()
 
 
@@ -78,7 +92,9 @@ def change(ledger: Ledger, statement: str, *values) -> None:
 def test_every_write_appends_to_the_chain(ledger):
     with closing(sqlite3.connect(ledger.path)) as db:
         kinds = [kind for (kind,) in db.execute("SELECT kind FROM entries ORDER BY number")]
-    assert kinds == ["study", "restart", "round", "file", "round", "file", "file", "undo"]
+    assert kinds == [
+        *("study", "restart", "round", "file", "round", "file", "file", "undo", "gate", "plan")
+    ]
     before = ledger.hashes
     answer(ledger, ("i9", "cow"))
     assert ledger.hashes[:-1] == before
@@ -87,16 +103,32 @@ def test_every_write_appends_to_the_chain(ledger):
 
 def test_a_hash_is_what_the_documentation_says(ledger):
     with closing(sqlite3.connect(ledger.path)) as db:
-        (time,) = db.execute("SELECT time FROM ingests WHERE number = 2").fetchone()
-    rows = [[2, "b.csv", time, 5], [3, 2, "i9", "ann", 1, "owl"], [4, 2, "i4", "ann", 1, "dog"]]
+        (time,) = db.execute("SELECT time FROM files WHERE number = 2").fetchone()
+    common = {"criterion": 1, "file": 2, "status": 1, "rater": 3}
+    rows = [
+        ["answers", common | {"id": "i9", "number": 3, "value": '"owl"'}],
+        ["answers", common | {"id": "i4", "number": 4, "value": '"dog"'}],
+        ["files", {"entry": 6, "number": 2, "revision": 5, "source": "b.csv", "time": time}],
+        ["raters", {"entry": 6, "kind": "people", "name": "bob", "number": 3, "time": time}],
+    ]
+    rows = [[table, dict(sorted(row.items()))] for table, row in rows]
     text = json.dumps(["file", 2, None, rows], separators=(",", ":"))
     content = bytes.fromhex(ledger.hashes[4]) + text.encode("ascii")
     assert ledger.hashes[5] == hashlib.sha256(content).hexdigest()
 
 
+def test_what_later_entries_change_is_in_their_data(ledger):
+    with closing(sqlite3.connect(ledger.path)) as db:
+        query = "SELECT data FROM entries WHERE kind IN ('restart', 'undo') ORDER BY number"
+        restart, undo = (json.loads(data) for (data,) in db.execute(query))
+    fingerprints = {name: {"1": {"fingerprint": "abd"}} for name in ("parts", "models")}
+    assert restart["set"] == {"meta": {"1": {"seed": 8}}} | fingerprints
+    assert undo["set"] == {"files": {"3": {"undone": 7}}}
+
+
 def test_what_is_no_value_of_a_ledger_has_no_hash():
     with pytest.raises(TypeError, match="int64 is no value"):
-        chain.link(b"", chain.ROUND, 1, None, [[np.int64(1)]])
+        chain.link(b"", chain.ROUND, 1, None, [["rounds", {"number": np.int64(1)}]])
 
 
 COLUMNS = [(table, column) for table, columns in TABLES.items() for column in columns]
@@ -113,7 +145,7 @@ def test_no_value_can_change(ledger, table, column):
         float: lambda: np.nextafter(value, 1),
         str: lambda: value[:-1] + chr(ord(value[-1]) ^ 1),
         bytes: lambda: value[:-1] + bytes([value[-1] ^ 1]),
-        type(None): lambda: 1,
+        type(None): lambda: {str: "a", int: 1, float: 0.5}[TABLES[table][column][0]],
     }[type(value)]()
     change(ledger, f"UPDATE {table} SET {column} = ? WHERE rowid = ?", changed, row)
     for refused in (Ledger(ledger.path).record, ledger.record):
@@ -144,20 +176,125 @@ def test_what_is_damaged_is_located(ledger):
     with pytest.raises(StudyError, match=r"damaged: round 2 is not what was recorded"):
         Ledger(ledger.path).record()
     change(ledger, "UPDATE draws SET q = q * 2 WHERE round = 2")
-    change(ledger, "UPDATE events SET label = 'cow' WHERE number = 3")
+    change(ledger, "UPDATE answers SET value = '\"cow\"' WHERE number = 3")
     with pytest.raises(StudyError, match=r"damaged: file of labels 2 \('b.csv'"):
         Ledger(ledger.path).record()
 
 
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("UPDATE gates SET threshold = .7", r"gate 1 \('recall\[cat\]>=.8'\) is not"),
+        ("UPDATE gates SET requirement = 'recall[cat]>=.7'", "gate 1 .* is not"),
+        ("UPDATE plans SET budget = 400", "plan 1 is not"),
+        ("UPDATE parts SET rows = 90", r"the beginning of the study \(.*part 1 \('pool'\)"),
+        ("UPDATE parts SET fingerprint = 'abc'", r"the fingerprint of part 1 \('pool'\) is not"),
+        ("UPDATE parts SET retired = 3", r"the retired of part 1 \('pool'\) is not"),
+        ("UPDATE models SET name = 'mine'", r"the beginning of the study \(.*model 1"),
+        ("UPDATE criteria SET name = 'tone'", r"the beginning of the study \(criterion 1"),
+        ("UPDATE raters SET name = 'cid' WHERE number = 3", "file of labels 2 .* with rater 3"),
+        ("UPDATE raters SET price = 2 WHERE number = 1", r"the beginning of the study \(.*rater 1"),
+        ("UPDATE answers SET rater = 2 WHERE number = 3", r"file of labels 2 \('b.csv'"),
+        ("UPDATE meta SET seed = 7", "the seed of the study is not"),
+        ("DELETE FROM gates", "gate 1 is not"),
+        ("DELETE FROM plans", "plan 1 is not"),
+        ("UPDATE plans SET entry = 77", "plan 1 is not"),
+        ("INSERT INTO raters VALUES (4, 99, 'eve', '', 1, '')", r"rater 4 \('eve'\) is in no"),
+    ],
+)  # fmt: skip
+def test_damage_is_found_and_named(ledger, statement, named):
+    change(ledger, statement)
+    with pytest.raises(StudyError, match=f"damaged: {named}"):
+        Ledger(ledger.path).record()
+
+
+def test_a_later_column_that_is_empty_changes_no_hash_and_nothing_that_is_read(
+    ledger, content, monkeypatch
+):
+    """As a version to come may add it to every table."""
+
+    def tell(ledger: Ledger) -> tuple:
+        rounds = ledger.rounds(np.array([4, 2, 9]))
+        kept = [(dict(each.params), each.imputed.tolist(), each.objectives) for each in rounds]
+        said = ledger.record(), ledger.hashes, ledger.gates(), ledger.plan(), ledger.list_log()
+        return *said, kept
+
+    def add_columns(db):
+        for table in TABLES:
+            db.execute(f"ALTER TABLE {table} ADD COLUMN added TEXT")
+
+    monkeypatch.setattr("activetest.ledger.migrations.MIGRATIONS", [*MIGRATIONS, add_columns])
+    monkeypatch.setattr("activetest.ledger.ledger.MIGRATIONS", [*MIGRATIONS, add_columns])
+    monkeypatch.setattr("activetest.ledger.untrusted.MIGRATIONS", [*MIGRATIONS, add_columns])
+    told, later = tell(ledger), Ledger(ledger.path)
+    assert ledger.path.read_bytes() != content
+    assert tell(later) == told
+    answer(later, ("i9", "cow"))
+    assert Ledger(ledger.path).hashes[:-1] == told[1]
+    # Rows that have the column as well, which that version reads.
+    for table, kind in ROWS.items():
+        wider = NamedTuple(f"Later_{table}", [(name, Any) for name in (*kind._fields, "added")])
+        with closing(sqlite3.connect(ledger.path)) as db:
+            (row,) = db.execute(f"SELECT * FROM {table} LIMIT 1")
+        hashes = dict.fromkeys(range(99), "0f")
+        (expected,) = chain.name_rows(table, [kind._make(row[:-1])], hashes)
+        later = [wider._make(row), wider._make([*row[:-1], "x"])]
+        empty, filled = chain.name_rows(table, later, hashes)
+        assert empty == expected
+        assert [*filled[1].items()] == sorted((expected[1] | {"added": "x"}).items())
+    _expected_schema.cache_clear()
+
+
+def test_an_entry_of_an_unknown_kind_is_from_a_newer_version(ledger):
+    """Its rows are in the chain like all others, so that it is told from damage."""
+    row = StoredRater(4, 11, "judge", "program", 0.02, "")
+    named = chain.name_rows("raters", [row], {})
+    head = chain.link(bytes.fromhex(ledger.hashes[-1]), "hire", 4, None, named)
+    change(ledger, "INSERT INTO raters VALUES (?, ?, ?, ?, ?, ?)", *row)
+    change(ledger, "INSERT INTO entries VALUES (11, 'hire', 4, NULL, ?)", head)
+    # It may advance the revision as well.
+    change(ledger, "UPDATE meta SET revision = revision + 1")
+    content = ledger.path.read_bytes()
+    with pytest.raises(StudyError) as error:
+        Ledger(ledger.path).record()
+    assert error.value.problem == (
+        f"{ledger.path} is from a newer version of activetest: it has an entry of the kind 'hire'"
+    )
+    assert "upgrade" in error.value.hint
+    assert ledger.path.read_bytes() == content
+    (problem,) = inspect_ledger(ledger.path).problems
+    assert "'hire'" in problem and "newer version" in problem
+    change(ledger, "UPDATE raters SET name = 'eve' WHERE number = 4")
+    with pytest.raises(StudyError, match="damaged: entry 11 of the chain"):
+        Ledger(ledger.path).record()
+
+
+def test_a_value_that_is_none_is_named_though_its_hash_holds(ledger):
+    """A ledger that somebody else wrote, with all hashes computed again."""
+    for values, problem in [
+        ({"value": "[1"}, "a value that is none"),
+        ({"value": "{}"}, "a value that is none"),
+        ({"rater": 9}, "a rater that is not there"),
+    ]:
+        row = StoredAnswer(6, 4, "i1", None, 1, 1, 1, '"cat"', None, None, None, None)
+        file = StoredFile(4, 11, "d.csv", "", 8, None)
+        forged = Ledger(ledger.path)
+        with pytest.raises(StudyError, match=problem), forged._append() as (writer, _):
+            rows = {"files": [file], "answers": [row._replace(**values)]}
+            writer.append(chain.FILE, of=4, rows=rows)
+            (found,) = read_contents(forged._db).list_problems()
+            raise StudyError(found, "")
+
+
 def test_an_undo_cannot_be_taken_out_of_the_table(ledger):
-    change(ledger, "UPDATE ingests SET undone = NULL WHERE number = 3")
+    change(ledger, "UPDATE files SET undone = NULL WHERE number = 3")
     with pytest.raises(StudyError, match="the undo of file of labels 3"):
         Ledger(ledger.path).record()
 
 
 def test_nothing_is_added_to_a_damaged_ledger(ledger):
     revision = ledger.record().revision
-    change(ledger, "UPDATE events SET label = 'cow' WHERE number = 3")
+    change(ledger, "UPDATE answers SET value = '\"cow\"' WHERE number = 3")
     content = ledger.path.read_bytes()
     for write in (
         lambda: ledger.add_answers([], source="x", revision=revision),
@@ -176,7 +313,7 @@ def test_a_chain_that_is_not_complete_takes_its_rows_along(ledger, monkeypatch):
     def fail(*_, **__):
         raise OSError("no more")
 
-    monkeypatch.setattr("activetest.ledger.entries.append_entry", fail)
+    monkeypatch.setattr("activetest.ledger.entries.chain.link", fail)
     with pytest.raises(OSError, match="no more"):
         answer(ledger, ("i9", "cow"))
     monkeypatch.undo()
@@ -187,7 +324,7 @@ def test_a_chain_that_is_not_complete_takes_its_rows_along(ledger, monkeypatch):
 
 
 def test_a_round_of_one_item_takes_little_space(tmp_path):
-    ledger = Ledger.create(tmp_path / "ledger.db", seed=7, fingerprint="abc", rows=1000)
+    ledger = makers.new_ledger(tmp_path / "ledger.db", rows=1000)
     sizes = []
     for number in range(1, 41):
         record(ledger, number, number)

@@ -1,6 +1,5 @@
 """The ledger keeps what it was given, all or none, and says when somebody else wrote."""
 
-import json
 import sqlite3
 from contextlib import closing
 from dataclasses import fields, replace
@@ -12,11 +11,15 @@ from activetest.errors import StorageError, StudyError
 from activetest.ledger.ledger import Answer, Ledger, LedgerMoved
 from activetest.ledger.migrations import MIGRATIONS
 from activetest.nouns.log import DECLINED, LABELLED, Objective, Round
+from activetest.nouns.study_lists import AskedGate, Part, PartDraws, Plan, Target
+from tests import makers
+
+GATE = AskedGate("error<=.1", {"metric": "error"}, "<=", 0.1, 0.95, "anytime")
 
 
 @pytest.fixture
 def ledger(tmp_path) -> Ledger:
-    return Ledger.create(tmp_path / "ledger.db", seed=7, fingerprint="abc", rows=100)
+    return makers.new_ledger(tmp_path / "ledger.db")
 
 
 def a_round(number: int, rows: list[int]) -> Round:
@@ -38,6 +41,12 @@ def a_round(number: int, rows: list[int]) -> Round:
             Objective(("zero_one",), (1.0,), rng.random()),
         ),
         fit_round=number,
+        parts=(PartDraws(1, len(rows) + 1),),
+        targets=(
+            Target({"metric": "recall", "class": "a"}, 1 / 3),
+            Target({"metric": "f1"}, 2 / 3),
+        ),
+        looks=(20, 40),
     )
 
 
@@ -88,9 +97,9 @@ def test_the_draws_of_a_log_are_numbered_from_one(ledger):
     ledger.record_log(rounds, [Answer("i4", "", LABELLED, "cat")], source="log")
     with closing(sqlite3.connect(ledger.path)) as db, db:
         positions = db.execute("SELECT position FROM draws ORDER BY position").fetchall()
-        files = db.execute("SELECT number FROM ingests").fetchall()
-        events = db.execute("SELECT number FROM events").fetchall()
-    assert (positions, files, events) == ([(1,), (2,), (3,)], [(1,)], [(1,)])
+        files = db.execute("SELECT number FROM files").fetchall()
+        answers = db.execute("SELECT number FROM answers").fetchall()
+    assert (positions, files, answers) == ([(1,), (2,), (3,)], [(1,)], [(1,)])
 
 
 def test_no_item_is_drawn_twice(ledger):
@@ -107,8 +116,8 @@ def test_of_two_answers_by_one_annotator_the_later_counts_and_the_earlier_is_kep
     add(ledger, ("i1", "owl"), source="later")
     assert {a.id: a.label for a in ledger.record().answers} == {"i1": "owl", "i2": "dog"}
     with closing(sqlite3.connect(ledger.path)) as db, db:
-        events = db.execute("SELECT label FROM events WHERE id = 'i1' ORDER BY number").fetchall()
-    assert events == [("cat",), ("owl",)]
+        values = db.execute("SELECT value FROM answers WHERE id = 'i1' ORDER BY number").fetchall()
+    assert values == [('"cat"',), ('"owl"',)]
     assert ledger.undo().source == "later"
     assert {a.id: a.label for a in ledger.record().answers} == {"i1": "cat", "i2": "dog"}
 
@@ -192,6 +201,8 @@ def test_every_write_takes_its_lock_before_it_reads(ledger):
         lambda revision: ledger.record_round(a_round(1, [3]), ["i3"], revision=revision),
         lambda revision: ledger.add_answers(answers, source="file", revision=revision),
         lambda revision: ledger.undo(),
+        lambda revision: ledger.record_gates([GATE]),
+        lambda revision: ledger.record_plan(Plan(budget=40)),
     ]
     for write in writes:
         revision = ledger.record().revision
@@ -225,53 +236,16 @@ def test_a_folder_that_takes_no_journal_is_a_storage_error(ledger):
 def test_a_ledger_cannot_be_made_where_no_folder_is(where, tmp_path):
     (tmp_path / "below-a-file").write_text("not a folder")
     with pytest.raises(StorageError):
-        Ledger.create(tmp_path / where / "ledger.db", seed=1, fingerprint="a", rows=1)
+        makers.new_ledger(tmp_path / where / "ledger.db", seed=1, fingerprint="a", rows=1)
 
 
-def test_an_older_ledger_is_migrated_and_loses_nothing_that_counts(tmp_path):
-    """Rounds of the first version kept sums for variances, and did not say what they aimed at."""
-    path, round = tmp_path / "ledger.db", a_round(1, [4, 2])
-    with closing(sqlite3.connect(path)) as db, db:
-        MIGRATIONS[0](db)
-        db.execute("PRAGMA user_version = 1")
-        db.execute("INSERT INTO meta VALUES (7, 'abc', 100, 1, '')")
-        parts = (round.choices, round.params, round.statistics, round.groups)
-        numbers = (round.imputed_sum, round.count, np.ones((2, 1, 4)))
-        texts = [json.dumps(part) for part in parts]
-        texts += [json.dumps(part.tolist()) for part in numbers]
-        db.execute("INSERT INTO rounds VALUES (1, '', 0, ?, ?, ?, ?, ?, ?, ?)", texts)
-        draws = zip(("i4", "i2"), round.prob, map(json.dumps, round.imputed.tolist()), strict=True)
-        db.executemany("INSERT INTO draws (round, id, q, imputed) VALUES (1, ?, ?, ?)", draws)
-    for _ in range(2):
-        ledger = Ledger(path)
-        (again,) = ledger.rounds(round.rows)
-        assert (again.objectives, again.methods) == ((), 1)
-        for field in fields(Round):
-            if field.name not in ("objectives", "methods"):
-                left, right = getattr(again, field.name), getattr(round, field.name)
-                assert (
-                    np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right
-                )
-        assert [draw.id for draw in ledger.record().draws] == ["i4", "i2"]
-    add(ledger, ("i4", "cat"))
-    draw(ledger, 2, 9)
-    assert [each.objectives for each in ledger.rounds(np.array([4, 2, 9]))] == [
-        (),
-        a_round(2, [9]).objectives,
-    ]
-
-
-@pytest.mark.parametrize("broken", ["[1, 2", "no JSON"])
-def test_an_older_ledger_that_cannot_be_read_is_damaged_and_stays_as_it_is(tmp_path, broken):
-    path = tmp_path / "ledger.db"
-    with closing(sqlite3.connect(path)) as db, db:
-        MIGRATIONS[0](db)
-        db.execute("PRAGMA user_version = 1")
-        db.execute("INSERT INTO meta VALUES (7, 'abc', 100, 1, '')")
-        db.execute("INSERT INTO rounds VALUES (1, '', 0, ?, ?, ?, ?, ?, ?, ?)", [broken] * 7)
+def test_a_ledger_of_a_version_before_0_3_is_refused_in_one_sentence_and_left_alone(tmp_path):
+    path = makers.write_older_ledger(tmp_path / "ledger.db")
     content = path.read_bytes()
-    with pytest.raises(StudyError, match="ledger.db is damaged: it cannot be read"):
+    with pytest.raises(StudyError) as error:
         Ledger(path)
+    assert error.value.problem == f"{path} is from a version of activetest before 0.3"
+    assert "export" in error.value.hint and "import" in error.value.hint
     assert path.read_bytes() == content
 
 
@@ -283,26 +257,6 @@ def test_a_ledger_from_a_newer_version_is_refused_and_left_alone(ledger):
         Ledger(ledger.path)
     assert "upgrade" in error.value.hint
     assert ledger.path.read_bytes() == content
-
-
-def test_a_version_that_knows_no_rounds_of_some_items_refuses_them(ledger, monkeypatch):
-    """It would take the draws of such a round for draws from all items."""
-    drawn = replace(a_round(1, [4, 2]), drawn_from=(1,))
-    ledger.record_round(drawn, ["i4", "i2"], revision=0)
-    assert Ledger(ledger.path).rounds(drawn.rows)[0].drawn_from == (1,)
-    monkeypatch.setattr("activetest.ledger.ledger.MIGRATIONS", MIGRATIONS[:5])
-    with pytest.raises(StudyError, match="newer version"):
-        Ledger(ledger.path)
-
-
-def test_a_ledger_of_rounds_of_all_items_keeps_its_chain(ledger):
-    draw(ledger, 1, 4, 2)
-    add(ledger, ("i4", "cat"))
-    with closing(sqlite3.connect(ledger.path)) as db, db:
-        db.execute("PRAGMA user_version = 5")
-    assert Ledger(ledger.path).hashes == ledger.hashes
-    with closing(sqlite3.connect(ledger.path)) as db, db:
-        assert db.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])
@@ -331,3 +285,107 @@ def test_a_ledger_that_is_missing_is_not_made_anew(tmp_path):
 def test_a_commit_waits_for_the_folder_of_its_journal(ledger):
     extra = 3  # of PRAGMA synchronous; less lets a power cut take a commit back
     assert ledger._db.execute("PRAGMA synchronous").fetchone() == (extra,)
+
+
+# --- answers, raters, gates and plans
+
+
+def read(ledger: Ledger, query: str) -> list[tuple]:
+    """Rows as SQLite has them."""
+    with closing(sqlite3.connect(ledger.path)) as db:
+        return db.execute(query).fetchall()
+
+
+def test_the_value_of_an_answer_is_a_text_for_a_class_and_a_number_for_a_number(ledger):
+    declined = Answer("i3", "", DECLINED, "")
+    answers = [Answer("i1", "", LABELLED, "2.5"), Answer("i2", "", LABELLED, 'a "b" ö'), declined]
+    ledger.add_answers(answers, source="classes", revision=0)
+    numbers = [Answer(f"n{label}", "", LABELLED, label) for label in ("2.5", "1e+16", "-0.0")]
+    ledger.add_answers(numbers, source="numbers", revision=1, numeric=True)
+    values = [value for (value,) in read(ledger, "SELECT value FROM answers ORDER BY number")]
+    assert values == ['"2.5"', '"a \\"b\\" \\u00f6"', None, "2.5", "1e+16", "-0.0"]
+    assert ledger.record().answers == (*answers, *numbers)
+    assert Ledger(ledger.path).record().answers == (*answers, *numbers)
+
+
+def test_a_rater_is_recorded_with_the_first_file_that_names_them(ledger):
+    for source, names in (("a", ["", "ann"]), ("b", ["ann"]), ("c", ["bob", "ann", "cid"])):
+        answers = [Answer("i1", name, LABELLED, "cat") for name in names]
+        ledger.add_answers(answers, source=source, revision=ledger.record().revision)
+    found = read(ledger, "SELECT number, entry, name, kind FROM raters ORDER BY number")
+    assert found == [
+        (1, 1, "", "people"),
+        (2, 2, "ann", "people"),
+        (3, 4, "bob", "people"),
+        (4, 4, "cid", "people"),
+    ]
+    given = read(ledger, "SELECT file, rater FROM answers ORDER BY number")
+    assert given == [(1, 1), (1, 2), (2, 2), (3, 3), (3, 2), (3, 4)]
+
+
+def test_a_study_begins_with_one_part_one_model_one_criterion_and_one_rater(tmp_path):
+    part = Part("pool", "../data/pool.csv", "csv", "abc", 100)
+    ledger = Ledger.create(tmp_path / "ledger.db", seed=7, part=part, plan=Plan(budget=40))
+    for table, expected in {
+        "parts": (1, 1, "pool", "../data/pool.csv", "csv", "abc", 100),
+        "models": (1, 1, "model"),
+        "criteria": (1, 1, "label"),
+        "raters": (1, 1, "", "people"),
+    }.items():
+        ((*row,),) = read(ledger, f"SELECT * FROM {table}")
+        assert tuple(row[: len(expected)]) == expected
+    assert ledger.plan() == Plan(budget=40.0)
+    assert (ledger.fingerprint, ledger.rows, ledger.seed) == ("abc", 100, 7)
+
+
+def test_gates_and_plans_come_back_and_move_no_revision(ledger):
+    before, hashes = ledger.record(), ledger.hashes
+    asked = {"requirement": "recall[a]@b=c>=.8", "source": "study.toml"}
+    other = replace(
+        GATE, expression={"metric": "recall", "class": "a", "group": {"b": "c"}}, op=">=", **asked
+    )
+    whole = replace(GATE, conditions={"population": True, "cluster": "user"})
+    ledger.record_gates([GATE, other, whole])
+    ledger.record_plan(Plan(budget=40, looks=5, last_look=40, spending="cubic"))
+    for each in (ledger, Ledger(ledger.path)):
+        assert each.gates() == (GATE, other, whole)
+        assert each.plan() == Plan(40.0, "labels", 5, 40, "cubic")
+        assert each.record() == before and each.hashes[: len(hashes)] == hashes
+    # What was computed from that revision is still up to date.
+    ledger.record_round(a_round(1, [4]), ["i4"], revision=before.revision)
+
+
+def test_a_gate_is_recorded_once_however_it_is_written_and_whoever_asks(ledger):
+    ledger.record_gates([GATE])
+    hashes = ledger.hashes
+    again = replace(GATE, requirement="error <= 0.10", source="study.toml")
+    ledger.record_gates([GATE, again])
+    Ledger(ledger.path).record_gates([again])
+    assert ledger.hashes == hashes
+    changes = {"level": 0.9}, {"interval": "fixed"}, {"threshold": 0.2}, {"op": ">="}
+    others = [replace(GATE, **each) for each in changes]
+    ledger.record_gates(others)
+    assert ledger.gates() == (GATE, *others)
+
+
+def test_a_plan_is_recorded_only_where_it_changes(ledger):
+    plan = Plan(budget=40)
+    ledger.record_plan(plan)
+    hashes = ledger.hashes
+    ledger.record_plan(Plan(budget=40.0))
+    ledger.record_round(a_round(1, [4]), ["i4"], revision=0, plan=plan)
+    assert len(ledger.hashes) == len(hashes) + 1
+    ledger.record_round(a_round(2, [5]), ["i5"], revision=1, plan=Plan(budget=50))
+    assert [kind for (kind,) in read(ledger, "SELECT kind FROM entries ORDER BY number")] == [
+        *("study", "plan", "round", "plan", "round")
+    ]
+    ledger.record_plan(plan)
+    assert ledger.plan() == plan and len(read(ledger, "SELECT * FROM plans")) == 3
+
+
+def test_a_closed_ledger_reads_nothing(tmp_path):
+    with makers.new_ledger(tmp_path / "ledger.db") as ledger:
+        assert ledger.seed == 7
+    ledger.close()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        ledger.record()

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from activetest.errors import StudyError
 from activetest.ledger.ledger import Answer, Ledger
 from activetest.ledger.rescue import _LARGEST, _find_readable, _opening_copy, rescue_rows
 from activetest.nouns.log import LABELLED, Round
-from tests.older_ledgers import rewrite_ledger
+from tests import makers
 
 
 class BrokenRows:
@@ -61,7 +62,7 @@ def test_a_file_that_was_cut_off_is_as_long_as_it_was_in_the_copy(tmp_path, page
 @pytest.fixture
 def ledger(tmp_path) -> Ledger:
     """A round of two items, one of which is labelled."""
-    ledger = Ledger.create(tmp_path / "ledger.db", seed=1, fingerprint="abc", rows=9)
+    ledger = makers.new_ledger(tmp_path / "ledger.db", seed=1, fingerprint="abc", rows=9)
     drawn = Round(
         number=1,
         rows=np.array([4, 2]),
@@ -82,18 +83,25 @@ def ledger(tmp_path) -> Ledger:
     return ledger
 
 
-def test_a_ledger_of_a_version_without_a_chain_is_read_as_well(ledger):
-    rows = ledger.list_log()
-    rewrite_ledger(ledger.path, 3)
+def test_a_ledger_of_a_version_before_0_3_is_not_read(tmp_path):
+    with pytest.raises(StudyError, match=r"before 0\.3") as error:
+        rescue_rows(makers.write_older_ledger(tmp_path / "ledger.db"))
+    assert "activetest export" in error.value.hint
+
+
+def test_rows_about_a_rater_that_cannot_be_read_name_the_number(ledger):
+    with closing(sqlite3.connect(ledger.path)) as db, db:
+        db.execute("DELETE FROM raters")
     found = rescue_rows(ledger.path)
-    assert found.rows == rows and found.problems == ()
+    assert [row.annotator for row in found.rows] == ["rater 1", ""]
+    assert found.problems
 
 
 def test_texts_that_are_none_are_written_as_texts(ledger):
     with closing(sqlite3.connect(ledger.path)) as db, db:
         db.execute("UPDATE rounds SET time = NULL")
-        db.execute("UPDATE ingests SET source = NULL, time = CAST('09:30' AS BLOB)")
-        db.execute("UPDATE events SET label = CAST('cat' AS BLOB)")
+        db.execute("UPDATE files SET source = NULL, time = CAST('09:30' AS BLOB)")
+        db.execute("UPDATE answers SET value = CAST('cat' AS BLOB)")
     found = rescue_rows(ledger.path)
     assert [(row.id, row.round, row.probability) for row in found.rows] == [
         ("i4", 1, 0.25),

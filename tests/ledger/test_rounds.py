@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from activetest.errors import StorageError, StudyError
-from activetest.ledger.ledger import Answer, Ledger, LedgerMoved
-from activetest.ledger.migrations import MIGRATIONS
-from activetest.nouns.log import LABELLED, Allocation, ArmAllocation, Objective, Round
+from activetest.ledger.ledger import Ledger, LedgerMoved
+from activetest.nouns.log import Allocation, ArmAllocation, Objective, Round
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
-from tests.older_ledgers import forget_note, rewrite_ledger
+from tests import makers
 
 ARRAYS = {
     "leaves": np.linspace(0, 1, 7, dtype=np.float32).reshape(7, 1),
@@ -32,7 +31,7 @@ PLAIN = {"outputs": True, "scale": 1 / 3, "sizes": [3, 4], "file": "a name"}
 
 @pytest.fixture
 def ledger(tmp_path) -> Ledger:
-    return Ledger.create(tmp_path / "ledger.db", seed=7, fingerprint="abc", rows=100)
+    return makers.new_ledger(tmp_path / "ledger.db")
 
 
 def a_round(number: int, rows: list[int], **changes) -> Round:
@@ -176,7 +175,7 @@ def test_a_surrogate_that_was_not_fitted_again_is_kept_once(ledger):
     assert second.params is first.params
     with closing(sqlite3.connect(ledger.path)) as db, db:
         kept = db.execute(
-            "SELECT learned, text = '{}', arrays IS NULL FROM rounds JOIN texts ON "
+            "SELECT fit_round, text = '{}', arrays IS NULL FROM rounds JOIN texts ON "
             "params = texts.number ORDER BY rounds.number"
         ).fetchall()
     assert kept == [(None, 0, 0), (1, 1, 1), (None, 0, 0)]
@@ -215,88 +214,10 @@ def test_explored_arms_come_back_bit_for_bit(ledger):
     assert [each.allocation for each in write(ledger, *rounds)] == allocations
 
 
-def test_allocations_come_back_bit_for_bit_and_an_older_ledger_has_none(ledger):
+def test_allocations_come_back_bit_for_bit(ledger):
     allocation = Allocation("place*kind", ("edges", 0.0, 1 / 3, 1.0), (1 / 7, 0.0, 1e-17))
     plain = {"prob": np.array([np.nan]), "allocation": Allocation("place", (), (0.5, 0.0))}
     rounds = a_round(1, [4, 2], allocation=allocation), a_round(2, [5], **plain), a_round(3, [6])
     again = write(ledger, *rounds)
     assert [each.allocation for each in again] == [allocation, plain["allocation"], None]
     assert [each.deterministic for each in again] == [False, True, False]
-    rewrite_ledger(ledger.path, 3)
-    rows = np.array([4, 2, 5, 6])
-    assert [each.allocation for each in Ledger(ledger.path).rounds(rows)] == [None] * 3
-
-
-# --- ledgers of the second version, which knew of neither
-
-
-def test_a_ledger_of_the_second_version_keeps_everything_and_takes_picks(tmp_path):
-    path = tmp_path / "ledger.db"
-    with closing(sqlite3.connect(path)) as db, db:
-        for migration in MIGRATIONS[:2]:
-            migration(db)
-        db.execute("PRAGMA user_version = 2")
-        db.execute("INSERT INTO meta VALUES (7, 'abc', 100, 2, '')")
-        objectives = '[{"statistics": ["zero_one"], "weights": [1.0], "total": 0.1}]'
-        texts = ('{"metric": "error"}', '{"mode": [0.5]}', '["zero_one"]', '[""]', "[[9.5]]", "[9]")
-        db.execute(
-            "INSERT INTO rounds VALUES (1, '', 0, ?, ?, ?, ?, ?, ?, ?)", (*texts, objectives)
-        )
-        draws = [(3, "i4", 0.125, "[0.5]"), (9, "i2", 1 / 3, "[0.25]")]
-        db.executemany("INSERT INTO draws VALUES (?, 1, ?, ?, ?)", draws)
-        db.execute("INSERT INTO ingests VALUES (1, 'file', '', 2, NULL)")
-        db.execute("INSERT INTO events VALUES (1, 1, 'i2', '', ?, 'cat')", (LABELLED,))
-        with pytest.raises(sqlite3.IntegrityError):
-            db.execute("INSERT INTO draws VALUES (10, 1, 'i3', NULL, '[0.5]')")
-    for _ in range(2):
-        ledger = Ledger(path)
-        record = ledger.record()
-        assert [tuple(draw) for draw in record.draws] == [(1, "i4", 0.125), (1, "i2", 1 / 3)]
-        assert record.answers == (Answer("i2", "", LABELLED, "cat"),)
-        (first,) = ledger.rounds(np.array([4, 2]))
-        assert (first.params, first.fit_round, first.deterministic) == ({"mode": [0.5]}, 1, False)
-        assert first.imputed.tolist() == [[0.5], [0.25]]
-        # What it drew by is not what rounds draw by now.
-        (objective,) = first.objectives
-        assert (objective.statistics, objective.weights) == (("zero_one",), (1.0,))
-        assert np.isnan(objective.total)
-    deterministic = a_round(2, [5], prob=np.array([np.nan]))
-    ledger.record_round(deterministic, ["i5"], revision=2)
-    ledger.record_round(replace(a_round(3, [6]), fit_round=1), ["i6"], revision=3)
-    first, second, third = ledger.rounds(np.array([4, 2, 5, 6]))
-    assert [np.isnan(each.objectives[0].total) for each in (first, second, third)] == [
-        True,
-        False,
-        False,
-    ]
-    assert (second.deterministic, third.deterministic, third.params) == (True, False, first.params)
-    with pytest.raises(ValueError, match="once"):
-        ledger.record_round(a_round(4, [5]), ["i5"], revision=4)
-
-
-def test_bets_on_rounds_of_the_second_version_are_refused_and_the_rest_is_as_it_was(
-    folder, write_pool, label_file
-):
-    write_pool(folder / "pool.parquet", 40)
-    init("pool.parquet", seed=1)
-
-    def play():
-        ids = [row["id"] for row in next_batch(StoredStudy.open(), 10).rows]
-        ingest(StoredStudy.open(), label_file(*(f"{item},cat" for item in ids)))
-
-    play()
-    before, bets = report(StoredStudy.open()), report(StoredStudy.open(), interval="anytime")
-    assert bets.estimates[0].method == "betting"
-    # Every draw had a probability.
-    rewrite_ledger(folder / ".activetest" / "ledger.db", 2)
-    assert forget_note(report(StoredStudy.open())) == before
-    # A round of this version does not make up for one that nobody can bet on.
-    for _ in range(2):
-        (line,) = (
-            each
-            for each in report(StoredStudy.open(), interval="anytime").estimates
-            if each.metric == "error" and each.estimator == bets.estimates[0].estimator
-        )
-        assert "older version" in line.reason
-        play()
-    assert report(StoredStudy.open()).estimates[0].n_labeled == 30

@@ -53,7 +53,7 @@ def list_writes(folder: Path) -> list[tuple[str, ...]]:
             for revision, number, count in db.execute(f"{query} FROM rounds")
             if number > 1
         }
-        query = "SELECT revision, source FROM ingests"
+        query = "SELECT revision, source FROM files"
         writes |= {revision: ("ingest", source) for revision, source in db.execute(query)}
     assert sorted(writes) == list(range(2, len(writes) + 2))
     return [writes[revision] for revision in sorted(writes)]

@@ -173,7 +173,7 @@ def test_a_restart_that_cannot_be_read_is_damage_or_nothing(work, content, capsy
 def test_a_ledger_with_a_trigger_is_used_by_no_verb(work, capsys):
     ledger = work / STUDY / "ledger.db"
     with closing(sqlite3.connect(ledger)) as db:
-        db.execute("CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END")
+        db.execute("CREATE TRIGGER t AFTER INSERT ON answers BEGIN DELETE FROM answers; END")
         db.commit()
     content = ledger.read_bytes()
     assert run_verbs(work) == [2] * len(VERBS)

@@ -51,7 +51,7 @@ def test_a_whole_study_passes(face, capsys):
 
 def test_a_changed_label_is_named_and_the_exit_code_is_two(face, capsys):
     with closing(sqlite3.connect(face.folder / "ledger.db")) as db, db:
-        db.execute("UPDATE events SET label = 'owl' WHERE number = 2")
+        db.execute("UPDATE answers SET value = '\"owl\"' WHERE number = 2")
     assert list(problems(face)) == ["ledger"]
     assert "file of labels 1" in problems(face)["ledger"]
     assert main(["verify"]) == 2
@@ -196,7 +196,7 @@ def test_what_can_be_read_of_a_damaged_ledger_is_rescued(face, folder, capsys):
     path = face.folder / "ledger.db"
     whole = face.export().to_csv()
     with closing(sqlite3.connect(path)) as db:
-        ((page,),) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'ingests'")
+        ((page,),) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'files'")
         ((size,),) = db.execute("PRAGMA page_size")
     content = bytearray(path.read_bytes())
     content[(page - 1) * size : page * size] = bytes(size)
@@ -204,7 +204,7 @@ def test_what_can_be_read_of_a_damaged_ledger_is_rescued(face, folder, capsys):
     assert main(["status"]) == 2
     assert "export --rescue" in capsys.readouterr().err
     assert main(["export", "--rescue", "-o", "rescued.csv"]) == 0
-    assert "the table ingests" in capsys.readouterr().err
+    assert "the table files" in capsys.readouterr().err
     # Without the files nobody knows which one was taken back; no draw or answer is missing.
     kept = ("id", "round", "probability")
     before, after = (
@@ -218,13 +218,13 @@ def test_what_can_be_read_of_a_damaged_ledger_is_rescued(face, folder, capsys):
 def test_labels_of_a_file_that_was_taken_back_are_not_rescued_as_labels_that_count(face):
     path = face.folder / "ledger.db"
     with closing(sqlite3.connect(path)) as db:
-        ((page,),) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'ingests'")
+        ((page,),) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'files'")
         ((size,),) = db.execute("PRAGMA page_size")
     with open(path, "r+b") as file:
         file.seek((page - 1) * size)
         file.write(bytes(size))
     log = at.Study.open(face.folder, damaged=True).export(rescue=True)
-    assert any("table ingests" in problem for problem in log.problems)
+    assert any("table files" in problem for problem in log.problems)
     assert [row.former_label for row in log if row.superseded == "taken back"] == ["owl"]
     assert not any(row.label == "owl" for row in log)
 

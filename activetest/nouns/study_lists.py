@@ -1,0 +1,161 @@
+"""What a study has lists of: parts, models, criteria and raters; and what it was asked and planned.
+
+Every study has one of each today. They are recorded as lists, so that later ones can be added.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# The numbers of the first part, model, criterion and rater; and the only phase of a round.
+FIRST = 1
+# Who asked for a gate.
+OF_REPORT, OF_CONFIG = "report", "study.toml"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the population: a pool of items.
+
+    address      where it was when the study began, as study.toml has it
+    format       of the file: the ending of its name
+    fingerprint  of its ids and of the outputs for its items
+    rows         number of items
+    """
+
+    name: str = "pool"
+    address: str = ""
+    format: str = ""
+    fingerprint: str = ""
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model whose outputs are judged.
+
+    version      None where none was named
+    part         number of the part that its outputs are about; None for all parts
+    source       where its outputs are; None where they are columns of the parts themselves
+    fingerprint  of its outputs
+    trained      whether labels of this study were used to train or to choose it; None where nobody
+                 said
+    """
+
+    name: str = "model"
+    version: str | None = None
+    part: int | None = None
+    source: str | None = None
+    fingerprint: str = ""
+    trained: bool | None = None
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A question that is asked about every item."""
+
+    name: str = "label"
+
+
+@dataclass(frozen=True)
+class Rater:
+    """Whoever answers: the name is empty where nobody in particular is named.
+
+    price  of one answer; None where it has none of its own
+    """
+
+    name: str = ""
+    kind: str = "people"
+    price: float | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is to be labelled, and when gates are decided.
+
+    budget     labels, or money, as the unit says; None without one
+    unit       "labels" or "money"
+    looks      number of looks of sequential gates, with the draws at the last one and how error is
+               spent; None where no looks are planned
+    interval   kind of the intervals that draws are made for
+    level      confidence of the study
+    declined   what declined items count as: "ignore" leaves them out
+    """
+
+    budget: float | None = None
+    unit: str = "labels"
+    looks: int | None = None
+    last_look: int | None = None
+    spending: str | None = None
+    interval: str = "fixed"
+    level: float = 0.95
+    declined: str = "ignore"
+
+
+@dataclass(frozen=True)
+class AskedGate:
+    """A gate that somebody asked for.
+
+    requirement  as it was written
+    expression   what has to be good enough, see write_expression
+    op           ">=" or "<="
+    threshold    the value that decides
+    level        confidence of the study
+    interval     "fixed", "anytime" or "sequential": how it is decided
+    source       who asked: OF_REPORT or OF_CONFIG
+    conditions   what else its number depends on: "population", "cluster", "bound"
+    """
+
+    requirement: str
+    expression: Mapping[str, Any]
+    op: str
+    threshold: float
+    level: float
+    interval: str
+    source: str = OF_REPORT
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+
+    def is_same(self, other: "AskedGate") -> bool:
+        """Whether it is the same question, however it is written and whoever asks."""
+        return self._question == other._question
+
+    @property
+    def _question(self) -> tuple[Any, ...]:
+        about = dict(self.expression), dict(self.conditions)
+        return about, self.op, self.threshold, self.level, self.interval
+
+
+@dataclass(frozen=True)
+class PartDraws:
+    """How many draws from a part were planned before a round."""
+
+    part: int
+    planned: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """What draws aim at: an expression, see write_expression, and its weight among all targets."""
+
+    expression: Mapping[str, Any]
+    weight: float
+
+
+def write_expression(
+    metric: str, group: tuple[str, str] | None = None
+) -> dict[str, str | dict[str, str]]:
+    """A metric, its class and its group as JSON holds them; what there is not is left out.
+
+    metric  specification, with what stands in brackets: "recall[fraud]"
+    group   (column, value)
+
+    >>> write_expression("recall[fraud]", ("region", "EU"))
+    {'metric': 'recall', 'class': 'fraud', 'group': {'region': 'EU'}}
+    """
+    name, bracket, rest = metric.partition("[")
+    found: dict[str, str | dict[str, str]] = {"metric": name}
+    if bracket:
+        found["class"] = rest.removesuffix("]")
+    if group is not None:
+        found["group"] = dict([group])
+    return found
