@@ -99,5 +99,5 @@ def _find_address(study: str | Path | None) -> str:
     from activetest.study.folder import CONFIG, find_study, resolve_address
 
     folder = find_study(study)
-    address = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))["pool"]["uri"]
-    return resolve_address(address, folder)
+    parts = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))["parts"]
+    return resolve_address(parts[0]["address"], folder)

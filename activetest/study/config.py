@@ -1,4 +1,7 @@
-"""The file study.toml: the pool, its columns, the choices, and what reports ask for."""
+"""The file study.toml: the pool, its columns, the choices, and what reports ask for.
+
+Parts, models, criteria and raters are lists, of one each today.
+"""
 
 import json
 import os
@@ -12,6 +15,7 @@ from activetest import atomic
 from activetest.errors import ChoiceError, StudyError
 from activetest.nouns.choices import Choices
 from activetest.nouns.report_settings import ReportSettings, read_report_settings
+from activetest.nouns.study_lists import Criterion, Model, Part, Rater
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices
 from activetest.study.folder import CONFIG, resolve_address
@@ -20,6 +24,15 @@ from activetest.study.folder import CONFIG, resolve_address
 ADDRESSES = ("uri", "train", "other_models")
 # Fingerprints of the auxiliary files, and of the pool's features, as init found them.
 FINGERPRINTS = ("train_fingerprint", "other_models_fingerprint", "features_fingerprint")
+# The lists of a study, and what an entry of each says. Today every list has one entry, and only the
+# address of the part is anybody's choice.
+_ADDRESS = "address"
+_LISTS: dict[str, dict[str, str]] = {
+    "parts": {"name": Part.name, _ADDRESS: ""},
+    "models": {"name": Model.name},
+    "criteria": {"name": Criterion.name},
+    "raters": {"name": Rater.name, "kind": Rater.kind},
+}
 # The judge by whose grades the items of a log were chosen.
 GRADED_BY = "graded_by"
 _HEADER = """\
@@ -32,7 +45,7 @@ _HEADER = """\
 class Config:
     """What study.toml says.
 
-    pool     the entries of [pool]
+    pool     the entries of [pool], and the address of the only part as "uri"
     choices  for the rounds to come
     report   what reports ask for
     """
@@ -56,8 +69,8 @@ def read_config(folder: Path) -> Config:
         raise ChoiceError(f"{path} has too many brackets", "restore what was there") from error
     except OSError as error:
         raise StudyError(f"{path} cannot be read: {error.strerror}", "check the file") from error
-    pool = _check_pool(entries.get("pool"), path)
-    if unknown := set(entries) - {"pool", "choices", "report"}:
+    pool = _check_pool(entries, path)
+    if unknown := set(entries) - {*_LISTS, "pool", "choices", "report"}:
         raise ChoiceError(f"{path}: there is no section {min(unknown)!r}", "remove it")
     if not isinstance(entries.get("choices", {}), dict):
         raise ChoiceError(f"{path}: [choices] is no section", "restore what was there")
@@ -97,12 +110,19 @@ def resolve_addresses(pool: Mapping[str, Any], folder: Path) -> dict[str, str]:
     return {key: resolve_address(address, folder) for key, address in given.items()}
 
 
-def _check_pool(pool: Any, path: Path) -> dict[str, Any]:
-    """The entries of [pool]. Raises ChoiceError, naming the file, when they make no sense."""
-    if not isinstance(pool, dict) or not {"uri", "task", "kind"} <= set(pool):
-        raise ChoiceError(f"{path}: [pool] needs uri, task and kind", "restore what was there")
-    if not pool["uri"]:
-        raise ChoiceError(f"{path}: [pool] uri is empty", "restore what was there")
+def _check_pool(entries: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The entries of [pool], and the address of its part as "uri".
+
+    Raises ChoiceError, naming the file, when they make no sense.
+    """
+    pool = entries.get("pool")
+    if not isinstance(pool, dict) or not {"task", "kind"} <= set(pool):
+        raise ChoiceError(f"{path}: [pool] needs task and kind", "restore what was there")
+    if "uri" in pool:
+        raise ChoiceError(f"{path}: [pool] has an unknown key 'uri'", "remove it")
+    for name in _LISTS:
+        _check_list(name, entries.get(name), path)
+    pool = {"uri": entries["parts"][0][_ADDRESS], **pool}
     for key in (*ADDRESSES, *FINGERPRINTS, GRADED_BY):
         if not isinstance(pool.get(key, ""), str):
             raise ChoiceError(f"{path}: [pool] {key} is {pool[key]!r}", "it must be a text")
@@ -111,6 +131,28 @@ def _check_pool(pool: Any, path: Path) -> dict[str, Any]:
     except ChoiceError as error:
         raise ChoiceError(f"{path}: {error.problem}", error.hint) from error
     return pool
+
+
+def _check_list(name: str, found: Any, path: Path) -> None:
+    """Raises ChoiceError, naming the file, for a list that is not the only one there can be."""
+    expected, where = _LISTS[name], f"{path}: [[{name}]]"
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise ChoiceError(f"{where} is no list of sections", "restore what was there")
+    if len(found) != 1:
+        several = f"several {name} come with a later version" if found else "it is empty"
+        raise ChoiceError(f"{where} has {len(found)} entries: {several}", "it has one")
+    for key, value in found[0].items():
+        if key not in expected:
+            raise ChoiceError(f"{where} has an unknown key {key!r}", "remove it")
+        if not isinstance(value, str):
+            raise ChoiceError(f"{where} {key} is {value!r}", "it must be a text")
+    for key, usual in expected.items():
+        value = found[0].get(key)
+        if not value and (key == _ADDRESS or value is None):
+            raise ChoiceError(f"{where} {key} is empty", "restore what was there")
+        if key != _ADDRESS and value != usual:
+            problem = f"{where} {key} is {value!r}: other ones come with a later version"
+            raise ChoiceError(problem, f"it is {usual!r}")
 
 
 def _check_gates(gates: tuple[str, ...], path: Path) -> None:
@@ -139,10 +181,11 @@ def _from_parent(address: str, folder: Path) -> str:
 def _to_toml(config: Config) -> str:
     """Flat sections; entries that are None are left out, and a section without any but these."""
     lines = [_HEADER]
-    sections: dict[str, Mapping[str, Any]] = {
-        "pool": config.pool,
-        "choices": asdict(config.choices),
-    }
+    pool = dict(config.pool)
+    address = pool.pop("uri")
+    sections: dict[str, Mapping[str, Any]] = {f"[{name}]": each for name, each in _LISTS.items()}
+    sections["[parts]"] = {**_LISTS["parts"], _ADDRESS: address}
+    sections |= {"pool": pool, "choices": asdict(config.choices)}
     if report := config.report.list_entries():
         sections["report"] = report
     for section, entries in sections.items():

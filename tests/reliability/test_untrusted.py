@@ -204,7 +204,7 @@ def test_no_name_in_a_study_imports_anything(work, name, capsys):
 
 @pytest.mark.parametrize("address", ["/etc/passwd", "../../../../../../../../etc/passwd"])
 def test_a_file_that_an_address_names_is_not_shown(work, address, capsys):
-    edit_config(work, "uri", json.dumps(address))
+    edit_config(work, "address", json.dumps(address))
     capsys.readouterr()
     codes = run_verbs(work)
     assert codes[1] == codes[2] == codes[4] == 2
@@ -339,7 +339,7 @@ def test_looking_at_a_study_calls_no_address_that_it_names(work):
     """The addresses are in study.toml: the user can look first."""
     with listening() as (port, calls):
         where = f"s3://k:s@bucket/pool.parquet?endpoint_override=http%3A%2F%2F127.0.0.1%3A{port}"
-        edit_config(work, "uri", json.dumps(where))
+        edit_config(work, "address", json.dumps(where))
         code, _, messages = Started(work, "status").communicate()
         assert code == 0, messages
         time.sleep(0.3)

@@ -1,5 +1,6 @@
 """study.toml comes back as it was written, may be edited by hand, and errors in it are named."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,6 @@ def test_a_bad_edit_names_the_file_and_the_key(folder, line, problem):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("uri = 3", "uri is 3"),
         ('task = "ranking"', "task is 'ranking'"),
         ('kind = "logits"', "kind is 'logits'"),
         ("id = 4", "id is 4"),
@@ -108,8 +108,9 @@ def test_a_bad_role_names_the_file_and_the_key(folder, line, problem):
     config.write_config(folder, config.Config(ROLES, CHOICES))
     path = folder / "study.toml"
     key = line.split(" ")[0]
-    kept = [old for old in path.read_text().splitlines() if not old.startswith(f"{key} =")]
-    path.write_text("\n".join(kept).replace("[pool]", f"[pool]\n{line}"))
+    lists, _, rest = path.read_text().partition("[pool]\n")
+    kept = [old for old in rest.splitlines() if not old.startswith(f"{key} =")]
+    path.write_text(lists + "\n".join(["[pool]", line, *kept]))
     with pytest.raises(ChoiceError) as error:
         config.read_config(folder)
     assert problem in error.value.problem
@@ -117,12 +118,55 @@ def test_a_bad_role_names_the_file_and_the_key(folder, line, problem):
     assert error.value.hint
 
 
+def test_parts_models_criteria_and_raters_are_lists_of_one(folder):
+    config.write_config(folder, config.Config(ROLES, CHOICES))
+    entries = tomllib.loads((folder / "study.toml").read_text())
+    assert {name: entries[name] for name in ("parts", "models", "criteria", "raters")} == {
+        "parts": [{"name": "pool", "address": "pool.parquet"}],
+        "models": [{"name": "model"}],
+        "criteria": [{"name": "label"}],
+        "raters": [{"name": "", "kind": "people"}],
+    }
+    assert "uri" not in entries["pool"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('name = "model"', 'name = "v2"', "[[models]] name is 'v2': other ones come with a later"),
+        ('name = "label"', 'name = "tone"', "[[criteria]] name is 'tone': other ones come with"),
+        ('name = "pool"', 'name = "week1"', "[[parts]] name is 'week1': other ones come with"),
+        ('kind = "people"', 'kind = "judge"', "[[raters]] kind is 'judge': other ones come with"),
+        ('kind = "people"', "", "[[raters]] kind is empty"),
+        ('name = ""', 'name = ""\nprice = 2', "[[raters]] has an unknown key 'price'"),
+        ('address = "pool.parquet"', "address = 3", "[[parts]] address is 3"),
+        ('address = "pool.parquet"', "", "[[parts]] address is empty"),
+        ("[[models]]", '[[models]]\nname = "v1"\n[[models]]', "several models come with a later"),
+        ('[[models]]\nname = "model"', "", "[[models]] is no list of sections"),
+        ("[[models]]", "[models]", "[[models]] is no list of sections"),
+        ('[[models]]\nname = "model"', "models = []", "[[models]] has 0 entries: it is empty"),
+        ("[pool]", '[pool]\nuri = "pool.parquet"', "[pool] has an unknown key 'uri'"),
+    ],
+)
+def test_other_lists_than_those_of_one_are_refused_in_one_sentence(folder, old, new, problem):
+    config.write_config(folder, config.Config(ROLES, CHOICES))
+    path = folder / "study.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new) if new != "models = []" else new + text.replace(old, ""))
+    with pytest.raises(ChoiceError) as error:
+        config.read_config(folder)
+    assert error.value.problem.startswith(f"{path}: ") and problem in error.value.problem
+    assert error.value.hint
+
+
 @pytest.mark.parametrize(
     "content",
     [
         b"", b"\xff\xfe", b"\0", b"[pool]", b"pool = 1", b"pool = []\nchoices = 3", b"[" * 5000,
-        b"[pool]\nuri = " + b"9" * 5000, b"a = " + b"[" * 100_000, b"a = " + b"{b = " * 3000,
-        ("uri =", 'uri = ""'), ("uri =", "uri = []"), ("outputs =", "outputs = []"),
+        b"[pool]\nid = " + b"9" * 5000, b"a = " + b"[" * 100_000, b"a = " + b"{b = " * 3000,
+        ("address =", 'address = ""'), ("address =", "address = []"),
+        ("name =", "name = 3"), ("outputs =", "outputs = []"),
         ("outputs =", "outputs = [[]]"), ("kind =", "kind = {}"),
         ("metric =", f"metric = {10**300}"),
         ("floor =", f"floor = {10**300}"), ("floor =", "floor = 1979-05-27"),

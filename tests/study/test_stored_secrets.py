@@ -43,7 +43,9 @@ def edited(study, folder, monkeypatch) -> StoredStudy:
 
     monkeypatch.setattr(files, "open_store", open_store)
     config = study.folder / "study.toml"
-    config.write_text(config.read_text().replace('uri = "pool.parquet"', f'uri = "{ADDRESS}"'))
+    config.write_text(
+        config.read_text().replace('address = "pool.parquet"', f'address = "{ADDRESS}"')
+    )
     return StoredStudy.open()
 
 
