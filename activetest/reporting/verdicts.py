@@ -65,8 +65,37 @@ def judge_requirements(
     surface   fits that of the study, where it has attributes: combinations of them that are no
               group of the study are decided by its interval, which holds if the model is right
 
+    Raises ChoiceError as check_requirements does.
+    """
+    looks, cells = _check_all(view, required, interval)
+    return tuple(
+        _count_draws(_judge(view, requirement, metric, interval, looks, len(required)))
+        if cell is None or surface is None
+        else _judge_by_surface(view, requirement, metric, cell, len(required), surface)
+        for (requirement, metric), cell in zip(required, cells, strict=True)
+    )
+
+
+def check_requirements(
+    view: View, required: list[tuple[Requirement, Metric]], interval: str | None
+) -> tuple[str, ...]:
+    """How each requirement is decided: "fixed", "anytime" or "sequential". Nothing is estimated.
+
     Raises ChoiceError for a group that does not exist, for a threshold that the metric cannot
     reach, and for sequential gates of a study that planned no looks.
+    """
+    looks, cells = _check_all(view, required, interval)
+    kind = SEQUENTIAL if looks else FIXED if interval == FIXED else ANYTIME
+    # The interval of a surface holds for one look.
+    return tuple(kind if cell is None else FIXED for cell in cells)
+
+
+def _check_all(
+    view: View, required: list[tuple[Requirement, Metric]], interval: str | None
+) -> tuple[LookVerdicts | None, list[dict[str, str] | None]]:
+    """The looks of sequential gates, and the combinations that the surface decides.
+
+    Raises ChoiceError as check_requirements does.
     """
     looks = _find_looks(view, required, interval)
     if required and view.choices.level <= 0.5:
@@ -74,13 +103,7 @@ def judge_requirements(
             f"gates need a level above 0.5, and this study has {view.choices.level:g}",
             "`study.change(level=0.95)`",
         )
-    cells = [_check_requirement(view, *each, interval, looks) for each in required]
-    return tuple(
-        _count_draws(_judge(view, requirement, metric, interval, looks, len(required)))
-        if cell is None or surface is None
-        else _judge_by_surface(view, requirement, metric, cell, len(required), surface)
-        for (requirement, metric), cell in zip(required, cells, strict=True)
-    )
+    return looks, [_check_requirement(view, *each, interval, looks) for each in required]
 
 
 def _check_requirement(
@@ -106,6 +129,15 @@ def _check_requirement(
             + why,
             _OTHER_WAYS + (f"; {hint}" if hint else ""),
         )
+    if cell is None:
+        subject = _find_subject(view, requirement)
+        _check_threshold(requirement, metric, apart=subject.against is not None)
+        if subject.against is not None and looks is None and interval != FIXED:
+            raise ChoiceError(
+                f"requirement {requirement.text!r}: a difference between groups cannot be decided "
+                "at every look",
+                _OTHER_WAYS,
+            )
     return cell
 
 
@@ -119,18 +151,11 @@ def _judge(
 ) -> Gate:
     """The verdict on one of `count` requirements, by the kind of gates that the report has."""
     subject = _find_subject(view, requirement)
-    _check_threshold(requirement, metric, apart=subject.against is not None)
     if looks is not None:
         undecided = _undecided_gate(view, requirement, metric, subject)
         return looks.judge(undecided, requirement, metric, subject)
     if interval == FIXED:
         return _judge_once(view, requirement, metric, subject, count)
-    if subject.against is not None:
-        raise ChoiceError(
-            f"requirement {requirement.text!r}: a difference between groups cannot be decided "
-            "at every look",
-            _OTHER_WAYS,
-        )
     return _judge_anytime(view, requirement, metric, subject.group, count)
 
 

@@ -1,15 +1,17 @@
 """Scores become recorded draws: successive sampling without replacement, by an exponential race.
 
-Every row j holds a key -log(u_j) / s_j, with u_j hashed from (seed, round, id) and s_j the row's
-weight. The n smallest keys, in order, are n successive draws in which the probability q of the
-next is its weight over the weight of what is left (Efraimidis and Spirakis 2006). So q is
-exact, and a draw does not depend on how the pool was cut into chunks.
+Every row j holds a key -log(u_j) / s_j, with u_j hashed from seed, round and id (from repeat and
+phase as well, where there are some), and s_j the row's weight. The n smallest keys, in order, are n
+successive draws in which the probability q of the next is its weight over the weight of what is
+left (Efraimidis and Spirakis 2006). So q is exact, and a draw does not depend on how the pool was
+cut into chunks.
 """
 
 import numpy as np
 
 from activetest.nouns.choices import FloorRule
 from activetest.nouns.rows import Array
+from activetest.nouns.study_lists import FIRST
 from activetest.pool.hashing import uniforms
 
 # Relative, in a power of e.
@@ -95,14 +97,23 @@ def blend_scores(scores: Array, free: Array, floor: float, totals: Array, count:
     return np.where(free, np.sqrt((1 - floor**2) * squares + floor**2), 0.0)
 
 
-def draw_by_race(hashes: Array, weight: Array, count: int, *, seed: int, stream: int) -> Array:
+def draw_by_race(
+    hashes: Array,
+    weight: Array,
+    count: int,
+    *,
+    seed: int,
+    stream: int,
+    repeats: Array | None = None,
+    phase: int = FIRST,
+) -> Array:
     """(count,) rows in the order drawn: those with the smallest keys.
 
-    hashes (R,) of the rows' ids, weight (R,). Rows of weight zero never win: where fewer than
-    count have any, all of those are drawn.
+    hashes (R,) of the rows' ids, weight (R,); repeats and phase as in pool.hashing.uniforms. Rows
+    of weight zero never win: where fewer than count have any, all of those are drawn.
     """
     count = min(count, int(np.count_nonzero(weight)))
-    numbers = uniforms(hashes, seed, stream)
+    numbers = uniforms(hashes, seed, stream, repeats=repeats, phase=phase)
     with np.errstate(divide="ignore"):
         # About count keys are below count over the sum of all weights: seldom fewer than count
         # below this, and then the others need no order. Nor do those whose keys would be above it
@@ -118,12 +129,22 @@ def draw_by_race(hashes: Array, weight: Array, count: int, *, seed: int, stream:
     return rows[winners[np.argsort(keys[winners], kind="stable")][:count]]
 
 
-def take_top(hashes: Array, weight: Array, count: int, *, seed: int, stream: int) -> Array:
+def take_top(
+    hashes: Array,
+    weight: Array,
+    count: int,
+    *,
+    seed: int,
+    stream: int,
+    repeats: Array | None = None,
+    phase: int = FIRST,
+) -> Array:
     """(count,) rows with the largest weights, in that order; equal ones as a race would put them.
 
-    Rows of weight zero are never taken.
+    Arguments as of draw_by_race. Rows of weight zero are never taken.
     """
-    order = np.lexsort((uniforms(hashes, seed, stream), -weight))
+    ties = uniforms(hashes, seed, stream, repeats=repeats, phase=phase)
+    order = np.lexsort((ties, -weight))
     return order[: min(count, np.count_nonzero(weight))]
 
 

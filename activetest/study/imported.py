@@ -47,8 +47,8 @@ from activetest.rounds.objectives import find_objectives, list_recorded_statisti
 from activetest.rounds.weighted import find_counted, find_rates
 from activetest.sampling.draw_log import LOG_FIELDS, LoggedLabel, read_draw_log
 from activetest.study import label_checks
+from activetest.study.declared import add_plan, list_looks
 from activetest.study.init import init
-from activetest.study.recorded_plans import add_plan, list_looks
 from activetest.study.results import Setup
 
 

@@ -34,8 +34,8 @@ from activetest.safe_text import neutralise_cell, restore_cell
 from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.plan import plan_round
 from activetest.study.config import parse_schema
+from activetest.study.declared import add_plan, describe_plan, list_looks
 from activetest.study.label_checks import make_normaliser
-from activetest.study.recorded_plans import add_plan, describe_plan, list_looks
 from activetest.study.results import FORMATS, Batch
 from activetest.study.stored import StoredStudy, find_items
 

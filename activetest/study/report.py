@@ -27,6 +27,7 @@ from activetest.nouns.group_report import Assessment
 from activetest.nouns.log import Log, drop_waiting_rounds
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.report import JudgeReport, Note, Weight, sort_notes
+from activetest.nouns.study_lists import OF_REPORT
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.parallel import one_blas_thread
 from activetest.reporting import notes as about
@@ -47,6 +48,7 @@ from activetest.rounds.surface import find_arms
 from activetest.sampling.floor import chooses_floor
 from activetest.sampling.question import chooses_between
 from activetest.study.config import parse_schema
+from activetest.study.declared import record_gates
 from activetest.study.details import build_details
 from activetest.study.judge import read_gap_columns
 from activetest.study.results import Report
@@ -69,6 +71,7 @@ def report(
     differences: tuple[str, ...] = (),
     interval: str | None = None,
     requirements: tuple[str, ...] = (),
+    source: str = OF_REPORT,
     half_width: float | None = None,
     bound: float | None = None,
     population: bool = False,
@@ -79,7 +82,10 @@ def report(
     details: bool = False,
     beliefs: bool = False,
 ) -> Report:
-    """Everything that is known about the model now. Changes nothing.
+    """Everything that is known about the model now.
+
+    It changes nothing but that the study records which gates were asked for, before their numbers
+    are computed.
 
     estimators    names; default the doubly robust estimate and the surrogate's own view
     metrics       specifications, the headline first; default those that the study's draws aim at.
@@ -91,6 +97,7 @@ def report(
                   gates sequential where the study planned looks, else anytime. Beside sequential
                   gates, intervals are fixed ones
     requirements  gates, written as reporting.requirements says
+    source        who asks for them: OF_REPORT or OF_CONFIG
     bound         what one item can cost at most: larger losses count as this, and losses without a
                   bound of their own get anytime-valid intervals
     half_width    adds a note: how many more labels the headline's interval needs for that
@@ -139,6 +146,15 @@ def report(
     view = build_view(
         log, cache, choices, about_all, seed=study.seed, own_view=own_view, population=sampled
     )
+    gates = list(zip(parsed, required, strict=True))
+    unrecorded = record_gates(
+        study.ledger,
+        parsed,
+        verdicts.check_requirements(view, gates, interval),
+        level=choices.level,
+        source=source,
+        conditions={"population": population, "cluster": cluster, "bound": bound},
+    )
     kind = _find_kind(choices, interval)
     estimates = rows.estimate_overall(view, shown, estimators, kind)
     answers = study.ledger.record().answers
@@ -152,9 +168,7 @@ def report(
     )
     fitted = _Surface(study, log, cache)
     described, about_surface = fitted.describe(at, maps, detailed=surface)
-    judged = verdicts.judge_requirements(
-        view, list(zip(parsed, required, strict=True)), interval, fitted.fit
-    )
+    judged = verdicts.judge_requirements(view, gates, interval, fitted.fit)
     several = annotators.measure_agreement(answers, values=not cache.classes).items > 0
     notes += (
         *about.note_changed_labels(
@@ -162,7 +176,7 @@ def report(
         ),
     )
     # Last of their weight: what is wrong with a number itself comes first.
-    notes += _note_pool(study, cache)
+    notes += [*_note_pool(study, cache), *unrecorded]
     if bound is not None:
         capped = f"Losses that have no bound of their own are capped at {bound:g}, as requested."
         notes.append(Note(capped))

@@ -42,6 +42,7 @@ from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices, check_lasting_looks
 from activetest.study import absent_pool, config, provenance
 from activetest.study.conversion import ensure_conversion, find_current
+from activetest.study.declared import describe_plan
 from activetest.study.folder import (
     CACHE,
     INSIDE,
@@ -50,7 +51,6 @@ from activetest.study.folder import (
     is_study,
 )
 from activetest.study.frames import name_pool
-from activetest.study.recorded_plans import describe_plan
 from activetest.study.restart import finish_restart, prepare_restart
 
 # How a file system says that a folder may only be read.
@@ -128,6 +128,7 @@ class StoredStudy:
         self.pool = pool
         with raising_storage_errors(self.folder / config.CONFIG):
             config.write_config(self.folder, config.Config(pool, choices, self.reports))
+        self.ledger.record_plan(describe_plan(choices, pool))
 
     def restart(
         self,
@@ -150,6 +151,7 @@ class StoredStudy:
             prepare_restart(self.folder, written, seed=seed, fingerprint=fingerprint)
             self.ledger.restart(seed=seed, fingerprint=fingerprint, revision=revision)
             finish_restart(self.folder, self.ledger)
+        self.ledger.record_plan(describe_plan(choices, pool))
         self.choices, self.pool, self.seed = choices, pool, seed
 
     def _relative_entries(self, pool: Mapping[str, Any]) -> dict[str, Any]:

@@ -541,6 +541,7 @@ class Study:
         """
         from dataclasses import replace
 
+        from activetest.nouns.study_lists import OF_CONFIG, OF_REPORT
         from activetest.study.plots import draws_groups, saving_plots
         from activetest.study.report import report
         from activetest.study.surface import read_cells
@@ -550,6 +551,7 @@ class Study:
         metrics = usual.metric if metrics is None else read_names("metrics", metrics)
         groups = (usual.group or None) if groups is None else read_names("groups", groups)
         differences = usual.difference if differences is None else differences
+        source = OF_CONFIG if require is None else OF_REPORT
         require = usual.require if require is None else require
         interval = usual.interval if interval is None else read_name("interval", interval)
         bound = usual.bound if bound is None else read_number("bound", bound)
@@ -561,6 +563,7 @@ class Study:
             groups=groups,
             differences=read_names("differences", differences),
             requirements=read_names("require", require),
+            source=source,
             interval=interval,
             simultaneous=read_flag("simultaneous", simultaneous),
             half_width=None if half_width is None else read_number("half_width", half_width),

@@ -38,7 +38,7 @@ def make_commands(folder: Path, count: int) -> list[list[str]]:
             case 5:
                 commands.append(["next"])
             case 6:
-                commands.append(["report"])
+                commands.append(["report", "--require", f"accuracy>=0.{number}"])
             case _:
                 commands.append(["status"])
     return commands
@@ -93,6 +93,31 @@ def check_processes(tmp_path: Path, count: int) -> None:
 def test_processes_at_once_are_as_good_as_in_turn(tmp_path, count_trials, monkeypatch):
     monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
     check_processes(tmp_path, 4)
+    count_trials("processes at once", 4)
+
+
+def test_gates_that_are_asked_for_beside_draws_move_no_revision_and_are_recorded_once(
+    tmp_path, count_trials, monkeypatch
+):
+    monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
+    folder = tmp_path / "at once"
+    begin(folder)
+    drawn = {draw.id for draw in take_snapshot(folder)[0].draws}
+    (folder / "labels.csv").write_text("id,label\n" + "".join(f"{id},cat\n" for id in drawn))
+    assert run_here(folder, "ingest", "labels.csv") == 0
+    gates = ["accuracy>=0.1", "accuracy >= .1", "error<=0.99"]
+    commands = [*(["report", "--require", each] for each in gates), ["next", "--n", "3", "--new"]]
+    processes = [Started(folder, *words) for words in commands]
+    for words, process in zip(commands, processes, strict=True):
+        code, _, messages = process.communicate()
+        assert code in (0, 1, 3), f"{words}: {messages}"
+    with closing(sqlite3.connect(folder / STUDY / "ledger.db")) as db:
+        kinds = [kind for (kind,) in db.execute("SELECT kind FROM entries ORDER BY number")]
+        expressions = [each for (each,) in db.execute("SELECT expression FROM gates")]
+    assert sorted(kinds) == sorted(["study", "plan", "round", "file", "round", "gate", "gate"])
+    assert sorted(expressions) == ['{"metric": "accuracy"}', '{"metric": "error"}']
+    assert take_snapshot(folder)[0].revision == 3
+    assert run_here(folder, "verify") == 0
     count_trials("processes at once", 4)
 
 

@@ -317,6 +317,42 @@ def test_hashed_numbers_are_uniform_and_never_at_an_end():
     assert abs(((numbers - 0.5) ** 2).mean() - 1 / 12) < 4 * (1 / 180 / 1e6) ** 0.5
 
 
+def test_absent_repeats_and_the_first_phase_leave_the_numbers_as_they_are():
+    numbers = uniforms(ids(5), 5, 9)
+    # As versions before there were repeats and phases computed them.
+    recorded = [0.15260302237021822, 0.2822610536039562, 0.3646591356986098]
+    assert numbers.tolist() == [*recorded, 0.2766772009928287, 0.7590487361639837]
+    none = np.zeros(5, np.uint64)
+    assert (uniforms(ids(5), 5, 9, repeats=none, phase=1) == numbers).all()
+    weight = np.arange(1.0, 6)
+    for choose in (draw_by_race, take_top):
+        plain = choose(ids(5), weight, 3, seed=5, stream=9)
+        assert (choose(ids(5), weight, 3, seed=5, stream=9, repeats=none, phase=1) == plain).all()
+
+
+def test_a_repeat_and_a_phase_have_numbers_of_their_own():
+    """Correlations of 100,000 numbers within five standard errors of zero."""
+    count = 10**5
+    one, two = (np.full(count, mix(np.array([each], np.uint64))) for each in (1, 2))
+    found = [
+        uniforms(ids(count), 5, 9),
+        uniforms(ids(count), 5, 9, repeats=one),
+        uniforms(ids(count), 5, 9, repeats=two),
+        uniforms(ids(count), 5, 9, phase=2),
+        uniforms(ids(count), 5, 9, phase=3),
+        uniforms(ids(count), 5, 9, repeats=one, phase=2),
+    ]
+    correlations = np.corrcoef(found)[np.triu_indices(len(found), 1)]
+    assert np.abs(correlations).max() < 5 / count**0.5
+    assert len(np.unique(found)) == np.size(found)
+    some = np.where(np.arange(count) % 2, one, 0).astype(np.uint64)
+    mixed = uniforms(ids(count), 5, 9, repeats=some)
+    assert (mixed == np.where(some, found[1], found[0])).all()
+    even = np.ones(count)
+    race, again = (draw_by_race(ids(count), even, 9, seed=1, stream=1, phase=p) for p in (1, 2))
+    assert (race != again).any()
+
+
 def test_mixing_is_a_bijection_and_leaves_its_input_alone():
     words = np.arange(10**5, dtype=np.uint64)
     assert len(np.unique(mix(words))) == 10**5

@@ -100,6 +100,25 @@ def test_a_study_needs_no_right_to_write_in_the_folder_of_its_pool(labelled, cap
     assert names == ["pool.csv", "pool.parquet"]
 
 
+def test_a_gate_of_a_study_that_may_only_be_read_is_decided_and_a_note_says_what_is_missing(
+    labelled, capsys
+):
+    study = Study.open("study")
+    gates = ["error<=0.9", "accuracy>=0.05"]
+    study.report(require=gates[:1])
+    expected = Study.open("study").report(require=gates[:1])
+    content = (labelled / "ledger.db").read_bytes()
+    protect(labelled)
+    with as_nobody():
+        # It was recorded before.
+        assert Study.open("study").report(require=gates[:1]).notes == expected.notes
+        found = Study.open("study").report(require=gates)
+        assert found.gates[0].quantity == expected.gates[0].quantity
+        (note,) = (each.text for each in found.notes if "may only be read" in each.text)
+        assert note in " ".join(str(found).split()) and note in json.loads(found.to_json())["notes"]
+    assert (labelled / "ledger.db").read_bytes() == content
+
+
 @BOTH
 def test_a_report_needs_no_right_to_write(labelled, capsys):
     expected = read_report(capsys)

@@ -1,0 +1,103 @@
+"""What is declared beforehand, as the ledger records it: plans, and gates that were asked for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from activetest.cache.cache import Cache
+from activetest.errors import StorageError
+from activetest.estimation.looks import plan_looks_of_log
+from activetest.ledger.ledger import Ledger, is_forbidden
+from activetest.nouns.choices import Choices, Interval
+from activetest.nouns.log import Log, Round
+from activetest.nouns.report import Note, Weight
+from activetest.nouns.study_lists import (
+    FIRST,
+    AskedGate,
+    PartDraws,
+    Plan,
+    Target,
+    write_expression,
+)
+from activetest.reporting.requirements import Requirement
+
+_NOT_RECORDED = (
+    "The study may only be read, so it did not record that the gates of this report were asked for."
+)
+
+
+def describe_plan(choices: Choices, pool: Mapping[str, Any]) -> Plan:
+    """What is planned by these choices; pool are the entries of [pool]."""
+    sequential = choices.interval == Interval.SEQUENTIAL
+    return Plan(
+        budget=None if choices.budget is None else float(choices.budget),
+        unit="money" if choices.budget is not None and pool.get("price") else "labels",
+        looks=choices.looks if sequential else None,
+        last_look=int(choices.last_look or choices.budget or 0) if sequential else None,
+        spending=choices.spending if sequential else None,
+        interval=choices.interval,
+        level=float(choices.level),
+    )
+
+
+def add_plan(round: Round, choices: Choices, *, count: int, looks: tuple[int, ...] | None) -> Round:
+    """The round with what was planned before it was drawn.
+
+    choices  of the study
+    count    draws that were planned
+    looks    see list_looks
+    """
+    targets = tuple(dict.fromkeys((choices.metric, *choices.also)))
+    return replace(
+        round,
+        parts=(PartDraws(FIRST, count),),
+        targets=tuple(Target(write_expression(each), 1 / len(targets)) for each in targets),
+        looks=looks,
+    )
+
+
+def list_looks(choices: Choices, log: Log, cache: Cache) -> tuple[int, ...] | None:
+    """Numbers of draws at which looks are planned; None in a study without looks."""
+    plan = plan_looks_of_log(choices, log, cache)
+    return None if plan is None else plan.due
+
+
+def record_gates(
+    ledger: Ledger,
+    requirements: Sequence[Requirement],
+    kinds: Sequence[str],
+    *,
+    level: float,
+    source: str,
+    conditions: Mapping[str, Any],
+) -> list[Note]:
+    """Record that gates are asked for, those that are new; a note where a study may only be read.
+
+    kinds       how each is decided: "fixed", "anytime" or "sequential"
+    level       confidence of the study
+    source      OF_REPORT or OF_CONFIG
+    conditions  what else numbers of the report depend on; None and False where it does not
+
+    Raises StorageError where the disk refuses.
+    """
+    given = {name: value for name, value in conditions.items() if value}
+    gates = [
+        AskedGate(
+            each.text,
+            write_expression(each.metric, each.group),
+            each.op,
+            each.threshold,
+            level,
+            kind,
+            source,
+            given,
+        )
+        for each, kind in zip(requirements, kinds, strict=True)
+    ]
+    try:
+        ledger.record_gates(gates)
+    except StorageError as error:
+        if not is_forbidden(error):
+            raise
+        return [Note(_NOT_RECORDED, Weight.LIMITED)]
+    return []
