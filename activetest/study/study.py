@@ -673,7 +673,7 @@ class Study:
         """Check everything that is stored: the ledger and its chain, files of rounds, pool, cache.
 
         >>> print(study.verify().checks[0])
-        ledger     ok: 3 rounds, 60 draws, 60 answers, 7 entries in the chain
+        ledger     ok: 3 rounds, 60 draws, 60 answers, 8 entries in the chain
 
         Nothing is repaired. Opens a damaged study as well: `Study.open(folder, damaged=True)`.
 
