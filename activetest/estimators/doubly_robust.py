@@ -14,6 +14,7 @@ import numpy as np
 from activetest.estimators._scores import learn_scale
 from activetest.estimators._steps import weigh_labels, weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
+from activetest.nouns.rounding import MARGIN
 from activetest.nouns.rows import Array
 
 # Imaginary draws, made before the first, that agreed with the surrogate.
@@ -50,9 +51,7 @@ def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array
     share = sample.weights[:, None] / sample.size
     rest = np.where(sample.left > 0, sample.left, 0.0)[:, None]
     level = share * (rest - inverse * (rest > 0)) / (_PSEUDO_DRAWS + _sum_before(weight))
-    deviation = sample.imputed - center
-    # Where all guesses are alike, rounding would pass for a slope.
-    deviation[np.abs(deviation) <= 1e-9 * np.abs(sample.imputed).max(initial=0)] = 0.0
+    deviation = _find_deviations(sample, center)
     there = shrunk > 0
     slope = -share * inverse * deviation / np.where(there, shrunk, 1) * there
     up = deviation > 0
@@ -83,7 +82,8 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array, Array]:
     slope, free = np.clip(slope, 0.0, 1.0), _find_free(sample)
     if free.any():
         learned = np.zeros(len(weight)) if sample.learned is None else sample.learned
-        shift, freely = learn_scale(weight, residual, imputed - center, learned[:, None])
+        deviation = _find_deviations(sample, center)
+        shift, freely = learn_scale(weight, residual, deviation, learned[:, None])
         level, slope = np.where(free, center + shift, level), np.where(free, freely, slope)
     # Nothing left, or nothing recorded about the group: no guess, on either side of the term.
     return np.where(sample.left[:, None] > 0, level, 0.0), slope, free
@@ -111,7 +111,7 @@ def _slope_parts(sample: Sample, center: Array, stats: Array) -> tuple[Array, Ar
     recorded = sample.inside * (sample.left > 0)
     left, inside = np.where(sample.left > 0, sample.left, 1), sample.inside[:, None]
     weight = (recorded * sample.drawn_mass / (left * sample.prob))[:, None]
-    across = weight * (sample.per_unit(sample.imputed) - center) * inside
+    across = weight * _find_deviations(sample, center) * inside
     along = weight * (sample.per_unit(stats) - center) * inside
     count = np.arange(len(weight))[:, None]
     prior = _PSEUDO_DRAWS * _sum_before(across**2) / np.maximum(count, 1)
@@ -120,6 +120,17 @@ def _slope_parts(sample: Sample, center: Array, stats: Array) -> tuple[Array, Ar
         shrunk > 0, (prior + _sum_before(across * along)) / np.where(shrunk > 0, shrunk, 1), 1.0
     )
     return weight, shrunk, slope
+
+
+def _find_deviations(sample: Sample, center: Array) -> Array:
+    """(M, d) how far the surrogate's expectations are from their centre.
+
+    Where all are alike, rounding is nothing that a slope could be of.
+    """
+    imputed = sample.per_unit(sample.imputed)
+    size = np.maximum(np.abs(imputed), np.abs(sample.per_unit(sample.stats))).max(axis=0, initial=0)
+    deviation: Array = imputed - center
+    return np.where(np.abs(deviation) <= MARGIN * size, 0.0, deviation)
 
 
 def _sum_before(values: Array) -> Array:

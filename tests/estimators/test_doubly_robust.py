@@ -283,3 +283,16 @@ def test_what_a_label_moves_where_the_first_round_recorded_nothing_of_the_group(
     smallest, largest = doubly_robust.label_weights(one, low, high)
     exact = [move(draw, 0.5) - move(draw, -0.5) for draw in range(DRAWS)]
     assert smallest.ravel() == approx(exact) and largest.ravel() == approx(exact)
+
+
+@pytest.mark.parametrize("unbounded", [True, False])
+def test_rounding_of_guesses_that_are_all_alike_is_no_slope(unbounded):
+    truth = np.random.default_rng(6).normal(size=SIZE)
+    noise = 1e-16 * np.random.default_rng(7).normal(size=SIZE)
+    found = [
+        doubly_robust.estimate(
+            replace(sample(truth, 0.3 + each), unbounded=np.array([unbounded]))
+        ).mean
+        for each in (0 * noise, noise, -3 * noise)
+    ]
+    np.testing.assert_allclose(found[1:], [found[0]] * 2, rtol=1e-12)
