@@ -247,7 +247,7 @@ class Agreement:
     ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
         right, mean, spread = self._outcome_moments(rows, statistics)
-        gap = mean - right
+        gap = (mean - right).astype(float)
         # h is right + gap B with B ~ Bernoulli(wrong), and has variance `spread` when wrong.
         square = gap**2
         above = np.ascontiguousarray(np.concatenate([gap, square + spread]).T)
@@ -258,7 +258,8 @@ class Agreement:
         step = max(_AT_ONCE // len(members), 1)
         for start in range(0, len(rows.index), step):
             block = slice(start, start + step)
-            wrong = self.member_wrong_probs(rows[block], members).T
+            # Long sums are for double precision.
+            wrong = self.member_wrong_probs(rows[block], members).T.astype(float)
             total += wrong @ above[block]
             wrong *= wrong
             total[:, len(gap) :] -= wrong @ below[block]
@@ -281,7 +282,11 @@ class Agreement:
     def right_logits(self, rows: Rows, weights: Array) -> Array:
         """(R,) or (R, K) logit of being right, for (D,) or (D, K) weights."""
         weights = weights.astype(np.float32)
-        logits: Array = rows.design @ weights[self.effects + 1 :]
+        columns, several = weights[self.effects + 1 :], weights.ndim > 1
+        # Another processor would round a product by `@` in another way.
+        logits: Array = (
+            rows.design @ columns if several else np.einsum("rd,d->r", rows.design, columns)
+        )
         if not self.effects:
             logits += weights[self.effects]
             return logits
