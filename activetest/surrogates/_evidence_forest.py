@@ -99,8 +99,11 @@ def grow_values(
 ) -> tuple[ValueForest, Array]:
     """A forest of M rows, and (M,) what it says of each by the trees that did not draw it.
 
-    inputs (M, W) float32, labels (M,) values. A row that every tree drew has the mean of all.
+    inputs (M, W) float32, labels (M,) values, which are taken as exactly as inputs: between two
+    splits that are as good, the last digits of doubles would decide. A row that every tree drew has
+    the mean of all.
     """
+    labels = labels.astype(np.float32).astype(float)
     center = labels.mean()
     grown = grow(Source(inputs, labels - center, False, _LEAF), _TREES, rng)
     means = center + grown.sum_leaves(labels - center) / grown.sum_leaves(np.ones(len(labels)))

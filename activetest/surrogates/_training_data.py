@@ -78,6 +78,11 @@ def prepare_training_data(
     labelled_inputs = input_columns(training.rows[labelled], outputs=training.uses_outputs)
     inputs = np.concatenate([before.inputs[first], labelled_inputs])
     kind = np.intp if training.classes else float
+    learned = np.concatenate([before.labels[first], labels[labelled]])
+    if not training.classes:
+        # As exact as inputs are: between two splits of a tree that are as good, the last digits of
+        # doubles would decide.
+        learned = learned.astype(np.float32)
     augmented = before.augmented
     if augmented is not None:
         # They are the last of the first rows.
@@ -85,7 +90,7 @@ def prepare_training_data(
         augmented = augmented[places[places >= 0]]
     return TrainingData(
         inputs.astype(np.float32, copy=False),
-        np.concatenate([before.labels[first], labels[labelled]]).astype(kind),
+        learned.astype(kind),
         np.concatenate([before.weights[first], np.ones(len(labelled))]),
         training.uses_outputs,
         augmented,
