@@ -19,6 +19,7 @@ from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.estimate import Increments, Interval
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import is_above
 from activetest.nouns.rows import Array
 
 # Values of a ratio at which ranges are computed; between them they are bounded by chords.
@@ -59,7 +60,7 @@ def confidence_sequence(
 
     Raises NotEstimable as compute_increments_at does.
     """
-    if limits[0] == limits[1]:
+    if not is_above(limits[1], limits[0]):
         return Interval(limits[0], limits[1], level, "exact", 0.0)
     bets = bet_on_metric(evidence, cache, metric, group, limits, limits[0], seed=seed)
     return bets.interval(level, limits)
@@ -87,7 +88,7 @@ class Bets:
     def interval(self, level: float, limits: tuple[float, float]) -> Interval:
         """The confidence sequence, within what is known for certain of the metric."""
         low, high = limits
-        if low == high:
+        if not is_above(high, low):
             return Interval(low, high, level, "exact", 0.0)
         if len(self.values) == 1:
             return betting.interval(self.increments[0], level, low=low, high=high)
@@ -109,7 +110,7 @@ def bet_on_metric(
     low, high = limits
     assert metric.ratio is not None
     # Of a mean itself, one bet serves every value.
-    single = low == high or not (any(metric.ratio[1][1:]) or evidence.log.declined)
+    single = not is_above(high, low) or not (any(metric.ratio[1][1:]) or evidence.log.declined)
     grid = np.zeros(1) if single else np.linspace(low, high, _GRID)
     at, *increments = compute_increments_at(
         evidence, cache, metric, group, [threshold, *grid], seed=seed

@@ -11,6 +11,9 @@ from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.rounding import MARGIN, round_count
 from activetest.nouns.rows import Array
 
+# Relative error of a slope that differences of a metric gave.
+_SLOPE_ERROR = 1e-7
+
 
 def divide_by_answered(metric: Metric, smooth: Callable[[Array], Array], sample: Sample) -> Metric:
     """The metric with a map of (d,) means; with declined items, of their ratios to the last."""
@@ -100,8 +103,9 @@ def _add_model_variance(
         known, share = sample.known_sum[0, 0] / sample.size, opened / sample.size
     drawn, weighed = sample.inside.sum(), mass.sum()
     # What is known pulls at nothing: the centre is the mean of what was open.
-    pull = sample.counted * ((sample.per_unit(sample.stats) - (mean - known) / share) @ slope)
-    scaled, sides = pull * mass * inverse, find_sides(pull)
+    apart = sample.per_unit(sample.stats) - (mean - known) / share
+    pull = sample.counted * (apart @ slope)
+    scaled, sides = pull * mass * inverse, find_sides(pull, np.abs(apart) @ np.abs(slope))
     rarity = _compare_with_uniform(sample)
     shown = np.minimum(rarity, 1)
     return replace(
@@ -146,9 +150,15 @@ def _compare_with_uniform(sample: Sample) -> Array:
     return weight / np.where(remaining > 0, sample.prob * remaining, 1.0)
 
 
-def find_sides(pulls: Array) -> tuple[Array, Array]:
-    """(M,) where pulls are above zero, and where below; what rounding left of zero is neither."""
-    relevant = np.abs(pulls) > MARGIN * np.abs(pulls).max(initial=0)
+def find_sides(pulls: Array, reach: Array | None = None) -> tuple[Array, Array]:
+    """(M,) where pulls are above zero, and where below; what rounding left of zero is neither.
+
+    reach (M,) are the sums of the sizes of what pulls are sums of, by slopes that differences gave.
+    """
+    least = MARGIN * np.abs(pulls).max(initial=0)
+    if reach is not None:
+        least = max(least, _SLOPE_ERROR * reach.max(initial=0))
+    relevant = np.abs(pulls) > least
     return relevant & (pulls > 0), relevant & (pulls < 0)
 
 

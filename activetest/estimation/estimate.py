@@ -27,6 +27,7 @@ from activetest.estimation.samples import Evidence
 from activetest.item_statistics.metric import Metric, take_mean
 from activetest.nouns.estimate import Estimate, Interval, Sample
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import is_above
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import make_generator
@@ -240,7 +241,7 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
     else:
         estimate = linearise_metric(means, sample, ratio, bounds)
     possible = sample.possible or (metric.lower, metric.upper)
-    if sample.possible and possible[0] == possible[1]:
+    if sample.possible and not is_above(possible[1], possible[0]):
         estimate = _fix_value(estimate, possible[0])
     transform = metric.smooth if single else take_mean
     if estimate.averaged and estimate.draws is not None:

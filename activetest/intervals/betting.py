@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.nouns.estimate import Increments, Interval
+from activetest.nouns.rounding import is_above, is_below
 from activetest.nouns.rows import Array
 
 # Stakes in units of 1 / (standard deviation of a draw), and the share of the capital behind each.
@@ -42,7 +43,7 @@ def interval(increments: Increments, level: float, *, low: float, high: float) -
     """
     if not np.isfinite([low, high]).all():
         raise ValueError("betting needs a bounded mean")
-    if high - low <= 0:
+    if not is_above(high, low):
         return Interval(low, high, level, "exact", 0.0)
     limit = np.log(2 / (1 - level))
     slack = rounding(increments)
@@ -218,10 +219,9 @@ def decide_verdict(
 
 def decide_by_range(threshold: float, low: float, high: float, *, at_least: bool) -> str | None:
     """The verdict that is certain for a mean between low and high; None where none is."""
-    slack = _ROUNDING * max(1.0, abs(threshold))
-    if low >= threshold - slack if at_least else high <= threshold + slack:
+    if not (is_below(low, threshold) if at_least else is_above(high, threshold)):
         return "pass"
-    return "fail" if (high < threshold if at_least else low > threshold) else None
+    return "fail" if (is_below(high, threshold) if at_least else is_above(low, threshold)) else None
 
 
 # exp of more is no number.

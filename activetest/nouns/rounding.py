@@ -34,6 +34,11 @@ def ceil_count(count: float) -> int:
     return int(np.ceil(round_count(count)))
 
 
+def cut_digits(value: float) -> float:
+    """The value with twelve digits, before it is written with fewer: no later one decides."""
+    return float(f"{value:.12g}")
+
+
 def is_below(value: float, bound: float, *, unit: float = 1.0) -> bool:
     """Whether a value is below a bound by more than rounding.
 
@@ -47,11 +52,14 @@ def is_above(value: float, bound: float, *, unit: float = 1.0) -> bool:
     return is_below(-value, -bound, unit=unit)
 
 
-def find_nearly_largest(values: Array, *, axis: int = -1) -> Array:
-    """(...) places of the first value on an axis that is the largest one, but for rounding."""
+def find_nearly_largest(values: Array, *, axis: int = -1, error: float = 0.0) -> Array:
+    """(...) places of the first value on an axis that is the largest one, but for rounding.
+
+    error is that of the values, where rounding is not all that they lack.
+    """
     size = np.abs(values).max(axis=axis, keepdims=True, initial=0, where=np.isfinite(values))
     largest = values.max(axis=axis, keepdims=True)
-    found: Array = np.argmax(values >= largest - MARGIN * size, axis=axis)
+    found: Array = np.argmax(values >= largest - np.maximum(MARGIN * size, error), axis=axis)
     return found
 
 

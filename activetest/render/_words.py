@@ -8,6 +8,7 @@ from activetest import catalog
 from activetest.nouns.arguments import add_to_brackets
 from activetest.nouns.quantity import Measured, Quantity, Saving, SavingKind, write_level
 from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report
+from activetest.nouns.rounding import cut_digits
 from activetest.safe_text import escape_controls
 
 # Stands beside intervals that are not reliable yet.
@@ -60,13 +61,14 @@ def figure(value: float | None, doubt: float | None = None, limit: float | None 
     """
     if value is None or not math.isfinite(value):
         return "-"
+    value = cut_digits(value)
     # Below what can be written, doubt is a rounding error of none.
     if doubt is None or not math.isfinite(doubt) or doubt < 10**-_MOST_DECIMALS:
         short_form = f"{value:.4g}"
         if limit is not None and not _same_side(float(short_form), value, limit):
             return repr(float(value))
         return short_form
-    decimals = min(max(1 - math.floor(math.log10(doubt)), 0), _MOST_DECIMALS)
+    decimals = min(max(1 - math.floor(math.log10(cut_digits(doubt))), 0), _MOST_DECIMALS)
     while limit is not None and decimals < _MOST_DECIMALS:
         if _same_side(round(value, decimals), value, limit):
             break
@@ -77,23 +79,24 @@ def figure(value: float | None, doubt: float | None = None, limit: float | None 
 
 def count(value: float | None) -> str:
     """A number of items, with separators."""
-    return f"{value:,.0f}" if real(value) else "-"
+    return f"{cut_digits(value):,.0f}" if real(value) else "-"
 
 
 def roughly(value: float) -> str:
     """A number of items to two digits."""
-    return count(float(f"{value:.2g}"))
+    return count(float(f"{cut_digits(value):.2g}"))
 
 
 def short(value: float | None) -> str:
     """A number to three digits, whatever its doubt."""
-    return f"{value:.3g}" if real(value) else "-"
+    return f"{cut_digits(value):.3g}" if real(value) else "-"
 
 
 def times(value: float | None) -> str:
     """A ratio, as 2.9x."""
     if not real(value):
         return "-"
+    value = cut_digits(value)
     return f"{value:.1f}x" if value >= 0.95 else f"{value:.2f}x"
 
 

@@ -20,6 +20,7 @@ from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.estimate import Interval
 from activetest.nouns.quantity import Saving
 from activetest.nouns.report import UNDECIDED, Gate
+from activetest.nouns.rounding import MARGIN
 from activetest.reporting.gate_values import GateValue, Subject, measure_gate
 from activetest.reporting.requirements import (
     Requirement,
@@ -29,8 +30,6 @@ from activetest.reporting.requirements import (
 
 # From which time on a gate that will hardly pass is said to be one, and how hardly that is.
 _ADVISED_FROM, _FUTILE = 0.35, 0.05
-# An end that is no farther from its estimate is at it.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -307,6 +306,6 @@ def _standardise(
     room = value - interval.lower if rises else interval.upper - value
     beyond = value - requirement.threshold if rises else requirement.threshold - value
     reach = -float(ndtri(level))
-    if room <= _ROUNDING or not np.isfinite(reach):
+    if room <= MARGIN or not np.isfinite(reach):
         return float(np.sign(beyond)) * np.inf if beyond else 0.0
     return beyond / room * reach

@@ -25,6 +25,7 @@ from activetest.nouns.log import DECLINED, LABELLED, Log
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
+from activetest.nouns.rounding import cut_digits, is_above, is_below
 from activetest.pool.groups import LABEL, columns_of
 from activetest.reporting.missing_notes import note_missing
 from activetest.reporting.rows import HEADLINE
@@ -302,7 +303,7 @@ def _describe_labels_needed(view: View, metric: Metric, row: EstimateRow, half_w
     name = metric.title
     if row.lower is None or row.upper is None or is_model_based(row.estimator):
         return f"How many labels a half-width of {half_width:g} needs cannot be said yet."
-    if (row.upper - row.lower) / 2 <= half_width:
+    if not is_above((row.upper - row.lower) / 2, half_width):
         return f"The interval of {name} already has a half-width below {half_width:g}."
     value = view.value(metric, row.estimator)
     # The plan is for the interval of the mean; the metric is a smooth map of it.
@@ -360,7 +361,7 @@ def _describe_doubts(row: EstimateRow, minority_count: float, *, between: bool) 
     if row.method == "korn-graubard" and minority_count < _FEW_MINORITY:
         notes.append(Note(_describe_minority(row, round(minority_count)), Weight.WIDE))
     saving = row.quantity.saving
-    if minority_count >= RARE and saving.ratio is not None and saving.ratio < 1:
+    if minority_count >= RARE and saving.ratio is not None and is_below(saving.ratio, 1):
         labels = f"{saving.bought} labels are as good as {saving.random:.0f} random ones"
         notes.append(
             Note(f"The draws are made for the groups: for the whole pool {labels}.")
@@ -371,9 +372,10 @@ def _describe_doubts(row: EstimateRow, minority_count: float, *, between: bool) 
                 Weight.LIMITED,
             )
         )
-    if row.max_weight_share is not None and row.max_weight_share > _HEAVY:
+    if row.max_weight_share is not None and is_above(row.max_weight_share, _HEAVY):
+        share = cut_digits(row.max_weight_share)
         text = (
-            f"One draw has {row.max_weight_share:.0%} of the weight: the estimate may still change "
+            f"One draw has {share:.0%} of the weight: the estimate may still change "
             "a lot. A higher `floor` prevents this."
         )
         notes.append(Note(text, Weight.UNSTABLE))
@@ -444,4 +446,4 @@ def _contains(row: EstimateRow, value: float | None) -> bool:
     """Whether the row's interval holds the value."""
     if row.lower is None or row.upper is None or value is None:
         return False
-    return row.lower <= value <= row.upper
+    return not (is_below(value, row.lower) or is_above(value, row.upper))

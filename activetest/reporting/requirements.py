@@ -18,13 +18,12 @@ from dataclasses import dataclass
 
 from activetest.errors import ChoiceError
 from activetest.nouns.report import FAIL, PASS, UNDECIDED
+from activetest.nouns.rounding import MARGIN
 
 _EXAMPLE = "write it like 'recall[fraud]>=0.8' or 'accuracy@region=EU>=0.9'"
 # Greedy, so that the operator found is the last one.
 _SIDES = re.compile(r"(.*)(>=|<=|>|<)(.*)", re.DOTALL)
 _LEFT = re.compile(r"([^\[\]@]*)(\[[^\[\]]*\])?\s*(?:@(.*))?", re.DOTALL)
-# How far rounding may move a value that is exactly the threshold.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def decide_by_interval(
     # As if every metric were good when it is large.
     sign = 1 if requirement.op == ">=" else -1
     limit = sign * requirement.threshold
-    slack = _ROUNDING * max(1, abs(limit))
+    slack = MARGIN * max(1, abs(limit))
     if min(sign * end for end in (lower, upper)) >= limit - slack:
         return PASS
     failing = max(sign * end for end in strict or (lower, upper))

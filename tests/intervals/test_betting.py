@@ -313,7 +313,7 @@ def test_what_is_known_for_certain_decides_even_at_the_threshold(known, word):
     assert verdict(few, 0.5, at_least=False, low=known, high=known).word == opposite
 
 
-@pytest.mark.parametrize(("short", "word"), [(0.9e-12, "pass"), (1.1e-12, "undecided")])
+@pytest.mark.parametrize(("short", "word"), [(0.9e-9, "pass"), (1.1e-9, "undecided")])
 def test_what_is_known_may_miss_the_threshold_by_a_rounding_error(short, word):
     few = uniform([0, 1, 0, 1])
     assert verdict(few, 0.5, low=0.5 - short).word == word

@@ -15,6 +15,8 @@ def test_the_effective_size_is_how_many_uniform_draws_have_this_variance():
     assert effective_size(0.2, 0.2 * 0.8 / 50, otherwise=7.0) == approx(50)
     assert effective_size(0.2, 0.0, otherwise=7.0) == 7
     assert effective_size(0.2, -1e-20, otherwise=np.inf) == np.inf
+    # A variance of rounding is none.
+    assert effective_size(0.2, 1e-33, otherwise=7.0) == 7
 
 
 @pytest.mark.parametrize("size", [1e16, 1e33, np.inf])

@@ -5,6 +5,7 @@ import pytest
 
 from activetest.nouns.rounding import (
     ceil_count,
+    cut_digits,
     find_nearly_largest,
     fix_signs,
     floor_count,
@@ -22,6 +23,10 @@ def test_a_count_that_rounding_left_beside_a_whole_number_is_that_number():
     assert [floor_count(3 * each) for each in (LESS, MORE)] == [3, 3]
     assert [ceil_count(3 * each) for each in (LESS, MORE)] == [3, 3]
     assert (round_count(2.75), floor_count(2.75), ceil_count(2.75)) == (2.75, 2, 3)
+
+
+def test_a_number_between_two_short_ones_is_written_in_one_way():
+    assert {f"{cut_digits(0.125 * each):.2f}" for each in (LESS, 1, MORE)} == {"0.12"}
 
 
 def test_a_threshold_is_neither_below_nor_above_what_rounding_leaves_of_it():
