@@ -7,9 +7,9 @@ kinds' mean probabilities (eq. 6 and 7) minus the mean over members of the entro
 and 14); over several metrics it is summed (eq. 9). Which labels are of one kind is decided by what
 they add to counts, never by comparing values of a metric: see item_statistics.kinds.
 
-Equal scores are told apart by BALD, as in the paper (its remark 3.4): a thousand-millionth of it is
-added. So it decides where the information is equal to about nine digits, and also where it is zero
-for all items.
+Equal scores are told apart by BALD, as in the paper (its remark 3.4): a millionth of it is added.
+So it decides where the information is equal to about six digits, and also where it is zero for all
+items; what rounding makes of equal information is far less.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ NEEDS_MEMBERS = True
 NEEDS_KINDS = True
 
 # Share of BALD that is added to tell equal scores apart.
-_TIES = 1e-9
+_TIES = 1e-6
 
 
 def score(beliefs: Beliefs, aims: Aims) -> Array:

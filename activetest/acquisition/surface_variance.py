@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Surface
 
@@ -102,7 +103,8 @@ class _Plan:
             open_arms[chosen] = False
             explored = (self.known >= _EXPLORED) | (self.free <= _EXPLORED)
             candidates = np.flatnonzero(open_arms)
-            order = np.lexsort((ties[candidates], -value[candidates], explored[candidates]))
+            value = level_ties(value[candidates])
+            order = np.lexsort((ties[candidates], -value, explored[candidates]))
             for arm in candidates[order[: min(at_once, count - len(chosen))]].tolist():
                 chosen.append(arm)
                 self.observe(arm)

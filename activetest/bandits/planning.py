@@ -15,6 +15,7 @@ from activetest.bandits.arms import (
 )
 from activetest.bandits.bandit import IDENTIFY, Bandit
 from activetest.bandits.comparison import count_regions
+from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 
 # Futures, posterior samples of each, and the largest product of both with the size of the arms.
@@ -198,9 +199,9 @@ def _answer_probability(arms: Arms, bandit: Bandit, count: int, rng: np.random.G
     if bandit.question != IDENTIFY:
         first, second = bandit.arm_pair
         return count_regions(drawn[..., first] - drawn[..., second], bandit.rope).max(axis=-1)
-    order = np.argsort(
-        -arms.worse_sign * compute_values(arms, expect_outcome_shares(arms)), axis=-1, kind="stable"
-    )
+    values = compute_values(arms, expect_outcome_shares(arms))
+    badness = np.apply_along_axis(level_ties, -1, arms.worse_sign * values)
+    order = np.argsort(-badness, axis=-1, kind="stable")
     badness = np.take_along_axis(arms.worse_sign * drawn, order[None], axis=-1)
     answer, others = badness[..., : bandit.worst], badness[..., bandit.worst :]
     # Equal values do not contradict the answer.

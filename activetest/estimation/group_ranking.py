@@ -15,6 +15,7 @@ from activetest.estimation.view import View
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.group_report import Ranked
 from activetest.nouns.quantity import Quantity
+from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 
 # Draws of the posterior for probabilities and ranks, where nobody asks for another number.
@@ -91,7 +92,8 @@ def summarise_groups(
         normal = found.value + np.sqrt(found.variance) * rng.standard_normal(len(drawn))
         drawn[:, place] = np.clip(normal, metric.lower, metric.upper)
         estimate[place], lower[place], upper[place] = found.value, found.lower, found.upper
-    order = np.lexsort((-arms.worse_sign * np.nan_to_num(estimate), items == 0))
+    badness = level_ties(arms.worse_sign * np.nan_to_num(estimate))
+    order = np.lexsort((-badness, items == 0))
     known = arms.sum_cells(counts.labelled)
     return Standing(arms, known, items, method, drawn, estimate, lower, upper, order)
 

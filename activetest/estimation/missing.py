@@ -35,6 +35,7 @@ from activetest.nouns.beliefs import moments
 from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import find_nearly_largest, is_above
 from activetest.nouns.rows import Array, Rows
 from activetest.rounds.fit import restore_surrogate
 
@@ -176,7 +177,8 @@ def _choose_rounds(
     if not has_worst_case(metric, bool(cache.classes)):
         return None
     widths = expect_widths(evidence, cache, metric, group, level)
-    best = min(widths, key=widths.__getitem__, default=None)
+    least = min(widths.values(), default=0.0)
+    best = next((each for each in widths if not is_above(widths[each], least, unit=least)), None)
     return None if best is None or best == min(widths) else best
 
 
@@ -418,11 +420,12 @@ def _find_worst(
             return value.bounds[int(up)], chosen
         gains = np.maximum(*(sides * slope))
         # What a free mean gains, it gains whatever the labels.
-        linear = sides[:, places, (gains * ~free).sum(axis=2).argmax(axis=1)]
+        worst = find_nearly_largest((gains * ~free).sum(axis=2), axis=1)
+        linear = sides[:, places, worst]
         step = np.where(slope * linear[1] > slope * linear[0], linear[1], linear[0]).sum(axis=0)
         step = np.where(free, np.where(slope > 0, high, low) - start, step)
         result = sign * float(mapped.smooth(start + step))
-        labels = filled.values[places, gains.sum(axis=2).argmax(axis=1)]
+        labels = filled.values[places, find_nearly_largest(gains.sum(axis=2), axis=1)]
         if not np.isfinite(result):
             return value.bounds[int(up)], labels
         if result <= best + 1e-12 * abs(best):

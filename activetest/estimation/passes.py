@@ -17,12 +17,15 @@ from activetest.estimation.samples import Evidence
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import Estimate, PassSums, Sample
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array, Rows
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import list_labelled, make_generator, observe_statistics
 
 # Members of a surrogate that draws them; one that has fewer of them shows all it has.
 _MEMBERS = 200
+# Single precision leaves of equal probabilities no more than this between them.
+_EQUAL = 1e-6
 # Items that show whether a surrogate has learned anything: if not, all classes are alike to it.
 _SHOWN = 100
 # Probabilities of all members at once.
@@ -78,7 +81,7 @@ def sum_passes(evidence: Evidence, cache: PoolView, *, seed: int) -> Passes:
         rows = cache.rows(*piece)
         beliefs = surrogate.beliefs(rows, statistics, members)
         masks = np.column_stack([unknown[here], unknown[here] & ~augmented[here], known[here]])
-        chosen = beliefs.known_draws.argmax(axis=2)
+        chosen = find_nearly_largest(beliefs.known_draws, axis=2, error=_EQUAL)
         sums = np.empty((3, len(chosen), len(statistics)))
         place = np.arange(chosen.shape[1]) * beliefs.probs.shape[1] + chosen
         for t, values in enumerate(beliefs.outcome_values):

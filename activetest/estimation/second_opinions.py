@@ -22,6 +22,7 @@ from activetest.item_statistics.statistic import Statistic, combine_statistics, 
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array, Rows
 from activetest.rounds.fit import get_surrogate
 
@@ -105,7 +106,7 @@ def rank_classes(
         likelihood[answer] = typical
         joint = chance * likelihood
         if opinions.soft is not None:
-            then = (decided * likelihood).argmax(axis=1)
+            then = find_nearly_largest(decided * likelihood, axis=1)
         else:
             codes = [[code for _, code in each] + [answer] for each in opinions.answers]
             then = np.array([opinions.resolve(each) for each in codes], int)
@@ -150,7 +151,7 @@ def _find_label(opinions: Opinions, at: int, chance: Array) -> int:
     if opinions.soft is None:
         return opinions.resolve([code for _, code in opinions.answers[at]])
     soft = opinions.soft[at]
-    return int(np.append(soft, max(1 - soft.sum(), 0.0)).argmax())
+    return int(find_nearly_largest(np.append(soft, max(1 - soft.sum(), 0.0))))
 
 
 def _measure_accuracy(log: Log, opinions: Opinions) -> tuple[dict[str, float], float]:

@@ -13,6 +13,7 @@ import numpy as np
 from activetest.labels.dawid_skene import fit_dawid_skene
 from activetest.nouns.log import DECLINED, LABELLED
 from activetest.nouns.report_details import AnnotatorAnswers
+from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array
 
 MAJORITY, DAWID_SKENE = METHODS = ("majority", "dawid-skene")
@@ -90,7 +91,8 @@ def infer_labels(answers: Sequence) -> InferredLabels:
     for id, row in probs.items():
         best = {name for name, p in zip(names, row, strict=True) if p >= row.max() - _MARGIN}
         # The most probable label may be one that nobody gave to the item.
-        labels[id] = next((label for label in given[id] if label in best), names[row.argmax()])
+        most = names[int(find_nearly_largest(row))]
+        labels[id] = next((label for label in given[id] if label in best), most)
     return InferredLabels(tuple(names), probs, labels)
 
 

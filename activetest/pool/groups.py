@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from activetest.errors import PoolError
+from activetest.nouns.rounding import MARGIN, level_ties
 from activetest.nouns.rows import Array, Outputs
 
 # A report has a line per group and metric: a column with more values than this is rather a
@@ -84,8 +85,10 @@ def compute_bins(values: Array, count: int) -> Array:
     """(B + 1,) edges of bins of equal counts of finite numbers (N,), from smallest to largest.
 
     Those inside are values, as those of compute_deciles: there may be fewer bins, but at least two
-    unless all values are the same. The first bin may hold the smallest value alone.
+    unless all values are the same. The first bin may hold the smallest value alone. Values that
+    differ by rounding alone are the same.
     """
+    values = level_ties(values)
     smallest, largest = float(values.min()), float(values.max())
     shares = np.arange(1, count) / count
     inner = np.unique(np.quantile(values, shares, method="inverted_cdf"))
@@ -101,7 +104,7 @@ def assign_bins(values: Array, edges: Array) -> tuple[Array, list[str]]:
     An edge belongs to the bin below it; the first and the last bin hold what is beyond, too.
     """
     names = name_number_bins(edges)
-    codes = np.searchsorted(edges[1:-1], values)
+    codes = np.searchsorted(edges[1:-1] + MARGIN * np.abs(edges[1:-1]), values)
     return np.where(np.isnan(values), len(names), codes), [*names, NULL]
 
 

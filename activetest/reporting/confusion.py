@@ -19,6 +19,7 @@ from activetest.nouns.group_report import Bin, Cell, Column, Confusion, Reliabil
 from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.quantity import Quantity
+from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 from activetest.pool.groups import BINS, CONFIDENCE
 from activetest.reporting.rows import HEADLINE, estimate_row
@@ -141,8 +142,9 @@ def estimate_confusion(
     ]
     complete = len(classes) <= _WHOLE
     if not complete:
+        level_estimates = level_ties(np.array([cell.estimate or 0.0 for cell in cells]))
         mistakes = [
-            (-cell.estimate, place)
+            (-level_estimates[place], place)
             for place, cell in enumerate(cells)
             if cell.truth != cell.predicted and cell.estimate
         ]

@@ -19,6 +19,7 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.quantity import Quantity, Saving
+from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData, name_columns
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap, SurfaceReport
@@ -83,7 +84,8 @@ class PoolSurface:
         mean, support = self.values.mean, self.values.support
         enough = np.flatnonzero(np.isfinite(mean) & (support >= self.min_support))
         sign = 1 if self.higher_better else -1
-        return enough[np.lexsort((-support[enough], sign * mean[enough]))]
+        keys = -level_ties(support[enough]), level_ties(sign * mean[enough])
+        return enough[np.lexsort(keys)]
 
     def write_arm(self, arm: int) -> SurfaceCell:
         """A combination that occurs, by its position."""

@@ -5,6 +5,7 @@ import numpy as np
 from activetest.estimation.view import View
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.report_details import MOST_ITEMS, WorstItem
+from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.rounds.fit import list_labelled
 
@@ -43,7 +44,7 @@ def find_worst_items(view: View, metric: Metric) -> tuple[tuple[WorstItem, ...],
     losses, words = _measure_losses(metric, rows, labels, bool(cache.classes))
     sure = _find_confidence(rows)
     known = np.zeros(len(losses)) if sure is None else sure
-    order = np.lexsort((np.arange(len(losses)), -known, -losses))
+    order = np.lexsort((np.arange(len(losses)), -level_ties(known), -level_ties(losses)))
     order = order[losses[order] > 0][:MOST_ITEMS]
     if not len(order):
         return (), None

@@ -10,6 +10,7 @@ cut into chunks.
 import numpy as np
 
 from activetest.nouns.choices import FloorRule
+from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 from activetest.nouns.study_lists import FIRST
 from activetest.pool.hashing import uniforms
@@ -141,10 +142,11 @@ def take_top(
 ) -> Array:
     """(count,) rows with the largest weights, in that order; equal ones as a race would put them.
 
-    Arguments as of draw_by_race. Rows of weight zero are never taken.
+    Arguments as of draw_by_race. Rows of weight zero are never taken. Weights that differ by
+    rounding alone are equal.
     """
     ties = uniforms(hashes, seed, stream, repeats=repeats, phase=phase)
-    order = np.lexsort((ties, -weight))
+    order = np.lexsort((ties, -level_ties(weight)))
     return order[: min(count, np.count_nonzero(weight))]
 
 

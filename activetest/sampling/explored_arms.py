@@ -7,6 +7,7 @@ from activetest.errors import NotEstimable
 from activetest.nouns.choices import Choices, Selection
 from activetest.nouns.log import ArmAllocation, Log
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Arms, Surface, SurfaceData
 from activetest.pool.hashing import uniforms
@@ -99,13 +100,13 @@ def _order_top(arms: Arms, share: Array, free: Array, ties: Array) -> Array:
     first.
     """
     columns = arms.membership.tocsc()
-    order = np.argsort(-share, kind="stable")[: np.count_nonzero(share)]
+    order = np.argsort(-level_ties(share), kind="stable")[: np.count_nonzero(share)]
     rank = np.full(len(free), np.inf)
     for place, arm in enumerate(order):
         inside = slice(columns.indptr[arm], columns.indptr[arm + 1])
         rows, probs = columns.indices[inside], columns.data[inside]
         rows, probs = rows[free[rows]], probs[free[rows]]
         turn = np.empty(len(rows))
-        turn[np.lexsort((ties[rows], -probs))] = np.arange(len(rows))
+        turn[np.lexsort((ties[rows], -level_ties(probs)))] = np.arange(len(rows))
         rank[rows] = np.minimum(rank[rows], turn * len(order) + place)
     return np.where(free, 1 / (2 + np.minimum(rank, len(free) * max(len(order), 1))), 0.0)

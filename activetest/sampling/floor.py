@@ -12,6 +12,7 @@ from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices, Interval
 from activetest.nouns.log import Objective
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
@@ -81,4 +82,5 @@ def choose_floor(
         )
 
     even = np.maximum(widths(1.0), np.finfo(float).tiny)
-    return min(_FLOORS, key=lambda share: (widths(share) / even).max())
+    ratios = np.array([(widths(share) / even).max() for share in _FLOORS])
+    return _FLOORS[int(find_nearly_largest(-ratios))]

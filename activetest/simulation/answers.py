@@ -22,6 +22,7 @@ from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices, Question
 from activetest.nouns.log import LABELLED, Log
+from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 from activetest.nouns.simulated_answer import AnswerLook, SimulatedAnswer, Wait
 from activetest.nouns.surrogate import Surrogate
@@ -76,7 +77,7 @@ class GroupTruth:
     @property
     def worst_first(self) -> Array:
         """(A,) the groups, the worst one first and those without an item last."""
-        badness = self.worse_sign * np.nan_to_num(self.values)
+        badness = level_ties(self.worse_sign * np.nan_to_num(self.values))
         return np.lexsort((-badness, self.items == 0))
 
 

@@ -15,6 +15,7 @@ from activetest.item_statistics.specification import describe_pool, find_metrics
 from activetest.labels.files import make_label_encoder
 from activetest.ledger.ledger import Answer
 from activetest.nouns.log import LABELLED
+from activetest.nouns.rounding import level_ties
 from activetest.parallel import one_blas_thread
 from activetest.rounds.fit import list_labelled
 from activetest.study.results import Batch
@@ -67,6 +68,7 @@ def next_again(study: StoredStudy, count: int, show: Sequence[str] = ()) -> Batc
         added, cost = rank_values(*about, values, seed=study.seed)
     majority = bool(cache.classes) and log.soft is None
     tiers = [_find_tier(answers, majority=majority) for answers in labels]
+    added, cost = level_ties(added), level_ties(cost)
     order = sorted(range(len(ids)), key=lambda at: (tiers[at], -added[at], -cost[at], ids[at]))
     chosen = order[:count]
     rows = [

@@ -6,6 +6,7 @@ Axes: O arms with labels, G strengths, as in activetest.nouns.surface.
 import numpy as np
 from scipy.special import betaln
 
+from activetest.nouns.rounding import MARGIN, find_nearly_largest, level_ties
 from activetest.nouns.rows import Array
 
 # What is believed of a strength before labels: log-normal, about 30 labels, give or take a factor
@@ -53,7 +54,7 @@ def weigh_strengths(counts: Array, mean: Array, variance: Array) -> tuple[Array,
 def find_strength(counts: Array, mean: Array, variance: Array) -> float:
     """The strength that is most probable."""
     strengths, prob = weigh_strengths(counts, mean, variance)
-    return float(strengths[prob.argmax()])
+    return float(strengths[find_nearly_largest(prob)])
 
 
 def draw_strengths(
@@ -62,7 +63,7 @@ def draw_strengths(
     """(draws,) strengths at equally spaced probabilities, shuffled, the same in each half."""
     strengths, prob = weigh_strengths(counts, mean, variance)
     half = draws // 2
-    place = np.searchsorted(prob.cumsum(), (np.arange(half) + 0.5) / half)
+    place = np.searchsorted(prob.cumsum(), (np.arange(half) + 0.5) / half * (1 - MARGIN))
     chosen = rng.permutation(strengths[np.minimum(place, len(strengths) - 1)])
     return np.asarray(np.tile(chosen, 2))
 
@@ -93,7 +94,7 @@ def find_weights(log_likelihoods: Array, draws: int, rng: np.random.Generator) -
         shares = (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
     # Largest remainders, in pairs: draws come as mirror images.
     pairs = draws // 2
-    whole = np.floor(shares * pairs).astype(int)
-    order = np.argsort(-(shares * pairs - whole), kind="stable")
+    whole = np.floor(shares * pairs + MARGIN * pairs).astype(int)
+    order = np.argsort(-level_ties(1 + shares * pairs - whole), kind="stable")
     whole[order[: pairs - whole.sum()]] += 1
     return 2 * whole

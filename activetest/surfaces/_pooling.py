@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 
 # Arms whose neighbours are found at once.
@@ -37,6 +38,7 @@ def pool_counts(
         # The arm itself comes first, also where others have the same place.
         first = near.copy()
         first[np.arange(len(rows)), rows] = np.inf
+        first = np.apply_along_axis(level_ties, 1, first)
         nearest = np.argsort(-first, axis=1, kind="stable")[:, :count]
         weights = np.take_along_axis(near, nearest, axis=1)
         if average == "plain":

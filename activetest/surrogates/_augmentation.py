@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.parallel import map_reduce
@@ -95,6 +96,7 @@ def find_threshold(scores: Array, right: Array) -> tuple[float, int, int]:
 
     scores, right (M,). Of equally precise thresholds, the one that most rows reach.
     """
+    scores = level_ties(scores)
     order = np.argsort(-scores, kind="stable")
     hits, reached = np.cumsum(right[order]), np.arange(1, len(order) + 1)
     # Rows of equal scores pass a threshold together: only the last of them is an end.
@@ -109,7 +111,7 @@ def select_surest(scores: Array, hits: int, reached: int, rng: np.random.Generat
 
     Equal scores are in random order.
     """
-    order = np.lexsort((rng.random(len(scores)), -scores))
+    order = np.lexsort((rng.random(len(scores)), -level_ties(scores)))
     return order[: hits * len(scores) // reached]
 
 

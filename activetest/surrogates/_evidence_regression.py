@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array
 from activetest.surrogates._black_box import log_sum_exp, softmax
 
@@ -84,7 +85,7 @@ def choose_width(inputs: Array, labels: Array, classes: int, rng: np.random.Gene
         guess = model.weights
         probs = model.predict(inputs[left])[np.arange(int(left.sum())), labels[left]]
         losses.append(-np.log(np.maximum(probs, _LEAST)).mean())
-    return _WIDTHS[int(np.argmin(losses))]
+    return _WIDTHS[int(find_nearly_largest(-np.array(losses)))]
 
 
 def hold_out(
@@ -112,7 +113,7 @@ def choose_share(by_forest: Array, by_regression: Array, labels: Array) -> float
         mean = (1 - share) * logs[0] + share * logs[1]
         sharpened = [sharpness * mean for sharpness in _SHARPNESS]
         losses.append(min((log_sum_exp(each) - each[rows, labels]).mean() for each in sharpened))
-    return _SHARES[int(np.argmin(losses))]
+    return _SHARES[int(find_nearly_largest(-np.array(losses)))]
 
 
 def _add_intercept(columns: Array) -> Array:

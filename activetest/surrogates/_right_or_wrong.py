@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array
 from activetest.surrogates._evidence import OTHERS, SELF, TRAINING
 from activetest.surrogates._logistic import average_gaussians, fit_laplace, sigmoid
@@ -193,7 +194,7 @@ def fit_right_or_wrong(
     mode, covariance = average_gaussians(modes, covariances, evidence)
     kernel = None
     if inputs is not None and len(right) >= _FEWEST:
-        best = int(evidence.argmax())
+        best = int(find_nearly_largest(evidence))
         prior = means[best], deviations[best], evidence[best] - log_mass[best]
         kernel = _fit_kernel(design, right, inputs, *prior)
     return Fitted(mode, covariance, kernel)
@@ -283,7 +284,7 @@ def _fit_kernel(
         modes, _, evidence = fit_laplace(np.hstack([design, spread]), right, *priors)
         found.append(_Fit(float(evidence[0]), float(length), root, modes[0]))
     together = np.logaddexp.reduce([each.evidence for each in found]) - np.log(len(found))
-    best = max(found, key=lambda each: each.evidence)
+    best = found[int(find_nearly_largest(np.array([each.evidence for each in found])))]
     mode, coefficients = best.mode[:columns], best.mode[columns:]
     share = float(sigmoid(together - alone + np.log(_SHARE / (1 - _SHARE))))
     if share < _LEAST_SHARE:

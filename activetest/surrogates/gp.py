@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._black_box import fit_sharpness, log_probs, softmax
@@ -215,7 +216,8 @@ def _fit_classes(
         left_out = softmax(left_out + np.broadcast_to(prior_mean, targets.shape)[chosen])
         score = np.log(left_out[np.arange(len(left_out)), data.labels[chosen]]).sum()
         candidates.append((score, targets, noise, center, kernel))
-    _, targets, noise, center, kernel = max(candidates, key=lambda candidate: candidate[0])
+    best = int(find_nearly_largest(np.array([each[0] for each in candidates])))
+    _, targets, noise, center, kernel = candidates[best]
     paths = condition_paths(data.inputs, targets, noise, kernel, _MEMBERS, rng, doubt=False)
     return ClassPaths(paths, center, sharpness, data.outputs)
 

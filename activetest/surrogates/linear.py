@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._black_box import fit_sharpness, log_probs, softmax
@@ -37,6 +38,8 @@ _FEW_ROWS, _MOST_ROWS = 2_000, 20_000
 _MOST_TOGETHER = 1_000
 # Half of the members are the mirror images of the others, so that their mean is the mode.
 _MEMBERS = 50
+# Evidences that differ by no more are equal.
+_EVIDENCE_ERROR = 1e-6
 # Pseudo-observations of the prior noise.
 _NOISE_PRIOR = 4.0
 
@@ -65,7 +68,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
             _log_evidence(design[subset], labels[subset], offset[subset], precision, mode)
         )
     # The narrowest if several are equal, as they are without labels.
-    best = _WIDTHS[int(np.argmax(np.round(evidences, 6)))]
+    best = _WIDTHS[int(find_nearly_largest(np.array(evidences), error=_EVIDENCE_ERROR))]
     precision = _prior_precision(design.shape[1], best, outputs)
     mode = find_mode(design, labels, offset, precision, mode)
     deviations = _draw_deviations(
@@ -278,7 +281,9 @@ def _fit_ridge(
         rate = 0.5 * (_NOISE_PRIOR - 2) * prior_noise + 0.5 * (labels @ (labels - design @ mode))
         evidence = 0.5 * (np.log(precision).sum() - np.linalg.slogdet(posterior)[1])
         candidates.append((evidence - shape * np.log(rate), mode, posterior, rate))
-    _, mode, posterior, rate = max(candidates, key=lambda candidate: round(candidate[0], 6))
+    evidences = np.array([each[0] for each in candidates])
+    best = int(find_nearly_largest(evidences, error=_EVIDENCE_ERROR))
+    _, mode, posterior, rate = candidates[best]
     factor = np.linalg.inv(np.linalg.cholesky(posterior)).T.copy()
     noise = rate / rng.gamma(shape, size=(_MEMBERS, 1))
     deviations = np.sqrt(noise) * (rng.normal(size=(_MEMBERS, len(mode))) @ factor.T)

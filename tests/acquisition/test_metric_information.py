@@ -46,13 +46,13 @@ def draws() -> np.ndarray:
 def test_it_is_the_sum_over_metrics_of_what_a_kind_tells_of_the_member(draws, metrics):
     kinds = random_kinds(np.random.default_rng(2), metrics)
     assert {len(set(each)) for each in kinds.reshape(-1, CLASSES).tolist()} >= {1, 2, 3}
-    np.testing.assert_allclose(score(draws, kinds), define(draws, kinds), atol=1e-8)
+    np.testing.assert_allclose(score(draws, kinds), define(draws, kinds), atol=2e-6)
 
 
 def test_where_all_classes_are_kinds_of_their_own_it_is_bald(draws):
     kinds = np.tile(np.arange(CLASSES), (1, ITEMS, 1))
     beliefs = Beliefs(draws.mean(axis=0), draws[:1], draws=draws)
-    np.testing.assert_allclose(score(draws, kinds), bald.score(beliefs), rtol=2e-9)
+    np.testing.assert_allclose(score(draws, kinds), bald.score(beliefs), rtol=2e-6)
 
 
 def test_single_precision_of_the_members_costs_no_more_than_its_own_rounding(draws):
@@ -64,14 +64,14 @@ def test_single_precision_of_the_members_costs_no_more_than_its_own_rounding(dra
 def test_a_member_that_is_certain_leaves_no_infinities():
     draws = [[[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]]]
     assert score(draws, [[[0, 1, 1]]]) == approx([np.log(2)])
-    assert score(draws, [[[0, 0, 2]]])[0] < 1e-8
+    assert score(draws, [[[0, 0, 2]]])[0] < 1e-6
 
 
 def test_items_about_which_no_metric_differs_are_ordered_by_bald(draws):
     kinds = np.zeros((2, ITEMS, CLASSES), int)
     beliefs = Beliefs(draws.mean(axis=0), draws[:1], draws=draws)
     scores = score(draws, kinds)
-    assert scores.max() < 1e-8
+    assert scores.max() < 1e-5
     assert np.argsort(scores).tolist() == np.argsort(bald.score(beliefs)).tolist()
 
 
@@ -81,7 +81,7 @@ def test_equal_information_is_ordered_by_bald():
     beliefs = Beliefs(np.mean(same, axis=0), np.array(same[:1]), draws=np.array(same))
     less, more = bald.score(beliefs)
     scores = score(same, [[[0, 1, 1], [0, 1, 1]]])
-    assert scores[1] - scores[0] == approx(1e-9 * (more - less), rel=1e-3)
+    assert scores[1] - scores[0] == approx(1e-6 * (more - less), rel=1e-3)
 
 
 def test_members_that_agree_score_exactly_nothing():

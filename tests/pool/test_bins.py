@@ -144,3 +144,13 @@ def test_equal_values_stay_together(values, edges, names):
     codes, named = assign_bins(np.array(values, float), found)
     assert named[:-1] == names
     assert (np.bincount(codes, minlength=len(names)) > 0).all()
+
+
+def test_values_that_differ_by_rounding_alone_are_in_one_bin():
+    values = np.repeat([0.1, 0.4, 0.7, 1.3, 2.9], [7, 5, 9, 4, 5])
+    edges = compute_bins(values, 3)
+    codes, names = assign_bins(values, edges)
+    for seed in range(5):
+        moved = values * (1 + 1e-12 * np.random.default_rng(seed).uniform(-1, 1, len(values)))
+        found, named = assign_bins(moved, compute_bins(moved, 3))
+        assert found.tolist() == codes.tolist() and named == names

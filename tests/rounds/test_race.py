@@ -418,3 +418,12 @@ def test_the_winners_are_those_of_the_smallest_keys():
         expected = np.argsort(keys, kind="stable")[: min(count, np.count_nonzero(weight))]
         drawn = draw_by_race(hashes, weight / weight.sum(), count, seed=3, stream=number)
         assert (drawn == expected).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_top_scores_that_differ_by_rounding_alone_are_in_the_order_of_a_race(seed):
+    weight = np.repeat([0.3, 0.1, 0.2], 8)
+    noise = 1e-13 * np.random.default_rng(seed).uniform(-1, 1, len(weight))
+    expected = take_top(ids(24), weight, 12, seed=1, stream=2)
+    assert take_top(ids(24), weight * (1 + noise), 12, seed=1, stream=2).tolist() == list(expected)
+    assert weight[expected].tolist() == [0.3] * 8 + [0.2] * 4

@@ -93,7 +93,7 @@ def test_metric_information_is_the_plain_sum_over_the_metrics_not_a_mixture_of_s
 
     first, second = map(scores_for, names)
     assert not np.isclose((first**2).sum(), (second**2).sum(), rtol=0.2)
-    np.testing.assert_allclose(scores_for(*names), first + second, atol=1e-8)
+    np.testing.assert_allclose(scores_for(*names), first + second, atol=2e-6)
 
 
 @pytest.mark.parametrize("parameters", ["beliefs", "beliefs, rng=None", "beliefs, aims"])

@@ -119,3 +119,9 @@ def test_many_studies_at_once_have_shares_each(accuracies):
     for study in range(8):
         alone = Bandit(accuracies(known[study], size=30), IDENTIFY, worst=2)
         np.testing.assert_allclose(shares[study], thompson.allocate(alone, 4000, rng()), atol=0.04)
+
+
+def test_rewards_that_differ_by_rounding_alone_share_a_place():
+    rewards = np.array([0.3, 0.1, 0.3 * (1 + 1e-13), -np.inf, 0.3 * (1 - 1e-13)])
+    np.testing.assert_allclose(share_among_winners(rewards, 1), [1 / 3, 0, 1 / 3, 0, 1 / 3])
+    np.testing.assert_allclose(share_among_winners(rewards, 4), [0.25, 0.25, 0.25, 0, 0.25])
