@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from activetest.nouns.rounding import DECIMALS
 from activetest.nouns.rows import Array
 
 ACCURACY, ERROR, ECE, COST, CONFUSION = KINDS = ("accuracy", "error", "ece", "cost", "confusion")
@@ -55,8 +56,11 @@ class Arms:
 
     @property
     def posterior(self) -> Array:
-        """(..., L, J) parameters of the Dirichlet over the outcomes of a cell's next item."""
-        return np.maximum(self.prior + self.exchangeable_counts, _LEAST)
+        """(..., L, J) parameters of the Dirichlet over the outcomes of a cell's next item.
+
+        Rounded: how many random numbers a sampler takes hangs on its parameters.
+        """
+        return np.maximum(np.round(self.prior + self.exchangeable_counts, DECIMALS), _LEAST)
 
     @property
     def mean(self) -> Array:

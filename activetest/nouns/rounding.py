@@ -2,8 +2,8 @@
 
 Another processor, library or order of the rows gives sums other last digits. Wherever a number is
 compared with a threshold or with another number that it can equal, these functions compare them:
-what differs by rounding alone is equal. A draw of random numbers takes a fixed number of them, so
-that the next draw is the same whatever the parameters of this one.
+what differs by rounding alone is equal. Parameters of random numbers are rounded, too: one that
+rejects would take more of them, and every later one would be another.
 """
 
 import numpy as np
@@ -14,14 +14,14 @@ from activetest.nouns.rows import Array
 # make of it, and less than anybody sees.
 MARGIN = 1e-9
 # Decimals of a count.
-_DECIMALS = 9
+DECIMALS = 9
 # Beside the largest of several numbers, smaller ones are rounded like numbers of this size.
 _SMALL = 1e-6
 
 
 def round_count(count: float) -> float:
     """A count that is a sum or a quotient of sums: 3.0 where rounding left 2.9999999999999996."""
-    return float(np.round(count, _DECIMALS))
+    return float(np.round(count, DECIMALS))
 
 
 def floor_count(count: float) -> int:
