@@ -11,9 +11,10 @@ from activetest.estimation.surface_values import SurfaceValues
 from activetest.nouns.choices import Choices
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import FAIL, PASS, UNDECIDED
+from activetest.nouns.rounding import MARGIN
 from activetest.reporting import curves, notes, surface_notes, verdicts
 from activetest.reporting.history import _choose_rounds, _find_wilson_limits
-from activetest.reporting.requirements import _ROUNDING, decide_by_interval, parse_requirement
+from activetest.reporting.requirements import decide_by_interval, parse_requirement
 from activetest.reporting.sampled_shares import _list_shares
 from activetest.reporting.surface_answer import _make_whole, _write_cell
 from activetest.reporting.surface_cells import find_codes, suggest_map
@@ -30,7 +31,7 @@ def test_half_an_interval_decides_nothing(lower, upper):
 def test_an_end_that_misses_the_threshold_by_a_rounding_error_meets_it():
     """Either side of the last number that counts as the threshold, for ends below and above it."""
     for text, sign in (("error>=0.5", 1), ("error<=0.5", -1)):
-        required, last = parse_requirement(text), 0.5 - sign * _ROUNDING
+        required, last = parse_requirement(text), 0.5 - sign * MARGIN
         short = np.nextafter(last, 0.5 - sign)
         assert decide_by_interval(required, last, last) == PASS
         assert decide_by_interval(required, short, short) == FAIL
