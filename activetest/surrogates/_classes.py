@@ -62,7 +62,7 @@ class Ensemble:
     @property
     def informed(self) -> bool:
         """Whether the members had any row to learn from."""
-        return not getattr(self.members, "knows_nothing", False)
+        return not getattr(self.members, "has_no_labels", False)
 
     def params(self) -> dict[str, Any]:
         """The parameters of the members, and the augmented items as bits: see pack_positions."""

@@ -16,13 +16,13 @@ from activetest.surrogates._gaussian import GaussianEnsemble
 class EqualClasses:
     """`size` members that give each of the classes the same probability."""
 
-    knows_nothing: ClassVar[bool] = True
+    has_no_labels: ClassVar[bool] = True
     count: int
     size: int
 
     def params(self) -> dict[str, Any]:
         """The fields of the dataclass."""
-        return {"knows_nothing": True, "count": self.count, "size": self.size}
+        return {"has_no_labels": True, "count": self.count, "size": self.size}
 
     def probs(self, rows: Rows) -> Array:
         """(R, C) one over the number of classes."""
@@ -37,14 +37,14 @@ class EqualClasses:
 class UsualValues:
     """`size` members that expect any value which the black box usually predicts."""
 
-    knows_nothing: ClassVar[bool] = True
+    has_no_labels: ClassVar[bool] = True
     mean: float
     variance: float
     size: int
 
     def params(self) -> dict[str, Any]:
         """The fields of the dataclass."""
-        return {"knows_nothing": True, **vars(self)}
+        return {"has_no_labels": True, **vars(self)}
 
     def moments(self, rows: Rows) -> tuple[Array, Array]:
         """(R,) mean and variance, of every row alike."""
@@ -72,9 +72,9 @@ def believe_nothing(
     return GaussianEnsemble(UsualValues(mean, training.scale**2, size))
 
 
-def knows_nothing(params: Mapping[str, Any]) -> bool:
+def has_no_labels(params: Mapping[str, Any]) -> bool:
     """Whether parameters are those of a surrogate that had no row to learn from."""
-    return "knows_nothing" in params
+    return "has_no_labels" in params
 
 
 def restore_nothing(params: Mapping[str, Any]) -> Ensemble | GaussianEnsemble:

@@ -15,7 +15,7 @@ from activetest.nouns.training import TrainingSet
 from activetest.surrogates._classes import Ensemble, unpack_positions
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
 from activetest.surrogates._inputs import input_columns
-from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
+from activetest.surrogates._nothing import believe_nothing, has_no_labels, restore_nothing
 from activetest.surrogates._training_data import TrainingData, prepare_training_data
 from activetest.surrogates._trees import Trees, list_nodes
 
@@ -137,7 +137,7 @@ class ValueTrees(LabelTrees):
 
 def restore(params: dict) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described. Raises ValueError for nodes that are no trees."""
-    if knows_nothing(params):
+    if has_no_labels(params):
         return restore_nothing(params)
     kinds = {"starts": np.int64, "threshold": float, "values": np.float32}
     names = ("starts", "left", "right", "feature", "threshold", "values")

@@ -26,7 +26,7 @@ from activetest.surrogates._matern import (
     fit_kernel,
     restore_paths,
 )
-from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
+from activetest.surrogates._nothing import believe_nothing, has_no_labels, restore_nothing
 from activetest.surrogates._thinning import evenly_spaced
 from activetest.surrogates._training_data import TrainingData, prepare_training_data
 
@@ -148,7 +148,7 @@ class ValuePaths:
 
 def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
-    if knows_nothing(params):
+    if has_no_labels(params):
         return restore_nothing(params)
     paths, outputs = restore_paths(params), bool(params["outputs"])
     if "noise" not in params:

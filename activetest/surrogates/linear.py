@@ -21,7 +21,7 @@ from activetest.surrogates._classes import Ensemble, unpack_positions
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
 from activetest.surrogates._inputs import input_columns
 from activetest.surrogates._multinomial import find_mode
-from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
+from activetest.surrogates._nothing import believe_nothing, has_no_labels, restore_nothing
 from activetest.surrogates._training_data import prepare_training_data
 
 NEEDS_FEATURES = True
@@ -168,7 +168,7 @@ class Ridge:
 
 def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
-    if knows_nothing(params):
+    if has_no_labels(params):
         return restore_nothing(params)
     outputs = bool(params["outputs"])
     if params["classes"]:

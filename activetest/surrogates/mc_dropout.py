@@ -22,7 +22,7 @@ from activetest.surrogates._dropout import DROPPED, HIDDEN, NAMES, train_dropout
 from activetest.surrogates._gaussian import GaussianEnsemble
 from activetest.surrogates._network import Layer, Network, standardise_layer, stored_layers
 from activetest.surrogates._network_members import make_ensemble
-from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
+from activetest.surrogates._nothing import believe_nothing, has_no_labels, restore_nothing
 from activetest.surrogates._torch_training import (
     calibrate_temperature,
     check_size,
@@ -81,7 +81,7 @@ def fit(
 
 def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
-    if knows_nothing(params):
+    if has_no_labels(params):
         return restore_nothing(params)
     return make_ensemble(params, _make_networks(params))
 
