@@ -58,7 +58,7 @@ class UsualValues:
         return mean, variance
 
 
-def believe_nothing(
+def prior_belief(
     training: TrainingSet, augmented: Array | None, size: int
 ) -> Ensemble | GaussianEnsemble:
     """The surrogate of a training set without a row to learn from.

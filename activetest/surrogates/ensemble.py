@@ -25,7 +25,7 @@ from activetest.surrogates._convolution import FILTERS, Image, convolve_tensor
 from activetest.surrogates._gaussian import GaussianEnsemble
 from activetest.surrogates._network import Network, standardise_layer, stored_layers
 from activetest.surrogates._network_members import make_ensemble
-from activetest.surrogates._nothing import believe_nothing, has_no_labels, restore_nothing
+from activetest.surrogates._nothing import has_no_labels, prior_belief, restore_nothing
 from activetest.surrogates._torch_training import (
     calibrate_temperature,
     collect_params,
@@ -61,7 +61,7 @@ def fit(
     torch = load_torch("the surrogate 'ensemble'")
     training_rows = prepare_training_data(training, rng=rng)
     if not len(training_rows.labels):
-        return believe_nothing(training, training_rows.augmented, members)
+        return prior_belief(training, training_rows.augmented, members)
     image = Image(*training.image) if training.image else None
     data = prepare_network_data(
         training_rows.inputs,

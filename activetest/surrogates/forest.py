@@ -15,7 +15,7 @@ from activetest.nouns.training import TrainingSet
 from activetest.surrogates._classes import Ensemble, unpack_positions
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
 from activetest.surrogates._inputs import input_columns
-from activetest.surrogates._nothing import believe_nothing, has_no_labels, restore_nothing
+from activetest.surrogates._nothing import has_no_labels, prior_belief, restore_nothing
 from activetest.surrogates._training_data import TrainingData, prepare_training_data
 from activetest.surrogates._trees import Trees, list_nodes
 
@@ -40,7 +40,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
 
     data = prepare_training_data(training, rng=rng, most=_MOST_ROWS)
     if not len(data.labels):
-        return believe_nothing(training, data.augmented, _TREES)
+        return prior_belief(training, data.augmented, _TREES)
     total = data.weights.sum()
     kind = RandomForestClassifier if training.classes else RandomForestRegressor
     # Background rows weigh little: a leaf needs as many of them as make one label.

@@ -26,7 +26,7 @@ from activetest.surrogates._matern import (
     fit_kernel,
     restore_paths,
 )
-from activetest.surrogates._nothing import believe_nothing, has_no_labels, restore_nothing
+from activetest.surrogates._nothing import has_no_labels, prior_belief, restore_nothing
 from activetest.surrogates._thinning import evenly_spaced
 from activetest.surrogates._training_data import TrainingData, prepare_training_data
 
@@ -53,7 +53,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     """
     data, start = _prepare_data(training, rng)
     if not data.outputs and not len(data.labels):
-        return believe_nothing(training, data.augmented, _MEMBERS)
+        return prior_belief(training, data.augmented, _MEMBERS)
     if training.classes:
         return Ensemble(_fit_classes(data, start, training.classes, rng), data.augmented)
     return GaussianEnsemble(_fit_values(data, training, rng))

@@ -21,7 +21,7 @@ from activetest.surrogates._classes import Ensemble, unpack_positions
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
 from activetest.surrogates._inputs import input_columns
 from activetest.surrogates._multinomial import find_mode
-from activetest.surrogates._nothing import believe_nothing, has_no_labels, restore_nothing
+from activetest.surrogates._nothing import has_no_labels, prior_belief, restore_nothing
 from activetest.surrogates._training_data import prepare_training_data
 
 NEEDS_FEATURES = True
@@ -52,7 +52,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     design, labels, offset, augmented = _prepare_data(training, rng)
     outputs = training.uses_outputs
     if not outputs and not len(labels):
-        return believe_nothing(training, augmented, _MEMBERS)
+        return prior_belief(training, augmented, _MEMBERS)
     if not training.classes:
         return GaussianEnsemble(_fit_ridge(design, labels, training, rng))
     subset = slice(None, None, -(-len(labels) // _FEW_ROWS) or 1)

@@ -22,7 +22,7 @@ from activetest.surrogates._dropout import DROPPED, HIDDEN, NAMES, train_dropout
 from activetest.surrogates._gaussian import GaussianEnsemble
 from activetest.surrogates._network import Layer, Network, standardise_layer, stored_layers
 from activetest.surrogates._network_members import make_ensemble
-from activetest.surrogates._nothing import believe_nothing, has_no_labels, restore_nothing
+from activetest.surrogates._nothing import has_no_labels, prior_belief, restore_nothing
 from activetest.surrogates._torch_training import (
     calibrate_temperature,
     check_size,
@@ -59,7 +59,7 @@ def fit(
     torch = load_torch("the surrogate 'mc-dropout'")
     training_rows = prepare_training_data(training, rng=rng)
     if not len(training_rows.labels):
-        return believe_nothing(training, training_rows.augmented, passes)
+        return prior_belief(training, training_rows.augmented, passes)
     data = prepare_network_data(
         training_rows.inputs, training_rows.labels, training_rows.weights, training.classes, rng=rng
     )
