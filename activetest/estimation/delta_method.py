@@ -117,7 +117,7 @@ def _add_model_variance(
         weighted_minority_count=min(count_effectively(scaled[side]) for side in sides),
         uniform_minority_count=min(count_effectively(pull[side], shown[side]) for side in sides),
         uniform_count=round_count(float(sample.counted @ shown)),
-        heaviest=round_count(rarity.max(initial=1.0)),
+        max_weight=round_count(rarity.max(initial=1.0)),
         floor=sample.floor,
         known=float(known),
         open_share=float(share),

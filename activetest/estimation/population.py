@@ -389,13 +389,13 @@ def _add_variance(
         estimate.weighted_minority_count,
         estimate.uniform_minority_count,
     )
-    heaviest, one_draw = estimate.heaviest, estimate.one_draw
+    max_weight, one_draw = estimate.max_weight, estimate.one_draw
     if estimate.exact:
         # N items, each of which was as likely as any other.
         inside, terms = np.ones(size), np.tile(estimate.mean, (size, 1))
         sides = find_sides(pool.influence)
         minority = (min(count_effectively(pool.influence[side]) for side in sides),) * 3
-        heaviest, one_draw = 1.0, pool.items * size
+        max_weight, one_draw = 1.0, pool.items * size
 
     def combine(freedom: float, of_pool: float) -> float:
         squares = observed**2 / freedom + added**2 / of_pool
@@ -424,7 +424,7 @@ def _add_variance(
         weighted_minority_count=minority[1],
         uniform_minority_count=minority[2],
         uniform_count=estimate.uniform_count,
-        heaviest=heaviest,
+        max_weight=max_weight,
         floor=1.0 if estimate.exact else estimate.floor,
         shape=shape,
     )

@@ -57,7 +57,7 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     support = count / _ENOUGH_NEAR if decides else 1.0
     freedom = estimate.freedom
     near, _, _ = _limits(estimate, share, level, support, CLOPPER_PEARSON, freedom, rarity=1.0)
-    rarity = estimate.heaviest
+    rarity = estimate.max_weight
     careful = decides or estimate.floor < HIGH_FLOOR
     support = count / (rarity * _ENOUGH_FAR if careful else _ENOUGH)
     added = CLOPPER_PEARSON if decides or estimate.minority_count == 0 else JEFFREYS

@@ -169,7 +169,7 @@ class Estimate:
     uniform_minority_count   the same, as uniform draws would have shown them: each of them once at
                              most, and less as it was likelier to be drawn than by a uniform draw
     uniform_count            labelled draws in the group, as uniform draws would have shown them
-    heaviest                 how many times less likely than a uniform draw the least likely draw
+    max_weight               how many times less likely than a uniform draw the least likely draw
                              was; 1.0 for uniform draws
     floor                    lowest floor of the draws, as in Sample
     undefined                number of draws without a value, because the metric is 0/0 there
@@ -200,7 +200,7 @@ class Estimate:
     shape: Shape | None = None
     uniform_minority_count: float = 0.0
     uniform_count: float = np.inf
-    heaviest: float = 1.0
+    max_weight: float = 1.0
     floor: float = 1.0
     undefined: int = 0
     known: float = 0.0

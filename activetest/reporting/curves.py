@@ -284,7 +284,7 @@ def find_unsure(view: View, measure: str, few: Array, parts: Sequence[Sequence[M
             except NotEstimable:
                 # Draws say nothing about this share.
                 continue
-            if estimate.heaviest <= 1 + _ROUNDING:
+            if estimate.max_weight <= 1 + _ROUNDING:
                 return unsure
             hidden = estimate.uniform_minority_count < _ENOUGH[measure]
             unsure[place] |= hidden and not estimate.exact

@@ -172,11 +172,11 @@ def test_labels_count_as_uniform_draws_would_have_shown_them():
     assert value.uniform_minority_count == approx(0.5 + 0.5 + 1 + 1)
     assert value.minority_count == approx(4)
     assert value.uniform_count == approx(36 + 0.5 + 0.5 + 1 + 1)
-    assert value.heaviest == approx(2)
+    assert value.max_weight == approx(2)
     likely = replace(sample, prob=sample.prob * 3)
     value = estimate_metric(likely, ERROR, "lure").estimate
     # Draws that are all likelier cannot have missed what uniform ones show.
-    assert (value.uniform_minority_count, value.heaviest) == (approx(4 / 3), 1.0)
+    assert (value.uniform_minority_count, value.max_weight) == (approx(4 / 3), 1.0)
 
 
 def test_a_member_of_a_group_is_compared_with_a_uniform_draw_from_the_pool():

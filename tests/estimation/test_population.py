@@ -406,11 +406,11 @@ def test_the_variance_of_the_pool_is_estimated_from_weighted_labels(pool, truth,
         "minority_count",
         "weighted_minority_count",
         "uniform_minority_count",
-        "heaviest",
+        "max_weight",
         "floor",
     ):
         assert getattr(about, name) == getattr(own, name)
-    assert about.heaviest > 1 > about.floor > 0
+    assert about.max_weight > 1 > about.floor > 0
     assert len({about.minority_count, about.weighted_minority_count}) == 2
     assert about.draws is None and not about.exact
 
@@ -426,10 +426,10 @@ def test_where_all_is_known_the_rarer_side_is_counted_among_all_items(pool, trut
     assert about.weighted_minority_count == about.uniform_minority_count == about.minority_count
     assert about.inside.sum() == len(about.terms) == 200
     assert (about.terms == about.mean).all()
-    assert (about.heaviest, about.floor) == (1, 1)
+    assert (about.max_weight, about.floor) == (1, 1)
     # One draw of 200 has 200 times the variance of their mean.
     assert about.one_draw == approx(200 * about.variance[0, 0])
-    assert there.value(error, "doubly-robust").estimate.heaviest == 1
+    assert there.value(error, "doubly-robust").estimate.max_weight == 1
 
 
 def test_items_that_were_declined_stand_for_no_others(pool, truth):

@@ -23,7 +23,7 @@ def estimate(
     *,
     draws: int = MANY,
     rare: float = 1000.0,
-    heaviest: float = 1.0,
+    max_weight: float = 1.0,
     expected: float = 0.0,
     items: float = np.inf,
 ) -> Estimate:
@@ -38,7 +38,7 @@ def estimate(
         inside=np.ones(draws),
         minority_count=rare,
         uniform_minority_count=rare,
-        heaviest=heaviest,
+        max_weight=max_weight,
         model_variance=expected,
         open_items=items,
     )
@@ -101,7 +101,7 @@ def test_a_smaller_variance_counts_as_more_draws():
 @pytest.mark.parametrize("rare", [0, 5, 100])
 @pytest.mark.parametrize("mean", [0.0, 0.03, 0.4])
 def test_accuracy_gets_the_mirror_image_of_error(mean, rare, decides):
-    about = {"draws": 60, "rare": rare, "heaviest": 1.5}
+    about = {"draws": 60, "rare": rare, "max_weight": 1.5}
     lower, upper = ends(estimate(mean, 1e-3, **about), decides=decides)
     mirrored = ends(estimate(1 - mean, 1e-3, **about), decides=decides)
     assert mirrored == approx((1 - upper, 1 - lower))
@@ -139,18 +139,18 @@ def test_a_collapsed_variance_is_not_believed_without_labels_of_the_rarer_kind()
         (True, 0.05, DECIDING),
     ],
 )
-@pytest.mark.parametrize("heaviest", [1.0, 2.5])
+@pytest.mark.parametrize("max_weight", [1.0, 2.5])
 def test_labels_that_uniform_draws_would_have_shown_support_the_variance(
-    heaviest, decides, floor, enough
+    max_weight, decides, floor, enough
 ):
     """Draws 2.5 times less likely than uniform ones show 2.5 times fewer.
 
     That counts for the end of a gate, and where the floor is low.
     """
-    enough *= heaviest if enough == DECIDING else 1
+    enough *= max_weight if enough == DECIDING else 1
     uniform = 0.1 * 0.9 / 100
     for share in (0.0, 0.25, 0.5, 1.0, 1.5):
-        one = estimate(0.1, uniform / 9, draws=100, rare=share * enough, heaviest=heaviest)
+        one = estimate(0.1, uniform / 9, draws=100, rare=share * enough, max_weight=max_weight)
         one = replace(one, floor=floor)
         trust = min(share, 1)
         expected = trust * uniform / 9 + (1 - trust) * uniform
@@ -316,11 +316,11 @@ def test_with_enough_labels_of_the_rarer_kind_the_share_counts_as_one_deviation_
     assert ends(one) == approx(exact)
 
 
-@pytest.mark.parametrize("heaviest", [1.0, 2.0])
-def test_without_a_label_of_the_rarer_kind_draws_count_as_the_least_likely_of_them(heaviest):
+@pytest.mark.parametrize("max_weight", [1.0, 2.0])
+def test_without_a_label_of_the_rarer_kind_draws_count_as_the_least_likely_of_them(max_weight):
     """Clopper and Pearson's limit without a hit, 1 - tail^(1 / n), at what Student's t leaves."""
-    whole = estimate(0.0, 0.0, draws=100, rare=0, heaviest=heaviest)
+    whole = estimate(0.0, 0.0, draws=100, rare=0, max_weight=max_weight)
     answered = replace(whole, inside=np.repeat([1.0, 0.0], [40, 60]))
-    size = shrunk(40 / heaviest, whole)
+    size = shrunk(40 / max_weight, whole)
     assert ends(answered) == (0, approx(1 - 0.025 ** (1 / size)))
     assert ends(answered, decides=True) == ends(answered)
