@@ -269,7 +269,7 @@ def translate_report(report: _Report) -> _Report:
         notes=tuple(replace(note, text=to_commands(note.text)) for note in report.notes),
         gates=tuple(map(_translate_reason, report.gates)),
         surrogate_note=report.surrogate_note and to_commands(report.surrogate_note),
-        beyond=to_commands(report.beyond),
+        population_setting=to_commands(report.population_setting),
         assessment=answer,
         details=details,
     )

@@ -268,7 +268,7 @@ class Report:
                                              for items
     weight                                   column of the items' weights; None where all items
                                              count alike
-    beyond                                   the setting of a report on the population; empty where
+    population_setting                       the setting of a report on the population; empty where
                                              this is one
     surface                                  the metric at combinations of attributes; None unless
                                              it is the study's question, or was requested
@@ -300,7 +300,7 @@ class Report:
     population: bool = False
     cluster: str | None = None
     weight: str | None = None
-    beyond: str = ""
+    population_setting: str = ""
     surface: SurfaceReport | None = None
     judge: JudgeReport | None = None
     details: ReportDetails | None = None

@@ -259,7 +259,8 @@ def scope(report: Report, row: EstimateRow, *, hints: bool) -> str:
     """
     items = f"{count(row.n_pool)} item{'s' * (row.n_pool != 1)}"
     if not report.population:
-        others = f" ({plain(report.beyond)}: future ones too)" if hints and report.beyond else ""
+        setting = report.population_setting if hints else ""
+        others = f" ({plain(setting)}: future ones too)" if setting else ""
         return f"the {items} of this pool{others}"
     sampled = f", by {plain(report.cluster)}" if report.cluster else ""
     return f"the population that the {items} are a sample of{sampled}"

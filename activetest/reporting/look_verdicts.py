@@ -243,8 +243,8 @@ class LookVerdicts:
             levels = find_look_levels(self.plan, draws, gates=gates, population=whole)
             present = float(levels[len(self.looks) - 1])
             chosen = ends.interval if toward else ends.strict
-            statistic = _standardise(requirement, chosen, ends.found.value, present, toward=toward)
-            sides.append((statistic, levels[len(self.looks) :]))
+            z_score = _find_z_score(requirement, chosen, ends.found.value, present, toward=toward)
+            sides.append((z_score, levels[len(self.looks) :]))
         more = [
             wait
             for (due, wait), when, *limits in zip(
@@ -252,8 +252,8 @@ class LookVerdicts:
             )
             if self.plan.is_exact(due, population=whole)
             or any(
-                statistic * (when / time) ** 0.5 >= -ndtri(limit)
-                for (statistic, _), limit in zip(sides, limits, strict=True)
+                z_score * (when / time) ** 0.5 >= -ndtri(limit)
+                for (z_score, _), limit in zip(sides, limits, strict=True)
             )
         ]
         gate = replace(gate, more_labels=more[0] if more else None)
@@ -261,11 +261,11 @@ class LookVerdicts:
             return gate
         if self.plan.is_exact(draws[-1], population=whole):
             # The value itself decides then.
-            p_pass, p_fail = (float(ndtr(statistic)) for statistic, _ in sides)
+            p_pass, p_fail = (float(ndtr(z_score)) for z_score, _ in sides)
         else:
             p_pass, p_fail = (
-                find_conditional_power(statistic, time, float(levels[-1]))
-                for statistic, levels in sides
+                find_conditional_power(z_score, time, float(levels[-1]))
+                for z_score, levels in sides
             )
         gate = replace(gate, p_pass=p_pass)
         if p_pass >= _FUTILE:
@@ -295,7 +295,7 @@ class LookVerdicts:
         return replace(gate, reason=about if gate.reason is None else f"{about}; {gate.reason}")
 
 
-def _standardise(
+def _find_z_score(
     requirement: Requirement, interval: Interval, value: float, level: float, *, toward: bool
 ) -> float:
     """How many standard errors the estimate is beyond the threshold, on the side of this verdict.
@@ -304,8 +304,8 @@ def _standardise(
     """
     rises = (requirement.op == ">=") == toward
     room = value - interval.lower if rises else interval.upper - value
-    beyond = value - requirement.threshold if rises else requirement.threshold - value
+    distance = value - requirement.threshold if rises else requirement.threshold - value
     reach = -float(ndtri(level))
     if room <= MARGIN or not np.isfinite(reach):
-        return float(np.sign(beyond)) * np.inf if beyond else 0.0
-    return beyond / room * reach
+        return float(np.sign(distance)) * np.inf if abs(distance) > MARGIN else 0.0
+    return distance / room * reach

@@ -207,7 +207,7 @@ def report(
         population=population,
         cluster=cluster,
         weight=cache.roles.get("weight"),
-        beyond="" if population else "`population=True`",
+        population_setting="" if population else "`population=True`",
         surface=described,
         judge=judge.describe(view, columns, kind, simultaneous=simultaneous),
         details=build_details(study, view, whole, facts, shown[0], estimates[0], kind)

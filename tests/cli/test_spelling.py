@@ -299,10 +299,10 @@ def test_sentences_of_reports_speak_of_options_and_names_stay():
         estimates=(EstimateRow(**row, estimator="ase", n_pool=9, reason=reason),),
         gates=(Gate(**row, **gate, verdict="pass", reason=reason),),
         notes=(Note("A higher `floor` prevents this."), Note("`shrunk` is a column.")),
-        beyond="`population=True`",
+        population_setting="`population=True`",
     )
     found = translate_report(report)
-    assert found.beyond == "--population"
+    assert found.population_setting == "--population"
     assert [str(note) for note in found.notes] == [
         "A higher --floor prevents this.",
         "`shrunk` is a column.",
@@ -310,7 +310,7 @@ def test_sentences_of_reports_speak_of_options_and_names_stay():
     for now, before in ((found.estimates, report.estimates), (found.gates, report.gates)):
         assert [each.reason for each in now] == ["use activetest next --n 10"]
         assert now == tuple(replace(each, reason=now[0].reason) for each in before)
-    changed = {"notes": (), "gates": (), "estimates": (), "beyond": ""}
+    changed = {"notes": (), "gates": (), "estimates": (), "population_setting": ""}
     assert replace(found, **changed) == replace(report, **changed)
 
 

@@ -324,9 +324,11 @@ def test_what_numbers_are_about_names_the_setting_of_the_other_report(report, ro
         return words.scope(replace(report(), **changes), row(), hints=hints)
 
     assert scope() == "the 1,497 items of this pool"
-    beyond = scope(beyond="`population=True`")
-    assert beyond == "the 1,497 items of this pool (`population=True`: future ones too)"
-    assert scope(hints=False, beyond="`population=True`") == "the 1,497 items of this pool"
+    both = scope(population_setting="`population=True`")
+    assert both == "the 1,497 items of this pool (`population=True`: future ones too)"
+    assert (
+        scope(hints=False, population_setting="`population=True`") == "the 1,497 items of this pool"
+    )
     sampled = scope(population=True, cluster="user")
     assert sampled == "the population that the 1,497 items are a sample of, by user"
 
