@@ -24,7 +24,7 @@ POSTERIOR, EXACT, PSEUDO, NONE = "posterior", "exact", "pseudo-posterior", "none
 
 
 @dataclass(frozen=True)
-class Standing:
+class GroupRank:
     """What is known of A groups.
 
     arms       their counts
@@ -67,7 +67,7 @@ def summarise_groups(
     rng: np.random.Generator,
     *,
     draws: int = _DRAWS,
-) -> Standing:
+) -> GroupRank:
     """Where the groups stand, by so many draws of the posterior.
 
     view    holds the metric of the groups whose labels were not drawn uniformly inside: their
@@ -95,11 +95,11 @@ def summarise_groups(
     badness = level_ties(arms.worse_sign * np.nan_to_num(estimate))
     order = np.lexsort((-badness, items == 0))
     known = arms.sum_cells(counts.labelled)
-    return Standing(arms, known, items, method, drawn, estimate, lower, upper, order)
+    return GroupRank(arms, known, items, method, drawn, estimate, lower, upper, order)
 
 
 def rank_groups(
-    stands: Standing, worst: int, level: float, rng: np.random.Generator
+    stands: GroupRank, worst: int, level: float, rng: np.random.Generator
 ) -> tuple[tuple[Ranked, ...], Ranks]:
     """The groups, the worst first, and their ranks in that order."""
     answerable = stands.order[: stands.n_answerable]
@@ -131,7 +131,7 @@ def rank_groups(
     return tuple(groups), places
 
 
-def find_region_chances(stands: Standing, pair: tuple[int, int], rope: float) -> Array:
+def find_region_chances(stands: GroupRank, pair: tuple[int, int], rope: float) -> Array:
     """(3,) probabilities that the first of two groups is below, within or above the rope.
 
     By the value of the first minus that of the second. Lambda is the largest.

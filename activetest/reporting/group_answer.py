@@ -11,7 +11,7 @@ from activetest.bandits.counts import GroupCounts, count_groups, task_group
 from activetest.bandits.planning import forecast_decision_labels
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.group_ranking import (
-    Standing,
+    GroupRank,
     find_region_chances,
     rank_groups,
     summarise_groups,
@@ -141,7 +141,7 @@ def _find_ece(facts: Facts) -> Metric:
 
 
 def _compare(
-    pair: tuple[int, int], bandit: Bandit, stands: Standing, choices: Choices
+    pair: tuple[int, int], bandit: Bandit, stands: GroupRank, choices: Choices
 ) -> Comparison:
     """The difference of the two groups that the question names."""
     first, second = pair
@@ -174,7 +174,7 @@ def _compare(
 
 
 def _expect_labels(
-    bandit: Bandit, choices: Choices, stands: Standing, among: Array, rng: np.random.Generator
+    bandit: Bandit, choices: Choices, stands: GroupRank, among: Array, rng: np.random.Generator
 ) -> int | None:
     """Labels still expected until the question is decided; None where they cannot be foreseen.
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from activetest.bandits.counts import GroupCounts, count_groups
 from activetest.bandits.ranks import draw_values
-from activetest.estimation.group_ranking import Standing, summarise_groups
+from activetest.estimation.group_ranking import GroupRank, summarise_groups
 from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
@@ -86,7 +86,7 @@ def _describe_calibration(
     return estimate_density(drawn, step=1 / bins.arms.size.sum(), limits=(0.0, 1.0))
 
 
-def _build_quantity(stand: Standing, place: int, level: float) -> Quantity:
+def _build_quantity(stand: GroupRank, place: int, level: float) -> Quantity:
     """The value of a group that has an item."""
     estimate, lower, upper = stand.estimate[place], stand.lower[place], stand.upper[place]
     method = str(stand.method[place])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
-from activetest.estimation.group_ranking import Standing
+from activetest.estimation.group_ranking import GroupRank
 from activetest.nouns.log import LABELLED
 from activetest.nouns.report import Weight
 from activetest.render._assessment import sentence
@@ -27,7 +27,7 @@ def test_the_expected_error_is_that_of_an_item(items, expected):
     nothing = np.zeros(2)
     estimate = np.where(np.array(items) > 0, [0.5, 0.4], np.nan)
     draws = np.where(np.array(items) > 0, [[1.0, 0.7], [0.0, 0.1]], 0)
-    stands = Standing(
+    stands = GroupRank(
         None, nothing, np.array(items), nothing, draws, estimate, nothing, nothing, nothing
     )
     assert stands.rmse == pytest.approx(expected)
