@@ -55,7 +55,7 @@ def replacing_file(path: Path, *, durable: bool = False) -> Iterator[Path]:
         # A name that is too long is none, although the temporary one may be shorter.
         os.lstat(path)
     remove_leftovers(path.parent)
-    held = _Held()
+    held = _Lock()
     try:
         building = _create_file(path, held)
         yield building
@@ -113,7 +113,7 @@ def temporary_folder(parent: Path | None = None, name: str = "activetest") -> It
     """
     parent = parent or Path(tempfile.gettempdir())
     remove_leftovers(parent)
-    held = _Held()
+    held = _Lock()
     try:
         yield _create_folder(parent / name, held)
     finally:
@@ -219,7 +219,7 @@ def _remove_leftover(path: Path) -> None:
                 _remove_folder(path)
 
 
-class _Held:
+class _Lock:
     """What is temporary, and the handle by which this process holds it.
 
     The path is known before anything is there: an interrupt at any moment finds it.
@@ -246,7 +246,7 @@ class _Held:
             os.close(handle)
 
 
-def _create_file(path: Path, held: _Held) -> Path:
+def _create_file(path: Path, held: _Lock) -> Path:
     """A new temporary file for `path`, which is held."""
     for _ in range(_ATTEMPTS):
         held.path = building = _name_temporary(path)
@@ -262,7 +262,7 @@ def _create_file(path: Path, held: _Held) -> Path:
     raise OSError(f"no temporary file can be kept in {path.parent}")
 
 
-def _create_folder(path: Path, held: _Held) -> Path:
+def _create_folder(path: Path, held: _Lock) -> Path:
     """A new temporary folder for `path`, whose marker is held."""
     for attempt in range(_ATTEMPTS):
         held.path = building = _name_temporary(path)
