@@ -35,14 +35,14 @@ _PADDING = 2**26
 
 
 @dataclass(frozen=True)
-class Rescued:
+class Recovered:
     """The rows that could be read, and sentences about what could not or is not as recorded."""
 
     rows: list[LoggedRow]
     problems: tuple[str, ...]
 
 
-def rescue_rows(path: Path) -> Rescued:
+def rescue_rows(path: Path) -> Recovered:
     """Every draw and answer of a ledger that can still be read.
 
     The file is not changed. Raises StudyError where nothing can be read, or a version before 0.3
@@ -96,7 +96,7 @@ def rescue_rows(path: Path) -> Rescued:
     rows = list_rows(draws, files, answers)
     if not rows and problems:
         raise StudyError(f"nothing can be read of {path}: {problems[0]}", "restore a backup")
-    return Rescued(rows, tuple(problems))
+    return Recovered(rows, tuple(problems))
 
 
 @contextmanager
