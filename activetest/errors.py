@@ -75,16 +75,17 @@ class CacheDamaged(StudyError):
     """The cache, or a part of it, is not what was written.
 
     folder    of the cache or the part
-    name      of what is damaged in it
+    file      that is damaged in it
+    array     of the file that is; None where that is not known, or it is all of them
     manifest  what the manifest of the folder held when this was found
     """
 
-    def __init__(self, folder: Path, name: str, manifest: str) -> None:
+    def __init__(self, folder: Path, file: str, array: str | None, manifest: str) -> None:
         super().__init__(
-            f"the cache {folder} is damaged ({name})",
+            f"the cache {folder} is damaged ({f'{array} in ' if array else ''}{file})",
             "remove it: whatever needs it builds it again from the pool",
         )
-        self.folder, self.name, self.manifest = folder, name, manifest
+        self.folder, self.file, self.array, self.manifest = folder, file, array, manifest
 
 
 class CacheRebuilt(UserWarning):

@@ -1,6 +1,7 @@
 """Makers of small pools, their labels and their logs, for every room."""
 
 import contextlib
+import json
 import os
 import shutil
 import sqlite3
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from activetest.cache import cache
+from activetest.cache.archive import read_members
 from activetest.item_statistics.metric import Facts
 from activetest.ledger.ledger import Ledger
 from activetest.nouns.choices import Choices
@@ -187,3 +189,16 @@ def supply_labels(
 def supply_first(log: Log, pool: cache.Cache, truth: np.ndarray, count: int) -> Log:
     """The log after the user labelled the first `count` rows that have no label yet."""
     return supply_labels(log, np.flatnonzero(find_free_items(log, pool.size))[:count], truth)
+
+
+def change_array(folder: Path, file: str, name: str) -> None:
+    """Change a bit in the middle of an array of a cache, or of a part of one."""
+    stated = json.loads((folder / "manifest.json").read_text())["files"][file]
+    member = read_members(stated["arrays"])[name]
+    assert member.end > member.begin
+    place = (member.begin + member.end) // 2
+    with open(folder / file, "r+b") as archive:
+        archive.seek(place)
+        byte = archive.read(1)[0]
+        archive.seek(place)
+        archive.write(bytes([byte ^ 4]))

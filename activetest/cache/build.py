@@ -2,20 +2,35 @@
 
 import hashlib
 import json
+import os
+import shutil
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from dataclasses import dataclass
-from operator import add
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
+from operator import add, or_
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from activetest import atomic, progress
-from activetest.cache.arrays import Arrays
-from activetest.cache.checked import SMALL_BLOCK, Manifest
+from activetest.cache.archive import ArchiveWriter, Statement, write_archive
+from activetest.cache.checked import Manifest
+from activetest.cache.components import Projection
 from activetest.cache.design import Design, measure_pool
-from activetest.cache.space import check_space
-from activetest.errors import PoolError
+from activetest.cache.pieces import (
+    PieceArrays,
+    PieceIds,
+    PoolPiece,
+    map_pieces,
+    name_piece,
+    shape_array,
+    split_pool,
+)
+from activetest.cache.space import check_space, measure_ids
+from activetest.errors import CacheDamaged, PoolError
 from activetest.item_statistics.defaults import cached_statistics
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Array
@@ -24,7 +39,12 @@ from activetest.pool.ids import Text, build_index, find_duplicates, hash_rows, h
 from activetest.pool.pool import Block, Pool, Strip
 from activetest.pool.schema import Schema
 
-VERSION = 4
+VERSION = 5
+
+# The study's only part and only model: the archives of a piece of the pool.
+ITEMS, MODEL = "pool/{}/items.npz", "pool/{}/model.npz"
+# What all pieces share: how the design is computed, and the order of ids.
+GLOBALS = "globals.npz"
 
 # Rows whose tables of losses over all classes are made at once: they stay in the processor's cache.
 _STRIP = 16384
@@ -60,25 +80,52 @@ class RowCounts:
 _Result = tuple[RowCounts, list[Text]]
 
 
-def build_into(pool: Pool, folder: Path) -> None:
+@dataclass(frozen=True)
+class WrittenPiece:
+    """A piece as a manifest states it.
+
+    files  {path in the folder of the cache: statement}
+    about  where its rows are, their hashes, and what was corrected in them
+    """
+
+    files: dict[str, Statement]
+    about: dict[str, Any]
+
+
+def build_into(pool: Pool, folder: Path, old: Manifest | None = None) -> None:
     """Write the cache of a pool to a folder, as a whole or not at all.
+
+    old  of an older cache there: pieces of files that have not changed are kept, where what all
+         pieces share has not changed
 
     Raises PoolError for a value that cannot be right, StorageError where the disk has no room for
     it, OSError when it cannot be written.
     """
     design, values = measure_pool(pool)
+    shared = _hash_shared(pool, design, values)
+    pieces = split_pool(pool)
     with atomic.replacing_folder(folder) as building:
-        arrays = Arrays(building)
-        try:
-            _create_arrays(arrays, pool, design)
-            check_space(arrays, pool)
-            counts = _write_rows(arrays, pool, design, values)
-            with progress.step("indexing ids"):
-                _write_id_index(arrays, pool)
-            mean_weight = _find_mean_weight(arrays, pool)
-        finally:
-            arrays.close()
-        sums = [counts.hashes[piece.number] % 2**64 for piece in pool.pieces]
+        check_space(building, _measure_arrays(pool, design), pool)
+        kept: dict[int, WrittenPiece] = {}
+        if old and old.content["globals"] == shared:
+            kept = _keep_pieces(pool, pieces, old, building)
+
+        def write(piece: PoolPiece, map_strips: Any) -> list[WrittenPiece]:
+            if piece.number in kept:
+                return [kept[piece.number]]
+            return [_write_piece(building, pool, piece, design, values, map_strips, shared)]
+
+        written: list[WrittenPiece] = map_pieces(pieces, write, add, title=_BUILDING)
+        files = {name: stated for piece in written for name, stated in piece.files.items()}
+        rows = [piece.rows for piece in pieces]
+        pieces_written = Manifest(building, "", {"files": files})
+        arrays = PieceArrays(pieces_written, rows, (ITEMS, MODEL))
+        with progress.step("indexing ids"):
+            order = _index_ids(arrays, pool)
+        numbers = _list_numbers(design) | {"id_order": order}
+        files[GLOBALS] = write_archive(building / GLOBALS, numbers)
+        about = [piece.about for piece in written]
+        sums = [total for each in about for total in _list_sums(each)]
         manifest = {
             "version": VERSION,
             "rows": pool.rows,
@@ -87,28 +134,177 @@ def build_into(pool: Pool, folder: Path) -> None:
             "fingerprint": _hash_pool(pool, sums),
             "group_names": pool.schema.groups,
             "group_values": values,
+            "model_columns": design.model_columns,
             "components": design.components,
-            "mean_weight": mean_weight,
+            "mean_weight": _find_mean_weight(arrays, pool),
             "schema": pool.schema.to_dict(),
-            "notices": _describe_corrections(pool, counts),
-            "arrays": arrays.seal(),
+            "notices": _describe_corrections(pool, about),
+            "globals": shared,
+            "pieces": about,
+            "files": files,
             "stamp": pool.files.stamp(),
-            "piece_rows": [piece.rows for piece in pool.pieces],
-            "piece_sums": [_to_hex(each) for each in sums],
         }
         Manifest.write(building, manifest)
+        # Windows moves no folder with a file that is mapped.
+        pieces_written.close()
 
 
-def compute_fingerprint(pool: Pool) -> tuple[str, list[str]]:
-    """The fingerprint of a pool and the sum of row hashes of each piece, in one pass."""
+def repair_pieces(pool: Pool, manifest: Manifest) -> bool:
+    """Write damaged pieces of a cache again, alone; whether it is now as it was.
+
+    It is not where more than pieces is damaged, or where a piece becomes another than it was.
+    Raises PoolError where the pool cannot be read, OSError where the cache cannot be written.
+    """
+    content, pieces = dict(manifest.content), split_pool(pool)
+    damaged = set(manifest.list_damaged())
+    names = {_name_file(kind, each.number): each for each in pieces for kind in (ITEMS, MODEL)}
+    try:
+        design = _read_design(manifest)
+    except CacheDamaged:
+        return False
+    finally:
+        manifest.close()
+    places = {(manifest.folder / file).parent for file in damaged}
+    places |= {manifest.folder, manifest.folder / "pool"}
+    links = any(place.is_symlink() for place in places)
+    # What is written through a link would be elsewhere.
+    if links or not damaged <= names.keys():
+        return False
+    shared, values = content["globals"], content["group_values"]
+    # Computed once, before all threads need them.
+    _ = pool.deciles
+    with atomic.temporary_folder(manifest.folder.parent, manifest.folder.name) as aside:
+
+        def write(piece: PoolPiece, map_strips: Any) -> dict[str, Statement]:
+            written = _write_piece(aside, pool, piece, design, values, map_strips, shared)
+            return {file: written.files[file] for file in damaged & written.files.keys()}
+
+        harmed = {names[file].number: names[file] for file in sorted(damaged)}
+        written = map_pieces([*harmed.values()], write, or_, title=_BUILDING)
+        if any(manifest.files[file] != stated for file, stated in written.items()):
+            return False
+        for file in written:
+            (manifest.folder / file).parent.mkdir(parents=True, exist_ok=True)
+            atomic.move_file(aside / file, manifest.folder / file)
+    content.pop("damaged", None)
+    Manifest.write(manifest.folder, content)
+    return True
+
+
+def compute_fingerprint(pool: Pool, old: Manifest | None = None) -> tuple[str, list[str]]:
+    """The fingerprint of a pool and the sum of row hashes of each row group, in one pass.
+
+    old  of a cache: files that have not changed since then are not read
+    """
+    pieces = split_pool(pool)
+    known = _find_unchanged(pool, pieces, old) if old else {}
 
     def hash_strip(strip: Strip) -> Counter[int]:
         block = pool.read_block(strip)
         return _sum_hashes(pool, block, hash_text(block.ids))
 
-    total = pool.map_strips(hash_strip, add, without=("features", "groups"), title=_COMPARING)
-    sums = [total[piece.number] % 2**64 for piece in pool.pieces]
+    def hash_piece(piece: PoolPiece, map_strips: Any) -> list[list[int]]:
+        if old and piece.number in known:
+            return [_list_sums(old.content["pieces"][known[piece.number]])]
+        sums = map_strips(piece.strips(pool, ("features", "groups")), hash_strip, add)
+        return [[sums[at] % 2**64 for at in range(piece.places[0], piece.places[1] + 1)]]
+
+    found: list[list[int]] = map_pieces(pieces, hash_piece, add, title=_COMPARING)
+    sums = [total for each in found for total in each]
     return _hash_pool(pool, sums), [_to_hex(each) for each in sums]
+
+
+def list_row_groups(content: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """(rows, sum of row hashes) of each row group of the pool that a manifest is of."""
+    return [(rows, total) for piece in content["pieces"] for rows, total in piece["row_groups"]]
+
+
+def _find_unchanged(pool: Pool, pieces: list[PoolPiece], old: Manifest) -> dict[int, int]:
+    """{number of a piece: its number in an older manifest} where its file has not changed."""
+    stamps, before = pool.files.stamp(), old.content["stamp"] or []
+    if old.content["schema"] != pool.schema.to_dict():
+        return {}
+    known = {
+        (
+            about["file"],
+            about["first"],
+            about["start"],
+            *(rows for rows, _ in about["row_groups"]),
+        ): at
+        for at, about in enumerate(old.content["pieces"])
+    }
+    found = {}
+    for piece in pieces:
+        groups = pool.pieces[piece.places[0] : piece.places[1] + 1]
+        place = piece.file, piece.groups[0], piece.start, *(each.rows for each in groups)
+        same = piece.file < len(before) and before[piece.file] == stamps[piece.file]
+        if same and place in known:
+            found[piece.number] = known[place]
+    return found
+
+
+def _keep_pieces(
+    pool: Pool, pieces: list[PoolPiece], old: Manifest, building: Path
+) -> dict[int, WrittenPiece]:
+    """Take undamaged pieces of files that have not changed from an older cache."""
+    kept = {}
+    for number, before in _find_unchanged(pool, pieces, old).items():
+        names = {_name_file(kind, number): _name_file(kind, before) for kind in (ITEMS, MODEL)}
+        if not any(map(old.check_file, names.values())):
+            with suppress(OSError):
+                for name, source in names.items():
+                    (building / name).parent.mkdir(parents=True, exist_ok=True)
+                    _link_file(old.folder / source, building / name)
+                files = {name: old.files[source] for name, source in names.items()}
+                kept[number] = WrittenPiece(files, old.content["pieces"][before])
+    old.close()
+    return kept
+
+
+def _name_file(kind: str, number: int) -> str:
+    """The path of a piece's archive in the folder of a cache."""
+    return kind.format(name_piece(number))
+
+
+def _link_file(source: Path, target: Path) -> None:
+    """The same file under another name; a copy where the file system has no links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _hash_shared(pool: Pool, design: Design, values: list[list[str]]) -> str:
+    """A digest of all that pieces follow from besides their rows."""
+    edges = None if pool.deciles is None else pool.deciles.tolist()
+    statistics = _choose_statistics(pool.schema)
+    meaning = [VERSION, pool.schema.to_dict(), statistics, values, edges, design.model_columns]
+    total = hashlib.blake2b(json.dumps(meaning).encode(), digest_size=16)
+    for name, numbers in _list_numbers(design).items():
+        total.update(json.dumps([name, numbers.dtype.str, numbers.shape]).encode())
+        total.update(np.ascontiguousarray(numbers).tobytes())
+    return total.hexdigest()
+
+
+def _list_numbers(design: Design) -> dict[str, Array]:
+    """The numbers by which the design is computed, by name."""
+    found = {"centre": design.centre, "scale": design.scale}
+    if design.projection is not None:
+        found |= {f"feature_{name}": part for name, part in asdict(design.projection).items()}
+    return found
+
+
+def _read_design(manifest: Manifest) -> Design:
+    """The design of a cache. Raises CacheDamaged."""
+
+    def read(name: str) -> Array:
+        return np.array(manifest.read_array(GLOBALS, name))
+
+    projection = None
+    if "feature_weights" in manifest.files[GLOBALS]["arrays"]:
+        names = ("centre", "fill", "weights", "offset")
+        projection = Projection(*(read(f"feature_{name}") for name in names))
+    return Design(manifest.content["model_columns"], read("centre"), read("scale"), projection)
 
 
 def _hash_pool(pool: Pool, sums: list[int]) -> str:
@@ -143,105 +339,161 @@ def _choose_statistics(schema: Schema) -> tuple[str, ...]:
     return cached_statistics(schema.task, schema.kind)
 
 
-def _create_arrays(arrays: Arrays, pool: Pool, design: Design) -> None:
-    """Create every array of the cache."""
-    schema, rows = pool.schema, pool.rows
+# (shape of an item's part, type) of arrays, by their names.
+_Shapes = dict[str, tuple[tuple[int, ...], Any]]
+
+
+def _list_arrays(schema: Schema, design: Design) -> dict[str, _Shapes]:
+    """What the archives of a piece hold besides ids."""
     regression = schema.task == "regression"
-    arrays.create("hashes", (rows,), np.uint64)
-    arrays.create("id_letters", (0,), np.uint8, block=SMALL_BLOCK)
-    arrays.create("id_offsets", (0,), np.int64, block=SMALL_BLOCK)
-    arrays.create("id_order", (rows,), np.uint64, block=SMALL_BLOCK)
-    arrays.create("pred", (rows,), float if regression else np.int32)
-    arrays.create("design", (rows, design.model_columns + design.components), np.float32)
-    arrays.create("codes", (rows, len(schema.groups)), np.int32)
+    items: _Shapes = {
+        "hashes": ((), np.uint64),
+        "codes": ((len(schema.groups),), np.int32),
+    }
     if schema.uncertain:
-        width = sum(map(len, schema.uncertain_values))
-        arrays.create("attribute_probs", (rows, width), np.float32)
-        arrays.create("attribute_known", (rows, len(schema.uncertain)), np.int32)
+        items["attribute_probs"] = ((sum(map(len, schema.uncertain_values)),), np.float32)
+        items["attribute_known"] = ((len(schema.uncertain),), np.int32)
+    items |= {
+        name: ((), float) for name in ("weight", "price") if getattr(schema, name) is not None
+    }
+    model: _Shapes = {
+        "pred": ((), float if regression else np.int32),
+        "design": ((design.model_columns + design.components,), np.float32),
+    }
     if schema.std is not None:
-        arrays.create("std", (rows,), float)
+        model["std"] = (), float
     if schema.kind != "pred":
-        arrays.create("probs", (rows, len(schema.classes)), np.float32)
-    for name in ("weight", "price"):
-        if getattr(schema, name) is not None:
-            arrays.create(name, (rows,), float)
+        model["probs"] = (len(schema.classes),), np.float32
     if not regression:
-        for name in ("right", "wrong", "spread"):
-            arrays.create(name, (len(_choose_statistics(schema)), rows), np.float32, axis=1)
+        lines = (len(_choose_statistics(schema)),), np.float32
+        model |= dict.fromkeys(("right", "wrong", "spread"), lines)
+    return {ITEMS: items, MODEL: model}
 
 
-def _write_rows(arrays: Arrays, pool: Pool, design: Design, values: list[list[str]]) -> RowCounts:
-    """The second pass: check and write every row; counts of all."""
+def _measure_arrays(pool: Pool, design: Design) -> int:
+    """Bytes that the cache will take: its arrays, and ids as long as the pool's footers say."""
+    kinds = _list_arrays(pool.schema, design).values()
+    parts = [part for kind in kinds for part in kind.values()]
+    item = sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in parts)
+    return item * pool.rows + measure_ids(pool)
 
-    def convert(strip: Strip) -> _Result:
-        counts, ids = _write_block(arrays, pool, pool.read_block(strip), design, values)
-        return counts, [ids]
 
-    def write_ids(result: _Result) -> RowCounts:
-        # Where a strip's ids begin is known only once all before it are written.
-        counts, texts = result
-        for ids in texts:
-            arrays.extend("id_offsets", arrays.shapes["id_letters"][0] + ids.offsets[:-1])
-            arrays.extend("id_letters", ids.letters)
-        return counts
+def _write_piece(
+    folder: Path,
+    pool: Pool,
+    piece: PoolPiece,
+    design: Design,
+    values: list[list[str]],
+    map_strips: Any,
+    shared: str,
+) -> WrittenPiece:
+    """Check and write the rows of a piece; map_strips goes through its strips, see map_pieces."""
+    comment = {
+        "part": "pool",
+        "file": Path(piece.path).name,
+        "row_groups": piece.groups,
+        "rows": piece.rows,
+        "globals": shared,
+    }
+    with ExitStack() as stack:
+        writers: dict[str, ArchiveWriter] = {}
+        for kind, arrays in _list_arrays(pool.schema, design).items():
+            path = folder / _name_file(kind, piece.number)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            writers[kind] = ArchiveWriter(path)
+            stack.callback(writers[kind].close)
+            for name, (shape, dtype) in arrays.items():
+                writers[kind].create(name, shape_array(name, piece.rows, shape), dtype)
+        writers[ITEMS].create("id_offsets", (piece.rows + 1,), np.int64)
+        writers[ITEMS].create("id_letters", (0,), np.uint8)
+        rows = letters = 0
 
-    def join(left: _Result, right: _Result) -> _Result:
-        return left[0] + right[0], left[1] + right[1]
+        def convert(strip: Strip) -> _Result:
+            block = pool.read_block(strip)
+            start = block.start - piece.start
+            return _write_block(writers, pool, block, start, design, values), [block.ids]
 
-    def combine(left: _Result, right: _Result) -> _Result:
-        return write_ids(left) + write_ids(right), []
+        def write_ids(result: _Result) -> RowCounts:
+            # Where a strip's ids begin is known only once all before it are written.
+            nonlocal rows, letters
+            counts, texts = result
+            for ids in texts:
+                writers[ITEMS].write("id_offsets", rows, letters + ids.offsets)
+                writers[ITEMS].extend("id_letters", ids.letters)
+                rows, letters = rows + len(ids), letters + len(ids.letters)
+            return counts
 
-    counts = write_ids(pool.map_strips(convert, combine, gather=join, title=_BUILDING))
-    arrays.extend("id_offsets", np.array(arrays.shapes["id_letters"]))
-    return counts
+        def combine(left: _Result, right: _Result) -> _Result:
+            return write_ids(left) + write_ids(right), []
+
+        counts = write_ids(map_strips(piece.strips(pool), convert, combine))
+        comments = {ITEMS: comment, MODEL: comment | {"model": "model"}}
+        files = {
+            _name_file(kind, piece.number): writer.finish(json.dumps(comments[kind]))
+            for kind, writer in writers.items()
+        }
+    groups = pool.pieces[piece.places[0] : piece.places[1] + 1]
+    about = {
+        "file": piece.file,
+        "first": piece.groups[0],
+        "start": piece.start,
+        "row_groups": [[each.rows, _to_hex(counts.hashes[each.number] % 2**64)] for each in groups],
+        "renormalised": counts.renormalised,
+        "disagreeing": counts.disagreeing,
+        "missing": {int(at): int(counts.missing[at]) for at in np.flatnonzero(counts.missing)},
+    }
+    # As it will be read again.
+    return WrittenPiece(files, json.loads(json.dumps(about)))
 
 
 def _write_block(
-    arrays: Arrays, pool: Pool, block: Block, design: Design, values: list[list[str]]
-) -> tuple[RowCounts, Text]:
-    """Write the rows of a block; its counts, and its ids."""
-    schema, outputs, start = pool.schema, block.checked.outputs, block.start
+    writers: dict[str, ArchiveWriter],
+    pool: Pool,
+    block: Block,
+    start: int,
+    design: Design,
+    values: list[list[str]],
+) -> RowCounts:
+    """Write the rows of a block, from row `start` of the piece on, but for their ids."""
+    schema, outputs = pool.schema, block.checked.outputs
+    items, model = writers[ITEMS], writers[MODEL]
     keys = hash_text(block.ids)
     rows, missing = design.rows(outputs, block.features)
-    arrays.write("hashes", start, keys)
-    arrays.write("pred", start, outputs.pred)
-    arrays.write("design", start, rows)
+    items.write("hashes", start, keys)
+    model.write("pred", start, outputs.pred)
+    model.write("design", start, rows)
     if outputs.std is not None:
-        arrays.write("std", start, outputs.std)
+        model.write("std", start, outputs.std)
     if outputs.probs is not None:
-        arrays.write("probs", start, outputs.probs)
+        model.write("probs", start, outputs.probs)
     if values:
         codes = [
             grouping.recode(present, names, known)
             for (present, names), known in zip(block.groups, values, strict=True)
         ]
-        arrays.write("codes", start, np.stack(codes, axis=1))
+        items.write("codes", start, np.stack(codes, axis=1))
     if schema.uncertain:
         parts = [block.uncertain[name] for name in schema.uncertain]
-        arrays.write("attribute_probs", start, np.concatenate([p.probs for p in parts], axis=1))
-        arrays.write("attribute_known", start, np.stack([p.known for p in parts], axis=1))
+        items.write("attribute_probs", start, np.concatenate([p.probs for p in parts], axis=1))
+        items.write("attribute_known", start, np.stack([p.known for p in parts], axis=1))
     for name in ("weight", "price"):
         if (column := getattr(schema, name)) is not None:
-            arrays.write(name, start, block.amounts[column])
+            items.write(name, start, block.amounts[column])
     if schema.task == "classification":
         statistics = _choose_statistics(schema)
         for begin in range(0, len(keys), _STRIP):
             constants = right_and_wrong(outputs[begin : begin + _STRIP], statistics)
             for name, constant in zip(("right", "wrong", "spread"), constants, strict=True):
-                arrays.write_across(name, start + begin, constant)
-    counts = RowCounts(
-        _sum_hashes(pool, block, keys),
-        block.checked.renormalised,
-        block.checked.disagreeing,
-        missing,
-    )
-    return counts, block.ids
+                model.write_across(name, start + begin, constant)
+    checked = block.checked
+    sums = _sum_hashes(pool, block, keys)
+    return RowCounts(sums, checked.renormalised, checked.disagreeing, missing)
 
 
-def _write_id_index(arrays: Arrays, pool: Pool) -> None:
-    """Write the index of ids. Raises PoolError when two items have one id."""
-    order = build_index(arrays.read("hashes"))
-    ids = Text(arrays.read("id_letters"), arrays.read("id_offsets"))
+def _index_ids(arrays: PieceArrays, pool: Pool) -> Array:
+    """(N,) the index of ids. Raises PoolError when two items have one id."""
+    order = build_index(arrays.select("hashes", slice(None)))
+    ids = PieceIds(arrays)
     if duplicates := find_duplicates(order, ids):
         first, second = duplicates
         raise PoolError(
@@ -249,14 +501,14 @@ def _write_id_index(arrays: Arrays, pool: Pool) -> None:
             f"have the same id {ids[first]!r}",
             hint="ids must be unique; name another column with `id`, or remove the repeated rows",
         )
-    arrays.write("id_order", 0, order)
+    return order
 
 
-def _find_mean_weight(arrays: Arrays, pool: Pool) -> float:
+def _find_mean_weight(arrays: PieceArrays, pool: Pool) -> float:
     """The mean of the weights; 1 without any. Raises PoolError where all weights are 0."""
     if pool.schema.weight is None:
         return 1.0
-    weights = arrays.read("weight")
+    weights = arrays.select("weight", slice(None))
     if not weights.any():
         raise PoolError(
             f"every weight in column {pool.schema.weight!r} of {pool.uri} is 0",
@@ -267,19 +519,25 @@ def _find_mean_weight(arrays: Arrays, pool: Pool) -> float:
     return largest * float((weights / largest).mean())
 
 
-def _describe_corrections(pool: Pool, counts: RowCounts) -> list[str]:
-    """What was corrected, or is unusual, in plain sentences."""
+def _list_sums(about: Mapping[str, Any]) -> list[int]:
+    """The sum of row hashes of each row group of a piece."""
+    return [int(total, 16) for _, total in about["row_groups"]]
+
+
+def _describe_corrections(pool: Pool, pieces: list[dict[str, Any]]) -> list[str]:
+    """What was corrected in the pieces, or is unusual, in plain sentences."""
     notices = []
-    if count := counts.renormalised:
+    if count := sum(piece["renormalised"] for piece in pieces):
         notices.append(f"renormalised the probabilities of {count:,} of {pool.rows:,} items")
-    if count := counts.disagreeing:
+    if count := sum(piece["disagreeing"] for piece in pieces):
         notices.append(
             f"pred is not the most probable class for {count:,} of {pool.rows:,} items; "
             "pred is what is tested"
         )
-    if pool.schema.features and (count := int(counts.missing.sum())):
-        gaps = zip(pool.feature_names(), counts.missing, strict=True)
-        columns = list(dict.fromkeys(name for name, missing in gaps if missing))
+    missing = sum((Counter(piece["missing"]) for piece in pieces), Counter[str]())
+    if pool.schema.features and (count := missing.total()):
+        names = pool.feature_names()
+        columns = list(dict.fromkeys(names[at] for at in sorted(map(int, missing))))
         shown = ", ".join(columns[:8]) + (" and others" if len(columns) > 8 else "")
         notices.append(
             f"missing or infinite feature values ({count:,}, in {shown}) "

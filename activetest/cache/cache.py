@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from operator import add
 from pathlib import Path
 from threading import RLock
@@ -10,9 +10,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from activetest.cache.build import VERSION, build_into, compute_fingerprint
-from activetest.cache.checked import CheckedArray, Manifest, announce_rebuild, mark_damaged
-from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part
+from activetest.cache.build import (
+    GLOBALS,
+    ITEMS,
+    MODEL,
+    VERSION,
+    build_into,
+    compute_fingerprint,
+    list_row_groups,
+    repair_pieces,
+)
+from activetest.cache.checked import Manifest, announce_rebuild, mark_damaged
+from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part, read_part_manifest
+from activetest.cache.pieces import PieceArrays, PieceIds
 from activetest.cache.results import keep_result, list_results
 from activetest.errors import CacheDamaged, PoolChanged
 from activetest.nouns.rows import Array, Outputs, Rows, spread_votes
@@ -35,8 +45,8 @@ _ATTEMPTS = 3
 class Cache:
     """N items in pool order. Positions are those of the pool it was built from; ids outlive it.
 
-    A block that is not as it was written is read by nobody: the cache is built again from the pool,
-    and what holds it reads on. CacheDamaged is raised where that cannot be.
+    An array of a piece that is not as it was written is read by nobody: the piece is built again
+    from the pool, and what holds it reads on. CacheDamaged is raised where that cannot be.
 
     size          N
     classes       names of the classes, in code order; empty for regression
@@ -46,6 +56,7 @@ class Cache:
     group_names   names of the group columns and products
     group_values  (G - 1) lists: the value each code stands for, in order
     has_features  whether the design holds components of features
+    piece_rows    how many items each piece has
     notices       plain sentences: what was corrected while reading
     parts         names of the auxiliary data that is attached: see auxiliary
     unavailable   {surrogate: why, as a plain sentence}: those of past rounds whose auxiliary data
@@ -72,10 +83,18 @@ class Cache:
         self.has_features: bool = self.manifest["components"] > 0
         self.parts: tuple[str, ...] = tuple(parts)
         self.unavailable: Mapping[str, str] = dict(unavailable or {})
+        self.piece_rows: list[int] = [
+            sum(rows for rows, _ in piece["row_groups"]) for piece in self.manifest["pieces"]
+        ]
+        if sum(self.piece_rows) != self.size or min(self.piece_rows) <= 0:
+            raise ValueError("the pieces are not of the pool")
         self._parts = {name: Part(folder / name) for name in parts}
         notices = (part.notices for part in self._parts.values())
         self.notices: tuple[str, ...] = tuple(chain(self.manifest["notices"], *notices))
-        self._arrays: dict[str, CheckedArray] = manifest.open_arrays()
+        manifest.open_files()
+        self._shared = manifest
+        self._arrays = PieceArrays(manifest, self.piece_rows, (ITEMS, MODEL))
+        self._ids = PieceIds(self._arrays)
         if Manifest.read(folder, VERSION).text != manifest.text:
             raise ValueError("another process has replaced the cache")
         self._computed: dict[Hashable, Any] = {}
@@ -85,11 +104,12 @@ class Cache:
         self._mending = RLock()
 
     def close(self) -> None:
-        """Close its files, where nothing refers to rows of it any more: nothing can be read then.
+        """Close its files, where nothing refers to rows of it any more.
 
         Windows neither moves nor removes a file that is mapped.
         """
-        self._arrays, self._parts = {}, {}
+        for manifest in (self._shared, *(part.manifest for part in self._parts.values())):
+            manifest.close()
         self._computed.clear()
         self._results.clear()
         for name in ("hashes", "train", "_whole"):
@@ -122,27 +142,40 @@ class Cache:
         return self._read_checked(lambda: self._rows(index, slice(start, stop)))
 
     def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
-        """(start, stop) of consecutive chunks that cover the pool; fewer rows of many classes."""
+        """(start, stop) of consecutive chunks that cover the pool, each inside of a piece.
+
+        There are fewer rows of many classes in them.
+        """
         size = size or max(min(_CHUNK, _NUMBERS // max(len(self.classes), 1)), 1)
-        return [(start, min(start + size, self.size)) for start in range(0, self.size, size)]
+        ends = list(accumulate(self.piece_rows))
+        return [
+            (start, min(start + size, end))
+            for begin, end in pairwise([0, *ends])
+            for start in range(begin, end, size)
+        ]
 
     def ids(self, indices: Array | Sequence[int]) -> list[str]:
         """The ids of the items at these positions."""
-        found = self._read_checked(lambda: self._read_ids(np.asarray(indices)))
+        positions = np.asarray(indices, np.int64)
+        found = self._read_checked(lambda: self._ids.read(positions))
         return [f"{self.id_prefix}{id.decode('utf-8', 'surrogateescape')}" for id in found]
 
     def find(self, ids: list[str]) -> Array:
         """(len(ids),) int64 pool positions, -1 for ids that no item has."""
         # An empty id stands for those without the prefix: no row has it.
         found = [id[len(self.id_prefix) :] if id.startswith(self.id_prefix) else "" for id in ids]
-        return self._read_checked(
-            lambda: find_positions(found, self._arrays["id_order"], self._read_ids)
-        )
+
+        def search() -> Array:
+            return find_positions(
+                found, self._shared.read_array(GLOBALS, "id_order"), self._ids.read
+            )
+
+        return self._read_checked(search)
 
     @cached_property
     def hashes(self) -> Array:
         """(N,) uint64 hash of each id."""
-        return self._read_checked(lambda: np.asarray(self._arrays["hashes"][:]))
+        return self._read_checked(lambda: self._arrays.select("hashes", slice(None)))
 
     def uncertain_attributes(self) -> tuple[Array, Array]:
         """What is known of the attributes that have probabilities, in the order of the schema.
@@ -152,8 +185,9 @@ class Cache:
         """
 
         def read() -> tuple[Array, Array]:
-            probs, known = self._arrays["attribute_probs"], self._arrays["attribute_known"]
-            return np.asarray(probs[:]), np.asarray(known[:])
+            names = ("attribute_probs", "attribute_known")
+            probs, known = (self._arrays.select(name, slice(None)) for name in names)
+            return probs, known
 
         return self._read_checked(read)
 
@@ -187,14 +221,10 @@ class Cache:
             return None
 
         def read() -> TrainingRows:
-            arrays = self._parts[TRAIN].arrays
-            return TrainingRows(arrays["features"][:], arrays["labels"][:])
+            part = self._parts[TRAIN]
+            return TrainingRows(part.read("features"), part.read("labels"))
 
         return self._read_checked(read)
-
-    def list_arrays(self) -> Mapping[str, CheckedArray]:
-        """Every array of the cache itself, by name; see build."""
-        return self._arrays
 
     def part_fingerprint(self, part: str) -> str | None:
         """The fingerprint of what a part was built from, None without the part."""
@@ -230,21 +260,18 @@ class Cache:
 
     def matches(self, pool: Pool) -> bool:
         """Whether the pool's files and the roles of its columns are those it was built from."""
-        return (
-            self.manifest["stamp"] == pool.files.stamp()
-            and self.manifest["schema"] == pool.schema.to_dict()
-        )
+        return _describes(self.manifest, pool)
 
     def _read_checked(self, read: Callable[[], T]) -> T:
         """What read() returns, when necessary after what is damaged was built again."""
         for _ in range(_ATTEMPTS_TO_READ):
-            arrays = self._arrays, self._parts
+            arrays, parts = self._arrays, self._parts
             try:
                 return read()
             except CacheDamaged as damage:
                 with self._mending:
                     # Another thread may have been first.
-                    if arrays[0] is self._arrays and arrays[1] is self._parts:
+                    if arrays is self._arrays and parts is self._parts:
                         self._mend(damage)
         return read()
 
@@ -261,13 +288,14 @@ class Cache:
         if mended.manifest != self.manifest or prints[0] != prints[1]:
             # Positions may be others.
             raise damage
-        self._arrays, self._parts = mended._arrays, mended._parts
+        self._shared, self._arrays, self._ids = mended._shared, mended._arrays, mended._ids
+        self._parts = mended._parts
 
     def _rows(self, index: Array, selection: Array | slice) -> Rows:
         """The items of a selection, at the positions index (R,); what nobody uses is not read."""
 
         def select(name: str) -> Array:
-            return np.asarray(self._arrays[name][selection])
+            return self._arrays.select(name, selection)
 
         def read(name: str) -> Callable[[], Array | None]:
             there = name in self._arrays
@@ -278,7 +306,7 @@ class Cache:
             return None if weight is None else weight / self.manifest["mean_weight"]
 
         def select_part(name: str) -> Array:
-            return np.asarray(self._parts[name].arrays[name][selection])
+            return self._parts[name].items.select(name, selection)
 
         def read_part(name: str) -> Callable[[], Array | None]:
             there = name in self._parts
@@ -304,22 +332,18 @@ class Cache:
             return external
         return spread_votes(external, len(self.classes))
 
-    def _read_ids(self, positions: Array) -> list[bytes]:
-        """The ids at these positions (R,), in UTF-8."""
-        positions, offsets = positions.astype(np.int64), self._arrays["id_offsets"]
-        begins, ends = offsets[positions], offsets[positions + 1]
-        return self._arrays["id_letters"].read_ranges(begins, ends)
 
-
-def build_cache(pool: Pool, folder: str | Path) -> Cache:
+def build_cache(pool: Pool, folder: str | Path, *, old: Manifest | None = None) -> Cache:
     """Read the pool twice and write its cache, in place of any that is there.
+
+    old  of the cache that is there: see build.build_into
 
     The folder appears whole or not at all. Raises PoolError for what cannot be right in the pool,
     OSError when the folder cannot be written.
     """
     folder = Path(folder)
     for _ in range(_ATTEMPTS):
-        build_into(pool, folder)
+        build_into(pool, folder, old)
         cache = open_cache(folder)
         if cache is not None and cache.matches(pool):
             return cache
@@ -347,32 +371,51 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
 
     expected  the fingerprint the study was made with (default: that of the cache there is)
 
-    Of a damaged cache that was built again the user is told. Raises PoolChanged, with the old cache
+    Of damaged pieces that were built again the user is told. Raises PoolChanged, with the old cache
     left in place, when ids or outputs are no longer those. Positions may differ from those before:
     ids, not positions, name items across caches.
     """
-    cache, damage = None, None
+    folder, damage, old = Path(folder), None, _read_manifest(Path(folder))
     try:
-        cache = _read_cache(Path(folder))
+        cache = _read_cache(folder)
     except CacheDamaged as found:
-        damage = found
-    if cache is not None:
-        expected = expected or cache.fingerprint
-        if cache.fingerprint == expected and cache.matches(pool):
-            return _reopening(cache, pool)
+        cache, damage = None, found.problem
+    if old is not None:
+        expected = expected or old.content["fingerprint"]
+        if old.content["fingerprint"] == expected and _describes(old.content, pool):
+            if damage and repair_pieces(pool, old):
+                cache = open_cache(folder)
+                announce_rebuild(damage)
+            if cache is not None and cache.matches(pool):
+                return _reopening(cache, pool)
     if expected is not None:
         pool.check()
-        now, sums = compute_fingerprint(pool)
+        now, sums = compute_fingerprint(pool, old)
         if now != expected:
             raise PoolChanged(
-                _describe_difference(pool, cache, sums),
+                _describe_difference(pool, old, sums),
                 hint="restore the pool, or start another study: `Study.create(pool, folder)`",
             )
     if cache is not None:
         cache.close()
-    built = build_cache(pool, folder)
+    built = build_cache(pool, folder, old=old)
     announce_rebuild(damage)
     return _reopening(built, pool)
+
+
+def _read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of a cache, whatever has happened to its files; None without one."""
+    try:
+        return Manifest.read(folder, VERSION)
+    except (CacheDamaged, OSError, ValueError):
+        return None
+
+
+def _describes(content: Mapping[str, Any], pool: Pool) -> bool:
+    """Whether a manifest is of the pool's files, and of the roles of its columns."""
+    return bool(
+        content["stamp"] == pool.files.stamp() and content["schema"] == pool.schema.to_dict()
+    )
 
 
 def _reopening(cache: Cache, pool: Pool) -> Cache:
@@ -382,20 +425,18 @@ def _reopening(cache: Cache, pool: Pool) -> Cache:
     return cache
 
 
-def _describe_difference(pool: Pool, cache: Cache | None, sums: list[str]) -> str:
-    """What changed, as far as the old cache can tell."""
+def _describe_difference(pool: Pool, old: Manifest | None, sums: list[str]) -> str:
+    """What changed, as far as the manifest of the old cache can tell."""
     problem = f"{pool.uri} is not the pool this study was made for"
-    if cache is None:
+    if old is None:
         return f"{problem}: its ids or outputs differ"
-    if pool.rows != cache.size:
-        return f"{problem}: it has {pool.rows:,} rows and had {cache.size:,}"
-    pieces = pool.pieces
-    if [piece.rows for piece in pieces] != cache.manifest["piece_rows"]:
+    if pool.rows != old.content["rows"]:
+        return f"{problem}: it has {pool.rows:,} rows and had {old.content['rows']:,}"
+    pieces, before = pool.pieces, list_row_groups(old.content)
+    if [piece.rows for piece in pieces] != [rows for rows, _ in before]:
         return f"{problem}: its ids or outputs differ"
     changed = [
-        piece
-        for piece, new, old in zip(pieces, sums, cache.manifest["piece_sums"], strict=True)
-        if new != old
+        piece for piece, new, (_, known) in zip(pieces, sums, before, strict=True) if new != known
     ]
     if not changed:
         return f"{problem}: the roles of its columns differ"
@@ -407,15 +448,13 @@ def _describe_difference(pool: Pool, cache: Cache | None, sums: list[str]) -> st
 def list_damage(folder: str | Path) -> list[str] | None:
     """What in a cache and its parts is not as it was written; None where there is no cache.
 
-    Every block is read. A cache of another version is none.
+    Every array is read. A cache of another version is none.
     """
     folder, damaged = Path(folder), []
     for name in ("", FEATURES, TRAIN, EXTERNAL, *list_results(folder)):
         try:
-            cache = Part(folder / name) if name else Manifest.read(folder, VERSION)
-            arrays = cache.arrays if isinstance(cache, Part) else cache.open_arrays()
-            for array in arrays.values():
-                array[:]
+            manifest = read_part_manifest(folder / name) if name else Manifest.read(folder, VERSION)
+            damaged += [damage.problem for damage in manifest.find_damage()]
         except CacheDamaged as damage:
             damaged.append(damage.problem)
         except (OSError, ValueError, KeyError, TypeError):

@@ -281,8 +281,6 @@ def _write_part(
     votes = not regression and all(each.kind == "pred" for each in schemas)
     flat = regression or votes
     shape = (cache.size, len(schemas)) if flat else (cache.size, len(schemas), classes)
-    draft.arrays.create(EXTERNAL, shape, np.int32 if votes else np.float32)
-    table = draft.arrays.zeros(EXTERNAL)
     id = next((name for name in (pool.schema.id, "id") if name in files.schema.names), None)
     outputs = [name for each in schemas for name in each.outputs]
 
@@ -300,12 +298,11 @@ def _write_part(
         return MatchedRows([positions], sum(member.renormalised for member in checked), total)
 
     columns = list(dict.fromkeys([*([id] if id else []), *outputs]))
-    matched = map_reduce(
-        tables.read_strips(files, columns, len(schemas) * max(classes, 1)),
-        write_strip,
-        add,
-    )
-    _check_votes(table, schemas, pool.schema, source)
+    strips = tables.read_strips(files, columns, len(schemas) * max(classes, 1))
+    with draft.scratch(shape, np.int32 if votes else np.float32) as table:
+        matched = map_reduce(strips, write_strip, add)
+        _check_votes(table, schemas, pool.schema, source)
+        draft.write_items(cache.piece_rows, {EXTERNAL: table})
     unmatched = _check_coverage(np.concatenate(matched.positions), cache, source)
     draft.fingerprint = f"{matched.total % 2**64:016x}"
     draft.notices += _describe_part(schemas, source, matched.renormalised, unmatched)

@@ -28,7 +28,7 @@ def keep_result(
     place = folder / RESULTS / name
     try:
         if part := open_part(place, origin):
-            return {key: array[:].copy() for key, array in part.arrays.items()}
+            return {key: part.read(key).copy() for key in part.list_whole()}
     except CacheDamaged as damage:
         with suppress(CacheDamaged):
             mark_damaged(damage)
@@ -37,9 +37,7 @@ def keep_result(
     with suppress(OSError):
         place.parent.mkdir(exist_ok=True)
         with drafting_part(place, origin) as draft:
-            for key, values in computed.items():
-                draft.arrays.create(key, values.shape, values.dtype)
-                draft.arrays.write(key, 0, values)
+            draft.write_whole(computed)
     return computed
 
 

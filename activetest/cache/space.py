@@ -2,8 +2,8 @@
 
 import shutil
 import warnings
+from pathlib import Path
 
-from activetest.cache.arrays import Arrays
 from activetest.errors import LargeCache, StorageError
 from activetest.pool.pool import Pool
 
@@ -11,13 +11,13 @@ from activetest.pool.pool import Pool
 LARGE, NOTABLE, _TIMES = 10**9, 10**8, 100
 
 
-def check_space(arrays: Arrays, pool: Pool) -> None:
-    """Make sure that arrays which have been created, but not written, fit on the disk.
+def check_space(folder: Path, needed: int, pool: Pool) -> None:
+    """Make sure that so many bytes, which will be written to a folder, fit on the disk.
 
-    Warns with LargeCache where they are large, or far larger than the pool. Raises StorageError
+    Warns with LargeCache where they are many, or many more than the pool has. Raises StorageError
     where the disk has less space.
     """
-    needed, free = measure_arrays(arrays, pool), shutil.disk_usage(arrays.folder).free
+    free = shutil.disk_usage(folder).free
     takes = f"the cache of {pool.rows:,} items takes about {_write_size(needed)} of disk"
     if needed > free:
         raise StorageError(
@@ -30,15 +30,11 @@ def check_space(arrays: Arrays, pool: Pool) -> None:
         warnings.warn(text, LargeCache, stacklevel=2)
 
 
-def measure_arrays(arrays: Arrays, pool: Pool) -> int:
-    """Bytes that arrays will take: their shapes, and ids as long as the pool's footers say."""
-    needed = arrays.count_bytes()
-    if "id_letters" in arrays.shapes:
-        # An offset each, and the letters.
-        needed += 8 * pool.rows
-        id = pool.schema.id
-        needed += pool.files.measure_column(id) if id else pool.rows * len(str(pool.rows))
-    return needed
+def measure_ids(pool: Pool) -> int:
+    """Bytes of the ids, as long as the pool's footers say, of their offsets and their index."""
+    id = pool.schema.id
+    letters = pool.files.measure_column(id) if id else pool.rows * len(str(pool.rows))
+    return letters + 16 * pool.rows
 
 
 def _write_size(count: int) -> str:

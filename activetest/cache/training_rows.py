@@ -9,7 +9,7 @@ import pyarrow as pa
 from activetest.cache import tables
 from activetest.cache.cache import Cache
 from activetest.cache.features import Scale, read_scale
-from activetest.cache.parts import TRAIN, Draft, Part, drafting_part, open_copy, open_part
+from activetest.cache.parts import TRAIN, WHOLE, Draft, Part, drafting_part, open_copy, open_part
 from activetest.errors import ChoiceError, PoolError
 from activetest.labels.matching import ClassMatcher
 from activetest.nouns.class_names import read_class_names
@@ -71,25 +71,26 @@ def check_training_rows(pool: Pool, source: str) -> None:
 
 def _write_part(draft: Draft, pool: Pool, scale: Scale, source: str) -> None:
     """Write every row whose label surrogates can learn from."""
-    schema, arrays = pool.schema, draft.arrays
+    schema = pool.schema
     kind = np.int64 if schema.task == "classification" else float
-    arrays.create("features", (0, len(scale.centre)), np.float32)
-    arrays.create("labels", (0,), kind)
+    kept: list[Array] = []
     total, unmatched, missing = 0, Counter[str](), Counter[str]()
-    with tables.open_table(source) as files:
+    with tables.open_table(source) as files, draft.writing(WHOLE) as writer:
+        writer.create("features", (0, len(scale.centre)), np.float32)
         _name_classes(files, pool)
         label = _find_label_column(files.schema, pool, source)
         for start, features, labels, unknown in _read_blocks(files, pool, label, source):
             unmatched += unknown
             keep = _find_usable(labels, schema)
             missing += _count_missing([column[keep] for column in features], schema.features)
-            arrays.extend("features", scale.standardise(features)[keep])
-            arrays.extend("labels", labels[keep].astype(kind))
+            writer.extend("features", scale.standardise(features)[keep])
+            kept.append(labels[keep].astype(kind))
             keys = mix(np.arange(start, start + len(labels), dtype=np.uint64))
             values = [part for column in features for part in column.reshape(len(labels), -1).T]
             total += int(hash_rows(keys, [*values, labels]).sum(dtype=np.uint64))
+        writer.put("labels", np.concatenate(kept))
     draft.fingerprint = f"{total % 2**64:016x}"
-    rows = arrays.shapes["labels"][0]
+    rows = sum(map(len, kept))
     _reject_unmatched(rows, unmatched, schema, source)
     draft.notices += _describe_part(source, label, rows, unmatched, missing)
 

@@ -25,6 +25,12 @@ class Indexed(Protocol):
     def __getitem__(self, items: Array, /) -> Array: ...
 
 
+class Strings(Protocol):
+    """Strings by their positions, such as Text."""
+
+    def __getitem__(self, row: int, /) -> str: ...
+
+
 @dataclass(frozen=True)
 class Text:
     """R strings, one after another.
@@ -94,8 +100,10 @@ def build_index(keys: Array) -> Array:
 
     A search by the high bits finds candidates, whose ids are then compared.
     """
-    low = _mask_positions(len(keys))
-    return np.sort((keys & ~low) | np.arange(len(keys), dtype=np.uint64))
+    index: Array = keys & ~_mask_positions(len(keys))
+    index |= np.arange(len(keys), dtype=np.uint64)
+    index.sort()
+    return index
 
 
 def find_positions(
@@ -140,7 +148,7 @@ def _search(index: Indexed, keys: Array) -> Array:
     return first
 
 
-def find_duplicates(index: Array, ids: Text) -> tuple[int, int] | None:
+def find_duplicates(index: Array, ids: Strings) -> tuple[int, int] | None:
     """Positions of two items that have one id, or None."""
     low = _mask_positions(len(index))
     keys = index & ~low

@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cache import cache
-from activetest.cache.arrays import Arrays
+from activetest.cache.archive import ArchiveWriter
 from activetest.cache.checked import Manifest
 from activetest.errors import CacheDamaged, PoolChanged
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Outputs
 from activetest.pool.pool import Pool
-from tests.makers import build_pool
+from tests.makers import build_pool, change_array
 
 
 def table(rows: int = 500, seed: int = 0) -> pa.Table:
@@ -253,9 +253,10 @@ def test_other_roles_of_columns_build_another_cache(tmp_path):
         lambda folder: (folder / "manifest.json").write_text("{"),
         lambda folder: (folder / "manifest.json").write_text("[]"),
         lambda folder: (folder / "manifest.json").write_text('{"version": 0}'),
-        lambda folder: (folder / "probs.npy").unlink(),
-        lambda folder: (folder / "probs.npy").write_bytes(b""),
-        lambda folder: os.truncate(folder / "design.npy", 300),
+        lambda folder: (folder / "globals.npz").unlink(),
+        lambda folder: (folder / "pool/000000/model.npz").unlink(),
+        lambda folder: (folder / "pool/000000/model.npz").write_bytes(b""),
+        lambda folder: os.truncate(folder / "pool/000000/items.npz", 300),
     ],
 )
 def test_a_damaged_cache_is_none_and_is_built_again(tmp_path, damage):
@@ -283,7 +284,7 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Arrays, "write", full)
+    monkeypatch.setattr(ArchiveWriter, "write", full)
     with pytest.raises(OSError, match="No space"):
         build_cache_of(tmp_path, table())
     assert [path.name for path in tmp_path.iterdir()] == ["pool.parquet"]
@@ -306,7 +307,7 @@ def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one
     wider = table().append_column("extra", pa.array([1.0] * table().num_rows))
     pq.write_table(wider, tmp_path / "other.parquet")
     other = Pool.open(str(tmp_path / "other.parquet"))
-    build_into, open_arrays = cache.build_into, Manifest.open_arrays
+    build_into, open_files = cache.build_into, Manifest.open_files
 
     def replace_after_build(*arguments):
         build_into(*arguments)
@@ -315,13 +316,13 @@ def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one
             build_into(other, tmp_path / "cache")
 
     def replace_while_opening(*arguments):
-        monkeypatch.setattr(Manifest, "open_arrays", open_arrays)
+        monkeypatch.setattr(Manifest, "open_files", open_files)
         if interrupts == "opening":
             build_into(other, tmp_path / "cache")
-        return open_arrays(*arguments)
+        return open_files(*arguments)
 
     monkeypatch.setattr(cache, "build_into", replace_after_build)
-    monkeypatch.setattr(Manifest, "open_arrays", replace_while_opening)
+    monkeypatch.setattr(Manifest, "open_files", replace_while_opening)
     found = cache.build_cache(pool, tmp_path / "cache")
     assert found.matches(pool) and not found.matches(other)
     assert cache.open_cache(tmp_path / "cache").manifest == found.manifest
@@ -330,10 +331,7 @@ def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one
 def test_columns_are_read_when_they_are_used_and_damage_is_found_then(tmp_path):
     """Of rows, of rows of rows, and of rows that were taken before the damage was done."""
     build_pool(tmp_path, 30)
-    path = tmp_path / "cache" / "probs.npy"
-    content = bytearray(path.read_bytes())
-    content[-3] ^= 8
-    path.write_bytes(content)
+    change_array(tmp_path / "cache", "pool/000000/model.npz", "probs")
     held = cache.Cache(tmp_path / "cache")
     rows = held.rows(0, 30)
     some = rows[np.arange(5)]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.cache import space
+from activetest.cache import build, space
 from activetest.cache.cache import build_cache
 from activetest.cli.app import main
 from activetest.errors import LargeCache, StorageError
@@ -35,14 +35,13 @@ def limit_disk(monkeypatch, *, free: int = 10**12) -> None:
 @pytest.mark.parametrize("kind", ["ids", "no ids"])
 def test_the_estimate_is_what_the_cache_takes(folder, monkeypatch, kind):
     found = []
-    measure = space.measure_arrays
-    monkeypatch.setattr(space, "measure_arrays", lambda *a: found.append(measure(*a)) or found[-1])
+    monkeypatch.setattr(build, "check_space", lambda folder, needed, pool: found.append(needed))
     if kind == "ids":
         makers.write_pool(folder / "pool.parquet", ROWS)
     else:
         repeat_rows(folder / "pool.parquet")
     cache = build_cache(Pool.open("pool.parquet", features=()), folder / "cache")
-    taken = sum(file.stat().st_size for file in cache.folder.glob("*.npy"))
+    taken = sum(file.stat().st_size for file in cache.folder.rglob("*.npz"))
     assert len(found) == 1 and abs(found[0] - taken) < 0.1 * taken
 
 
@@ -52,7 +51,7 @@ def test_a_small_file_with_many_rows_is_announced(folder, monkeypatch, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cache = build_cache(Pool.open("pool.parquet"), folder / "other")
-    assert sum(file.stat().st_size for file in cache.folder.iterdir()) > 100 * size
+    assert sum(file.stat().st_size for file in cache.folder.rglob("*.npz")) > 100 * size
     # The cache takes over a hundred times the file.
     monkeypatch.setattr(space, "NOTABLE", 10**6)
     takes = r"20,000 items takes about \d MB of disk, made from 0\.0 MB of pool"

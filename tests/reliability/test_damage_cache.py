@@ -21,6 +21,7 @@ from activetest.cache.checked import MANIFEST
 from activetest.cli.app import main
 from activetest.errors import ActivetestError, CacheDamaged, CacheRebuilt, PoolError
 from activetest.study.study import Study
+from tests.makers import change_array
 
 ROWS = 700
 CLASSES = ("cat", "dog", "owl")
@@ -142,37 +143,38 @@ def test_hundreds_of_damaged_caches_change_no_answer(scene, count_trials):
     count_trials("damaged caches, five verbs each", 400)
 
 
-def zero_block(scene: Path, name: str) -> None:
-    """Zero 4 KB of an array, from the middle on."""
-    path = scene / "study" / "cache" / f"{name}.npy"
-    content = bytearray(path.read_bytes())
-    middle = len(content) // 2
-    length = min(4096, len(content) - middle)
-    content[middle : middle + length] = bytes(length)
-    path.write_bytes(content)
-
-
+ITEMS, MODEL = "pool/000000/items.npz", "pool/000000/model.npz"
+# (part, archive, array).
 ARRAYS = [
-    "hashes", "id_letters", "id_offsets", "id_order", "pred", "design", "codes", "probs",
-    "right", "wrong", "spread", "features/features", "external/external",
-]  # fmt: skip
+    *[("", ITEMS, name) for name in ("hashes", "id_letters", "id_offsets", "codes")],
+    *[("", MODEL, n) for n in ("pred", "design", "probs", "right", "wrong", "spread")],
+    ("", "globals.npz", "id_order"),
+    ("features", "000000.npz", "features"),
+    ("external", "000000.npz", "external"),
+]
 
 
-def test_a_zeroed_block_of_any_array_is_found_by_whatever_reads_it(scene):
+def test_a_change_in_any_array_is_found_by_whatever_reads_it(scene):
+    cache = scene / "whole" / "cache"
     names = {
-        str(path.relative_to(scene / "whole" / "cache").with_suffix(""))
-        for path in (scene / "whole" / "cache").rglob("*.npy")
+        (part, file, name)
+        for part in ("", "features", "external")
+        for file, stated in json.loads((cache / part / MANIFEST).read_text())["files"].items()
+        for name in stated["arrays"]
     }
-    assert names - set(ARRAYS) == {"features/centre", "features/inverse"}
-    for name in ARRAYS:
+    assert {part or name for part, _, name in names - set(ARRAYS)} == {
+        *("centre", "scale", "features"),
+        *(f"feature_{name}" for name in ("centre", "fill", "weights", "offset")),
+    }
+    for part, file, name in ARRAYS:
         restore(scene)
-        zero_block(scene, name)
+        change_array(scene / "study" / "cache" / part, file, name)
         cache = Cache(scene / "study" / "cache", ("features", "external"))
-        with pytest.raises(CacheDamaged, match=name.rpartition("/")[2]):
+        with pytest.raises(CacheDamaged, match=rf"\({name} in {file}\)"):
             _ = cache.hashes, cache.find(cache.ids(range(ROWS)))
             rows = cache.rows(0, ROWS)
-            for part in (rows, rows.outputs):
-                _ = [getattr(part, column.name) for column in fields(part)]
+            for each in (rows, rows.outputs):
+                _ = [getattr(each, column.name) for column in fields(each)]
 
 
 def test_no_item_is_found_that_has_another_id(scene):
@@ -188,11 +190,11 @@ def test_the_command_line_tells_the_user_and_answers_as_ever(scene, capsys):
     folder = restore(scene).folder
     assert main(["report", "--format", "json", "--study", str(folder)]) == 0
     expected = capsys.readouterr()
-    zero_block(scene, "design")
+    change_array(scene / "study" / "cache", MODEL, "design")
     assert main(["report", "--format", "json", "--study", str(folder)]) == 0
     found = capsys.readouterr()
     assert found.out == expected.out and not expected.err
-    assert found.err.startswith("note: the cache ") and "(design)" in found.err
+    assert found.err.startswith("note: the cache ") and f"(design in {MODEL})" in found.err
     assert main(["report", "--format", "json", "--study", str(folder)]) == 0
     assert capsys.readouterr() == expected
 
@@ -200,7 +202,7 @@ def test_the_command_line_tells_the_user_and_answers_as_ever(scene, capsys):
 def test_nothing_is_recorded_from_a_damaged_cache_that_cannot_be_built_again(scene):
     study = restore(scene)
     before = study.status()
-    zero_block(scene, "design")
+    change_array(scene / "study" / "cache", MODEL, "design")
     pool = scene / "pool.parquet"
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cache import summary
+from activetest.cache.build import VERSION
+from activetest.cache.checked import Manifest
 from activetest.errors import ActivetestError, PoolChanged, PoolError, StorageError, StudyError
 from activetest.study import absent_pool
 from activetest.study.folder import CACHE, SUMMARY
@@ -189,13 +191,8 @@ def test_a_surrogate_that_saw_more_than_is_kept_is_an_error(
     path = study.folder / SUMMARY
     path.unlink()
     # Room for the cache's own arrays, and none for features.
-    taken = summary._count_bytes(
-        {
-            name: array
-            for name, array in StoredStudy.open().cache().list_arrays().items()
-            if name not in summary._COMPUTED
-        }
-    )
+    kept = summary._list_kept(Manifest.read(StoredStudy.open().cache().folder, VERSION))
+    taken = summary._count_bytes(kept)
     path.unlink()
     monkeypatch.setattr(summary, "MOST_BYTES", -(-taken // 40))
     read_report()

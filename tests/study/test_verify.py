@@ -13,6 +13,7 @@ import activetest as at
 from activetest.cli.app import main
 from activetest.errors import ChoiceError, StorageError, StudyError
 from activetest.study.export import COLUMNS
+from tests.makers import change_array
 
 
 @pytest.fixture
@@ -70,10 +71,7 @@ def test_files_of_rounds_are_checked(face, harm):
 
 
 def test_the_other_parts_are_checked_one_by_one(face, folder, write_pool):
-    array = next(path for path in (face.folder / "cache").glob("*.npy") if "prob" in path.name)
-    content = bytearray(array.read_bytes())
-    content[-1] ^= 1
-    array.write_bytes(content)
+    change_array(face.folder / "cache", "pool/000000/model.npz", "probs")
     assert list(problems(face)) == ["cache"]
     shutil.rmtree(face.folder / "cache")
     assert problems(face) == {}

@@ -1,0 +1,326 @@
+"""A pool is cut into pieces by its footers; a piece is written, checked and rebuilt alone."""
+
+import json
+import os
+import shutil
+import warnings
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from activetest.cache import cache, pieces
+from activetest.cache.build import compute_fingerprint
+from activetest.cache.design import Design
+from activetest.cache.pieces import split_pool
+from activetest.errors import CacheDamaged, CacheRebuilt, PoolChanged
+from activetest.pool.pool import Pool
+from tests.makers import change_array
+
+ROWS, FILES = 120, 3
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """Pieces of at most 20 rows, unless a row group has more."""
+    monkeypatch.setattr(pieces, "MOST_ROWS", 20)
+
+
+def make_columns(start: int, rows: int) -> pa.Table:
+    """Rows of a pool with features, a group, weights and gaps."""
+    rng = np.random.default_rng(start)
+    columns = {"id": [f"item {row}" for row in range(start, start + rows)]}
+    probs = rng.dirichlet([1, 1, 1], rows)
+    columns |= {f"prob_{name}": probs[:, code] for code, name in enumerate(("a", "b", "c"))}
+    gaps = np.where(rng.random(rows) < 0.1, np.nan, rng.standard_normal(rows))
+    columns |= {"x": gaps, "z": rng.standard_normal(rows), "w": rng.uniform(1, 2, rows)}
+    return pa.table(columns | {"place": rng.choice(["barn", "tree"], rows)})
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    """A folder of three files of 40 rows, in row groups of 7."""
+    folder = tmp_path / "pool"
+    folder.mkdir()
+    for file in range(FILES):
+        path = folder / f"part-{file}.parquet"
+        pq.write_table(make_columns(40 * file, 40), path, row_group_size=7)
+    return folder
+
+
+def open_pool(source: Path) -> Pool:
+    return Pool.open(str(source), groups=("place", "predicted"), weight="w")
+
+
+def list_files(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """{archive of a piece: (inode, content)}."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_ino, path.read_bytes())
+        for path in sorted((folder / "pool").rglob("*.npz"))
+    }
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ([[20]], [[20]]),
+        ([[7] * 5 + [5]], [[14], [14], [12]]),
+        ([[5, 5, 5, 5, 1]], [[20], [1]]),
+        ([[50, 3, 3, 50, 1]], [[50], [6], [50], [1]]),
+        ([[5], [5, 5], [5]], [[5], [10], [5]]),
+        ([[1] * 1000], [[20]] * 50),
+    ],
+)
+def test_row_groups_of_a_file_share_a_piece_up_to_a_number_of_rows(tmp_path, files, expected):
+    for number, groups in enumerate(files):
+        with pq.ParquetWriter(
+            tmp_path / f"{number}.parquet", pa.schema({"pred": pa.int64()})
+        ) as writer:
+            for rows in groups:
+                writer.write_table(pa.table({"pred": [0, 1] * (rows // 2) + [0] * (rows % 2)}))
+    pool = Pool.open(str(tmp_path))
+    found = split_pool(pool)
+    assert [[each.rows] for each in found] == expected
+    assert [each.start for each in found] == np.cumsum([0, *[e[0] for e in expected]])[:-1].tolist()
+    for each in found:
+        groups = pool.pieces[each.places[0] : each.places[1] + 1]
+        assert sum(group.rows for group in groups) == each.rows
+        assert {group.path for group in groups} == {each.path}
+        assert (groups[0].row_group, groups[-1].row_group) == each.groups
+
+
+def test_a_piece_has_one_archive_of_its_items_and_one_of_each_model(source, tmp_path):
+    built = cache.build_cache(open_pool(source), tmp_path / "cache")
+    assert built.piece_rows == [14, 14, 12] * FILES
+    names = [f"pool/{k:06}/{kind}.npz" for k in range(9) for kind in ("items", "model")]
+    assert [*list_files(built.folder)] == names
+    with np.load(built.folder / "pool/000004/items.npz") as items:
+        assert {"hashes", "codes", "weight", "id_offsets", "id_letters"} == {*items}
+        letters = items["id_letters"].tobytes().decode()
+    assert letters == "".join(f"item {row}" for row in range(54, 68))
+    with zipfile.ZipFile(built.folder / "pool/000004/model.npz") as archive:
+        about = json.loads(archive.comment)
+    assert (about["part"], about["model"], about["file"]) == ("pool", "model", "part-1.parquet")
+    assert (about["row_groups"], about["rows"]) == ([2, 3], 14)
+    assert about["globals"] == built.manifest["globals"]
+
+
+def test_pieces_hold_what_one_piece_would(source, tmp_path, monkeypatch):
+    built = cache.build_cache(open_pool(source), tmp_path / "cache")
+    whole = pa.concat_tables(pq.read_table(path) for path in sorted(source.iterdir()))
+    pq.write_table(whole, tmp_path / "whole.parquet")
+    monkeypatch.setattr(pieces, "MOST_ROWS", 1000)
+    one = cache.build_cache(open_pool(tmp_path / "whole.parquet"), tmp_path / "one")
+    assert one.piece_rows == [ROWS] and one.fingerprint == built.fingerprint
+    rng = np.random.default_rng(0)
+    spots = [np.arange(0), rng.integers(0, ROWS, 50), np.array([119]), np.array([3, 13, 14, 3])]
+    for positions in spots:
+        compare(built.take(positions), one.take(positions))
+        assert built.ids(positions) == one.ids(positions) == [f"item {p}" for p in positions]
+    for start, stop in [(0, ROWS), (5, 5), (13, 15), (14, 28), (100, 999), (ROWS, ROWS)]:
+        compare(built.rows(start, stop), one.rows(start, stop))
+    np.testing.assert_array_equal(built.hashes, one.hashes)
+    np.testing.assert_array_equal(built.find([f"item {p}" for p in range(ROWS)]), range(ROWS))
+    for positions in ([-1], [ROWS], [3, -2]):
+        with pytest.raises(IndexError, match=f"{ROWS} items"):
+            built.take(positions)
+
+
+def compare(found, expected) -> None:
+    for name in ("index", "codes", "right", "wrong", "spread", "weight"):
+        left, right = getattr(found, name), getattr(expected, name)
+        np.testing.assert_array_equal(left, right)
+        assert left.dtype == right.dtype
+        # Sums of lines depend on which numbers are neighbours in memory.
+        assert len(found.index) < 2 or [*np.argsort(left.strides)] == [*np.argsort(right.strides)]
+    np.testing.assert_allclose(found.design, expected.design, atol=1e-5)
+    np.testing.assert_array_equal(found.outputs.pred, expected.outputs.pred)
+    np.testing.assert_array_equal(found.outputs.probs, expected.outputs.probs)
+
+
+def test_chunks_end_with_pieces_and_copy_nothing(source, tmp_path):
+    built = cache.build_cache(open_pool(source), tmp_path / "cache")
+    chunks = built.chunks(10)
+    assert [stop - start for start, stop in chunks] == [10, 4, 10, 4, 10, 2] * FILES
+    assert np.concatenate([np.arange(*chunk) for chunk in chunks]).tolist() == [*range(ROWS)]
+    for chunk in chunks:
+        rows = built.rows(*chunk)
+        for values in (rows.design, rows.outputs.probs, rows.right, rows.codes):
+            assert not values.flags.owndata and not values.flags.writeable
+
+
+ARRAYS = {
+    "items": ["hashes", "codes", "weight", "id_letters", "id_offsets"],
+    "model": ["pred", "probs", "design", "right", "wrong", "spread"],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, names in ARRAYS.items() for name in names]
+)
+def test_a_damaged_piece_is_built_again_alone_from_its_row_groups(
+    source, tmp_path, monkeypatch, kind, name
+):
+    pool = open_pool(source)
+    cache.build_cache(pool, tmp_path / "cache")
+    before = list_files(tmp_path / "cache")
+    damaged = f"pool/000004/{kind}.npz"
+    change_array(tmp_path / "cache", damaged, name)
+    held = cache.ensure_cache(pool, tmp_path / "cache")
+    read, batches = [], pool.files.batches
+
+    def record(columns, piece, *more, **named):
+        read.append((os.path.basename(piece.path), piece.row_group))
+        return batches(columns, piece, *more, **named)
+
+    monkeypatch.setattr(pool.files, "batches", record)
+    with pytest.warns(CacheRebuilt, match=rf"\({name} in {damaged}\)|\({damaged}\)"):
+        read_all(held)
+    after = list_files(tmp_path / "cache")
+    assert {n: content for n, (_, content) in after.items()} == {
+        n: content for n, (_, content) in before.items()
+    }
+    assert [n for n in after if after[n][0] != before[n][0]] == [damaged]
+    assert {*read} == {("part-1.parquet", 2), ("part-1.parquet", 3)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_all(cache.ensure_cache(pool, tmp_path / "cache"))
+
+
+def read_all(held) -> None:
+    rows = held.rows(0, held.size)
+    _ = [rows.right, rows.wrong, rows.spread, rows.weight, rows.outputs.probs, held.hashes]
+    assert held.find(held.ids(range(ROWS))).tolist() == [*range(ROWS)]
+
+
+def test_missing_pieces_are_built_again_and_the_others_stay(source, tmp_path):
+    pool = open_pool(source)
+    cache.build_cache(pool, tmp_path / "cache")
+    before = list_files(tmp_path / "cache")
+    shutil.rmtree(tmp_path / "cache" / "pool" / "000002")
+    (tmp_path / "cache" / "pool" / "000007" / "model.npz").unlink()
+    assert cache.open_cache(tmp_path / "cache") is None
+    with pytest.warns(CacheRebuilt, match="built again"):
+        read_all(cache.ensure_cache(pool, tmp_path / "cache"))
+    after = list_files(tmp_path / "cache")
+    changed = {n for n in after if after[n][0] != before[n][0]}
+    assert changed <= {"pool/000002/items.npz", "pool/000002/model.npz", "pool/000007/model.npz"}
+    assert {n: c for n, (_, c) in after.items()} == {n: c for n, (_, c) in before.items()}
+
+
+@pytest.mark.parametrize("link", ["pool", "pool/000002"])
+def test_no_piece_is_written_through_a_link(source, tmp_path, link):
+    pool = open_pool(source)
+    cache.build_cache(pool, tmp_path / "cache")
+    place = tmp_path / "cache" / link
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "cache" / "pool" / "000002" / "model.npz").unlink()
+    before = [*sorted((tmp_path / "elsewhere").rglob("*"))]
+    with pytest.warns(CacheRebuilt):
+        read_all(cache.ensure_cache(pool, tmp_path / "cache"))
+    assert [*sorted((tmp_path / "elsewhere").rglob("*"))] == before and not place.is_symlink()
+
+
+def test_damage_of_what_pieces_share_builds_the_cache_again_from_whole_pieces(source, tmp_path):
+    pool = open_pool(source)
+    before = cache.build_cache(pool, tmp_path / "cache").manifest
+    files = list_files(tmp_path / "cache")
+    change_array(tmp_path / "cache", "globals.npz", "id_order")
+    with pytest.warns(CacheRebuilt, match="id_order"):
+        read_all(cache.ensure_cache(pool, tmp_path / "cache"))
+    assert list_files(tmp_path / "cache") == files
+    assert cache.open_cache(tmp_path / "cache").manifest == before
+
+
+def test_a_piece_that_becomes_another_than_it_was_is_damage(source, tmp_path, monkeypatch):
+    """As on another processor, where last digits may differ: the cache is built again whole."""
+    pool = open_pool(source)
+    cache.build_cache(pool, tmp_path / "cache")
+    held = cache.ensure_cache(pool, tmp_path / "cache")
+    change_array(tmp_path / "cache", "pool/000004/model.npz", "design")
+    rows = Design.rows
+
+    def round_otherwise(self, *given):
+        found, missing = rows(self, *given)
+        return np.nextafter(found, np.float32(9)), missing
+
+    monkeypatch.setattr(Design, "rows", round_otherwise)
+    with pytest.raises(CacheDamaged, match="design in pool/000004/model.npz"):
+        held.rows(0, ROWS)
+    again = cache.ensure_cache(pool, tmp_path / "cache")
+    np.testing.assert_array_equal(again.hashes, held.hashes)
+
+
+def rewrite(path: Path, change) -> None:
+    pq.write_table(change(pq.read_table(path)), path, row_group_size=7)
+
+
+def test_a_file_that_was_touched_is_read_again_alone(source, tmp_path, monkeypatch):
+    built = cache.build_cache(open_pool(source), tmp_path / "cache")
+    before = list_files(tmp_path / "cache")
+    os.utime(source / "part-1.parquet", (1, 1))
+    pool, read = open_pool(source), set()
+    batches = pool.files.batches
+
+    def record(columns, piece, *more, **named):
+        if "id" in columns:
+            read.add(os.path.basename(piece.path))
+        return batches(columns, piece, *more, **named)
+
+    monkeypatch.setattr(pool.files, "batches", record)
+    again = cache.ensure_cache(pool, tmp_path / "cache")
+    after = list_files(tmp_path / "cache")
+    assert {n for n in after if after[n][0] == before[n][0]} == {
+        n for n in after if not "pool/000003" <= n < "pool/000006"
+    }
+    assert {n: c for n, (_, c) in after.items()} == {n: c for n, (_, c) in before.items()}
+    assert read == {"part-1.parquet"} and again.fingerprint == built.fingerprint
+    read_all(again)
+
+
+def test_where_what_pieces_share_has_changed_all_are_written_again(source, tmp_path):
+    built = cache.build_cache(open_pool(source), tmp_path / "cache")
+    before = list_files(tmp_path / "cache")
+    rewrite(
+        source / "part-1.parquet",
+        lambda table: table.set_column(5, "z", pa.array(np.arange(40.0))),
+    )
+    again = cache.ensure_cache(open_pool(source), tmp_path / "cache")
+    assert again.fingerprint == built.fingerprint
+    assert again.manifest["globals"] != built.manifest["globals"]
+    after = list_files(tmp_path / "cache")
+    assert not {inode for inode, _ in after.values()} & {inode for inode, _ in before.values()}
+    shutil.rmtree(tmp_path / "cache")
+    fresh = cache.build_cache(open_pool(source), tmp_path / "cache")
+    assert fresh.manifest == again.manifest
+
+
+def test_what_pieces_share_includes_the_edges_of_deciles(tmp_path):
+    found = []
+    for scale in (1.0, 0.9999):
+        path = tmp_path / "pool.parquet"
+        pq.write_table(pa.table({"score": np.linspace(0, scale, 60)}), path)
+        pool = Pool.open(str(path), groups=("confidence-decile",))
+        found.append(cache.build_cache(pool, tmp_path / "cache").manifest)
+    assert found[0]["group_values"] == found[1]["group_values"]
+    assert found[0]["globals"] != found[1]["globals"]
+
+
+def test_a_change_of_outputs_in_one_file_is_noticed_though_the_others_are_not_read(
+    source, tmp_path
+):
+    built = cache.build_cache(open_pool(source), tmp_path / "cache")
+    rewrite(
+        source / "part-2.parquet",
+        lambda table: table.set_column(0, "id", pa.array(["new", *table["id"].to_pylist()[1:]])),
+    )
+    pool = open_pool(source)
+    with pytest.raises(PoolChanged, match="differ among rows 80 to 86"):
+        cache.ensure_cache(pool, tmp_path / "cache")
+    old = cache._read_manifest(tmp_path / "cache")
+    assert compute_fingerprint(pool, old) == compute_fingerprint(pool)
+    assert cache.open_cache(tmp_path / "cache").fingerprint == built.fingerprint
