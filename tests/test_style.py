@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +37,8 @@ def test_everything_is_formatted():
 
 def test_types_fit(pytestconfig, tmp_path):
     """mypy as pyproject.toml says; it remembers what it read in pytest's cache, if there is one."""
+    if np.__version__.startswith("1."):
+        pytest.skip("the types of NumPy 1 say less of its functions")
     cache = getattr(pytestconfig, "cache", None)
     folder = cache.mkdir("mypy") if cache else tmp_path
     run_tool("mypy", "--cache-dir", str(folder), "--no-error-summary")

@@ -21,7 +21,7 @@ _LONGEST = 80
 def read_count(name: str, value: Any, hint: str = "it must be a whole number") -> int:
     """A whole number, also one of NumPy. Raises ChoiceError for anything else."""
     try:
-        if not isinstance(value, bool) and abs(number := index(value)) < LARGEST:
+        if _is_scalar(value) and abs(number := index(value)) < LARGEST:
             return number
     except TypeError:
         pass
@@ -31,11 +31,18 @@ def read_count(name: str, value: Any, hint: str = "it must be a whole number") -
 def read_number(name: str, value: Any) -> float:
     """A number that is finite, also one of NumPy. Raises ChoiceError for anything else."""
     try:
-        if not isinstance(value, bool | str | bytes) and math.isfinite(number := float(value)):
+        if _is_scalar(value) and math.isfinite(number := float(value)):
             return number
     except (TypeError, ValueError, OverflowError):
         pass
     raise ChoiceError(f"`{name}` is {show(value)}", "it must be a number")
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether a value is no text, truth value or array: NumPy 1 takes some of them for numbers."""
+    if isinstance(value, bool | str | bytes):
+        return False
+    return getattr(value, "ndim", 0) == 0 and str(getattr(value, "dtype", "")) != "bool"
 
 
 def read_flag(name: str, value: Any) -> bool:

@@ -158,10 +158,13 @@ def _check_packed(round: Round, size: int) -> None:
     A bit for an item becomes eight bytes: a crafted round would fill the memory.
     """
     try:
-        bits = np.asarray(round.params.get("augmented", ()), np.uint8)
-    except (TypeError, ValueError, OverflowError) as error:
+        packed = np.asarray(round.params.get("augmented", ()))
+    except ValueError as error:
         raise _explain_damage(round) from error
-    if bits.size > -(-size // 8):
+    if packed.size > -(-size // 8):
+        raise _explain_damage(round)
+    # NumPy 1 would take the last eight bits of a larger number.
+    if packed.size and not (packed.dtype.kind in "iu" and 0 <= packed.min() <= packed.max() < 256):
         raise _explain_damage(round)
 
 

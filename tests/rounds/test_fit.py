@@ -190,7 +190,7 @@ FORGED = {
     "statistics that there are not": ("learned", put(0, "none")),
     "costs of two classes": ("cost", lambda cost: cost[:, :2]),
     "costs in a row": ("cost", lambda cost: cost[0]),
-    "costs that are words": ("cost", lambda cost: cost.astype(str) + "x"),
+    "costs that are words": ("cost", lambda cost: np.char.add(cost.astype(str), "x")),
     "noise below zero": ("noise", lambda noise: -1 - noise),
     "errors of a class that there is not": ("confused", lambda _: np.array([[0, 3]])),
     "errors of a class below zero": ("confused", lambda _: np.array([[-1, 0]])),
