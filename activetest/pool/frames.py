@@ -28,8 +28,6 @@ KINDS = PANDAS, POLARS, PYARROW = ("pandas", "polars", "pyarrow")
 # Arrow's types of the columns that write_frame makes.
 _TYPES = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
 _FRAMES = "give a pandas or Polars DataFrame, an Arrow table, or the address of a file"
-# Earlier versions of Arrow know string views, which Polars' text is, in name only.
-_CASTS_VIEWS = int(pa.__version__.split(".")[0]) >= 18
 
 
 def is_frame(value: Any) -> bool:
@@ -187,13 +185,8 @@ def _load_package(name: str) -> Any:
 
 
 def _is_pandas(value: Any, name: str) -> bool:
-    """Whether this is an object of this class of pandas."""
-    return _is_instance(value, PANDAS, name)
-
-
-def _is_instance(value: Any, package: str, name: str) -> bool:
-    """Whether this is an object of a class of a package, which then has been imported."""
-    class_ = getattr(sys.modules.get(package), name, None)
+    """Whether this is an object of this class of pandas, which then has been imported."""
+    class_ = getattr(sys.modules.get(PANDAS), name, None)
     return class_ is not None and isinstance(value, class_)
 
 
@@ -212,9 +205,6 @@ def _open_reader(frame: Any) -> pa.RecordBatchReader:
     name = type(frame).__name__
     if not is_frame(frame):
         raise PoolError(f"{name} is no frame", hint=_FRAMES)
-    if not _CASTS_VIEWS and _is_instance(frame, POLARS, "DataFrame"):
-        oldest = sys.modules[POLARS].CompatLevel.oldest()
-        return _check_names(frame.to_arrow(compat_level=oldest).to_reader())
     try:
         return _check_names(pa.RecordBatchReader.from_stream(frame))
     except (KeyError, *NO_VALUE) as error:

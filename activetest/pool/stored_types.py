@@ -50,6 +50,9 @@ def _choose_stored_type(kind: pa.DataType) -> pa.DataType:
         stored = _choose_stored_type(kind.value_type)
     elif name in _VIEWS:
         stored = _VIEWS[name]
+    elif kinds.is_timestamp(kind) and kind.unit == "s":
+        # As Parquet stores them: Arrow up to 21 does not see there that a large one overflows.
+        stored = pa.timestamp("ms", kind.tz)
     elif kinds.is_fixed_size_list(kind):
         stored = pa.list_(_choose_stored_type(kind.value_type), kind.list_size)
     elif kinds.is_list(kind):

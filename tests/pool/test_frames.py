@@ -309,16 +309,6 @@ def test_types_of_polars_become_those_that_a_pool_knows(polars):
     assert table["struct"].to_pylist() == [{"a": "x"}, {"a": None}]
 
 
-def test_an_arrow_that_cannot_cast_string_views_reads_polars_all_the_same(
-    table, polars, tmp_path, monkeypatch
-):
-    """Versions before 18."""
-    monkeypatch.setattr(frames, "_CASTS_VIEWS", False)
-    stored = frames.read_frame(as_polars_categories(table))
-    assert stored.to_pydict() == table.to_pydict()
-    assert {str(field.type) for field in stored.schema} == {"large_string", "double"}
-
-
 def test_views_and_categories_of_arrow_are_stored_as_what_they_show(tmp_path):
     table = pa.table(
         {

@@ -265,6 +265,8 @@ def test_no_odd_value_in_a_manifest_changes_a_number(work, name, count_trials, c
 # --- pools
 
 
+# Arrow up to 20 says that it does not.
+@pytest.mark.filterwarnings("ignore:pickle-based deserialization:RuntimeWarning")
 def test_a_pickle_in_a_pool_is_not_run(work, tmp_path):
     """Parquet can state that a column is of a type of Python, with a pickle that describes it."""
     table = pq.read_table(work / "pool.parquet")
