@@ -27,6 +27,7 @@ there without importing the file.
     USES_OTHER_MODELS   it sees what other models say, if there are any
     NEEDS_OTHER_MODELS  it cannot do without them
     NEEDS_MEMBERS       it compares the members of a surrogate
+    ALIKE               an acquisition with the same score for every item: nobody asks for beliefs
     NEEDS_KINDS         an acquisition that is given which outcomes each metric tells apart
     RIGHT_OR_WRONG      a surrogate that only says whether the prediction is right, not the class
     CHOOSES_GROUPS      it chooses between groups, not between items

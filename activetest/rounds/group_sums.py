@@ -54,7 +54,7 @@ def measure_levels(cache: PoolView) -> Array | None:
     return cache.compute_once("levels", lambda: map_reduce(cache.chunks(), sum_piece, np.add))
 
 
-def sum_by_group(cache: PoolView, codes: Array, terms: Sequence[Array] | Array) -> Array:
+def sum_by_group(cache: PoolView, codes: Array, terms: Sequence[Array]) -> Array:
     """(G, terms) sums of (R,) terms, over all rows and each group; codes as in Rows."""
     sums = [np.array([term.sum(dtype=float) for term in terms])[None]]
     for column, values in enumerate(cache.group_values):

@@ -151,10 +151,7 @@ def _estimate_means(
     def on_piece(piece: tuple[int, int]) -> Array:
         rows, here = cache.rows(*piece), free[slice(*piece)]
         mean = surrogate.expected(rows, statistics)
-        terms = np.empty((len(mean) + 1, len(here)))
-        np.multiply(mean, here, out=terms[:-1])
-        np.multiply(rows.mass, here, out=terms[-1])
-        return np.asarray(terms.sum(axis=1))
+        return np.append((mean * here).sum(axis=1, dtype=float), rows.mass @ here)
 
     total = map_reduce(cache.chunks(), on_piece, np.add)
     positions, labels = list_labelled(log)

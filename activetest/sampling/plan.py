@@ -153,9 +153,7 @@ def prepare_round(
         mean = surrogate.expected(rows, statistics)
         if len(pieces) == 1:
             expected.append(mean)
-        terms = np.empty((len(mean) + 1, len(here)))
-        np.multiply(mean, here, out=terms[:-1])
-        terms[-1] = here
+        terms = [*(each * here for each in mean), here]
         return sum_by_group(cache, rows.codes, terms), [score(rows, objectives)] if score else []
 
     source = (
