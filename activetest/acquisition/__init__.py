@@ -1,1 +1,1 @@
-"""Acquisitions: score(beliefs, aims) -> (R,), the acquisition score of each row."""
+"""Acquisitions: score(beliefs, objectives) -> (R,), the acquisition score of each row."""

@@ -7,17 +7,17 @@ without replacement.
 
 import numpy as np
 
-from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs, moments
+from activetest.nouns.objectives import Objectives
 from activetest.nouns.rows import Array
 
 SIMULATION_ONLY = True
 WITH_REPLACEMENT = True
 
 
-def score(beliefs: Beliefs, aims: Aims | None = None) -> Array:
+def score(beliefs: Beliefs, objectives: Objectives | None = None) -> Array:
     """(R,) root of the expected square of the linearised statistics: losses minus the risk."""
-    del aims
+    del objectives
     mean, variance = moments(beliefs)
     values: Array = np.sqrt(np.maximum((mean**2 + variance).sum(axis=0), 0.0))
     return values

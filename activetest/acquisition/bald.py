@@ -8,8 +8,8 @@ mean over members of the entropy of pi_e.
 import numpy as np
 from scipy.special import xlogy
 
-from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.objectives import Objectives
 from activetest.nouns.rows import Array
 
 NEEDS_MEMBERS = True
@@ -18,9 +18,9 @@ NEEDS_MEMBERS = True
 _ROUNDING = 1e-14
 
 
-def score(beliefs: Beliefs, aims: Aims | None = None) -> Array:
+def score(beliefs: Beliefs, objectives: Objectives | None = None) -> Array:
     """(R,) mutual information in nats; the members are beliefs.draws (K, R, C)."""
-    del aims
+    del objectives
     values: Array = disagreement(beliefs.known_draws).sum(axis=1)
     return values
 

@@ -5,14 +5,14 @@ Active Testing (Kossen 2021), eq. (6)-(8), (12), (14).
 
 import numpy as np
 
-from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs, moments
+from activetest.nouns.objectives import Objectives
 from activetest.nouns.rows import Array
 
 
-def score(beliefs: Beliefs, aims: Aims | None = None) -> Array:
+def score(beliefs: Beliefs, objectives: Objectives | None = None) -> Array:
     """(R,) size of the loss that the surrogate expects, summed over the linearised statistics."""
-    del aims
+    del objectives
     mean, _ = moments(beliefs)
     values: Array = np.abs(mean).sum(axis=0)
     return values

@@ -15,8 +15,8 @@ items; what rounding makes of equal information is far less.
 import numpy as np
 
 from activetest.acquisition.bald import disagreement
-from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.objectives import Objectives
 from activetest.nouns.rows import Array
 
 TASK = "classification"
@@ -27,23 +27,23 @@ NEEDS_KINDS = True
 _TIES = 1e-6
 
 
-def score(beliefs: Beliefs, aims: Aims) -> Array:
+def score(beliefs: Beliefs, objectives: Objectives) -> Array:
     """(R,) information about all metrics together, in nats, and the term that decides ties.
 
-    The members are beliefs.draws (K, R, C); the metrics are known by aims.kinds (A, R, C).
+    The members are beliefs.draws (K, R, C); the metrics are known by objectives.kinds (A, R, C).
     """
     draws = beliefs.known_draws.astype(float)
     bald = disagreement(draws).sum(axis=1)
-    scores: Array = sum_information(draws, aims.known_kinds, bald) + _TIES * bald
+    scores: Array = sum_information(draws, objectives.known_kinds, bald) + _TIES * bald
     return scores
 
 
 def sum_information(draws: Array, kinds: Array, bald: Array) -> Array:
     """(R,) sum over A metrics of the information that a label has about each, in nats.
 
-    draws (K, R, C) double precision, kinds (A, R, C) as in Aims, bald (R,) the information where
-    all classes are kinds of their own. What many metrics share is computed once: a class against
-    all others, and the kinds of an item that several metrics have.
+    draws (K, R, C) double precision, kinds (A, R, C) as in Objectives, bald (R,) the information
+    where all classes are kinds of their own. What many metrics share is computed once: a class
+    against all others, and the kinds of an item that several metrics have.
     """
     classes = kinds.shape[2]
     number = (kinds == np.arange(classes)).sum(axis=2)

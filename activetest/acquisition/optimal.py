@@ -8,14 +8,14 @@ probability of an error.
 
 import numpy as np
 
-from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs, moments
+from activetest.nouns.objectives import Objectives
 from activetest.nouns.rows import Array
 
 
-def score(beliefs: Beliefs, aims: Aims | None = None) -> Array:
+def score(beliefs: Beliefs, objectives: Objectives | None = None) -> Array:
     """(R,) root of the sum of the linearised statistics' variances under the surrogate."""
-    del aims
+    del objectives
     _, variance = moments(beliefs)
     values: Array = np.sqrt(np.maximum(variance.sum(axis=0), 0.0))
     return values

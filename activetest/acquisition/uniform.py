@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.objectives import Objectives
 from activetest.nouns.rows import Array
 
 # What is believed about an item makes no difference: nobody needs to find it out.
 ALIKE = True
 
 
-def score(beliefs: Beliefs, aims: Aims | None = None) -> Array:
+def score(beliefs: Beliefs, objectives: Objectives | None = None) -> Array:
     """(R,) one for every row."""
-    del aims
+    del objectives
     return np.ones(len(beliefs.probs))

@@ -8,16 +8,16 @@ unit losses it is BALD.
 import numpy as np
 
 from activetest.acquisition.bald import disagreement
-from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.objectives import Objectives
 from activetest.nouns.rows import Array
 
 NEEDS_MEMBERS = True
 
 
-def score(beliefs: Beliefs, aims: Aims | None = None) -> Array:
+def score(beliefs: Beliefs, objectives: Objectives | None = None) -> Array:
     """(R,) weighted disagreement, an outcome weighted by the size of its linearised statistics."""
-    del aims
+    del objectives
     weights = np.abs(beliefs.outcome_values).sum(axis=0)
     values: Array = (weights * disagreement(beliefs.known_draws)).sum(axis=1)
     return values

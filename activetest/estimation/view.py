@@ -177,11 +177,11 @@ class View:
         if len(self.evidence.steps) <= drawn:
             return
         last = next(each for each in self.log.history[::-1] if each.drawn_from is not None)
-        aims = [last.choices["metric"], *last.choices.get("also", ())]
+        names = [last.choices["metric"], *last.choices.get("also", ())]
         raise NotEstimable(
-            f"items were drawn for {join_names(aims)} alone "
-            f"(`study.change(metric={[*aims, metric.title]!r})` draws others, too), and those that "
-            f"cannot change it but can change {metric.title} were left out",
+            f"items were drawn for {join_names(names)} alone "
+            f"(`study.change(metric={[*names, metric.title]!r})` draws others, too), and those "
+            f"that cannot change it but can change {metric.title} were left out",
             "estimates follow once items were drawn for it",
         )
 

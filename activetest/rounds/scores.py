@@ -9,10 +9,10 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.item_statistics.kinds import find_kinds
-from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs, split_beliefs
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Objective
+from activetest.nouns.objectives import Objectives
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import make_generator
@@ -47,8 +47,8 @@ def make_scorer(
     )
 
     def score_alone(rows: Rows, objectives: Sequence[Objective]) -> Array:
-        aims, linearised = Aims(rows.outputs.pred), map(linearise_objective, objectives)
-        return np.stack([apply(surrogate.beliefs(rows, (each,)), aims) for each in linearised])
+        alone, linearised = Objectives(rows.outputs.pred), map(linearise_objective, objectives)
+        return np.stack([apply(surrogate.beliefs(rows, (each,)), alone) for each in linearised])
 
     def score_at_once(rows: Rows, objectives: Sequence[Objective]) -> Array:
         # Members may be slow: they are asked once for all objectives. Kinds need no values.
@@ -56,12 +56,12 @@ def make_scorer(
         beliefs = surrogate.beliefs(rows, tuple(map(linearise_objective, valued)), members)
         pred = rows.outputs.pred
         if not needs_kinds:
-            return np.stack([apply(each, Aims(pred)) for each in split_beliefs(beliefs)])
+            return np.stack([apply(each, Objectives(pred)) for each in split_beliefs(beliefs)])
         if not beliefs.of_classes:
             raise explain_no_classes(choices)
         classes = beliefs.probs.shape[1]
         kinds = [find_kinds(find_statistics(each), rows.outputs, classes) for each in objectives]
-        line = apply(beliefs, Aims(pred, np.stack(kinds)))
+        line = apply(beliefs, Objectives(pred, np.stack(kinds)))
         return np.broadcast_to(line, (len(objectives), len(line)))
 
     def score(rows: Rows, objectives: Sequence[Objective]) -> Array:
@@ -83,30 +83,30 @@ def explain_no_classes(choices: Choices) -> ChoiceError:
     )
 
 
-def _find_score(name: str) -> Callable[[Beliefs, Aims], Array]:
-    """The score of an acquisition; of another package also score(beliefs), without aims.
+def _find_score(name: str) -> Callable[[Beliefs, Objectives], Array]:
+    """The score of an acquisition; of another package also score(beliefs), without objectives.
 
     Raises ChoiceError for a function that cannot be called either way.
     """
     found: Callable[..., Array] = catalog.load("acquisition", name).score
-    if _takes_aims(name, found):
-        return lambda beliefs, aims: found(beliefs, aims=aims)
-    return lambda beliefs, aims: found(beliefs)
+    if _takes_objectives(name, found):
+        return lambda beliefs, objectives: found(beliefs, objectives=objectives)
+    return lambda beliefs, objectives: found(beliefs)
 
 
 @cached
-def _takes_aims(name: str, found: Callable[..., Array]) -> bool:
-    """Whether the score of an acquisition is called with aims. Raises ChoiceError, see above."""
+def _takes_objectives(name: str, found: Callable[..., Array]) -> bool:
+    """Whether an acquisition is called with objectives. Raises ChoiceError, see above."""
     parameters = signature(found)
-    takes_aims = "aims" in parameters.parameters
+    takes_objectives = "objectives" in parameters.parameters
     try:
-        parameters.bind(None, **({"aims": None} if takes_aims else {}))
+        parameters.bind(None, **({"objectives": None} if takes_objectives else {}))
     except TypeError as error:
         raise ChoiceError(
             f"the acquisition {name!r} cannot be called: score{parameters}",
-            "its module must have a function score(beliefs, aims), or score(beliefs)",
+            "its module must have a function score(beliefs, objectives), or score(beliefs)",
         ) from error
-    return takes_aims
+    return takes_objectives
 
 
 def _cut(rows: Rows) -> list[Rows]:

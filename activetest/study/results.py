@@ -544,9 +544,9 @@ def _describe_draws(choices: Choices) -> str:
         usual_floor,
     )
 
-    aims = describe_objective(choices)
+    objective = describe_objective(choices)
     verb = "picks" if choices.selection == Selection.TOP else "draws"
-    line = f"{verb}: {choices.acquisition} for {aims}, surrogate {choices.surrogate}"
+    line = f"{verb}: {choices.acquisition} for {objective}, surrogate {choices.surrogate}"
     if not choices.question and choices.floor != usual_floor(choices.acquisition):
         line += f", floor {choices.floor:g}"
     line += "".join(f", {words}" for words in _describe_unusual(choices))

@@ -6,8 +6,8 @@ from pytest import approx
 from scipy.stats import entropy
 
 from activetest.acquisition import bald, metric_information
-from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.objectives import Objectives
 
 ITEMS, CLASSES, PASSES = 30, 5, 8
 
@@ -16,7 +16,7 @@ def score(draws, kinds, *, precision=float) -> np.ndarray:
     """The scores for members (K, R, C) and kinds (A, R, C)."""
     draws, kinds = np.asarray(draws, precision), np.asarray(kinds)
     beliefs = Beliefs(draws.mean(axis=0), np.ones((1, *draws.shape[1:])), draws=draws)
-    return metric_information.score(beliefs, Aims(np.zeros(draws.shape[1], int), kinds))
+    return metric_information.score(beliefs, Objectives(np.zeros(draws.shape[1], int), kinds))
 
 
 def define(draws, kinds) -> np.ndarray:

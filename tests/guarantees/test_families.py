@@ -15,8 +15,8 @@ from activetest.errors import ActivetestError
 from activetest.item_statistics.defaults import CLASSIFICATION, HARD_LABELS, REGRESSION, STATISTICS
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.item_statistics.statistic import Statistic, combine_statistics, statistic
-from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs, moments
+from activetest.nouns.objectives import Objectives
 from activetest.nouns.rows import Outputs, Rows
 from activetest.nouns.training import TrainingSet
 
@@ -89,11 +89,11 @@ def beliefs() -> Beliefs:
     )
 
 
-def aims(order: Any = slice(None)) -> Aims:
+def objectives(order: Any = slice(None)) -> Objectives:
     """Predictions of the rows in this order, and the outcomes that are alike for two metrics."""
     rng = np.random.default_rng(6)
     pred, kinds = rng.integers(CLASSES, size=SIZE), np.array([[0, 1, 1], [0, 1, 0], [0, 1, 2]])
-    return Aims(pred[order], np.stack([kinds[pred[order]], kinds[2 - pred[order]]]))
+    return Objectives(pred[order], np.stack([kinds[pred[order]], kinds[2 - pred[order]]]))
 
 
 @cache
@@ -151,7 +151,7 @@ SCORES = [name for name in catalog.names("acquisition") if name not in ARMS + EX
 
 @pytest.mark.parametrize("name", SCORES)
 def test_acquisitions_give_every_row_a_finite_score_that_is_not_negative(name):
-    scores = catalog.load("acquisition", name).score(beliefs(), aims())
+    scores = catalog.load("acquisition", name).score(beliefs(), objectives())
     assert scores.shape == (SIZE,)
     assert np.isfinite(scores).all()
     assert (scores >= 0).all()
@@ -168,7 +168,7 @@ def test_acquisitions_follow_the_rows_when_they_are_shuffled(name):
         one.draws[:, order],
     )
     score = catalog.load("acquisition", name).score
-    np.testing.assert_allclose(score(other, aims(order)), score(one, aims())[order])
+    np.testing.assert_allclose(score(other, objectives(order)), score(one, objectives())[order])
 
 
 def groups(order) -> Bandit:

@@ -96,11 +96,11 @@ def test_metric_information_is_the_plain_sum_over_the_metrics_not_a_mixture_of_s
     np.testing.assert_allclose(scores_for(*names), first + second, atol=2e-6)
 
 
-@pytest.mark.parametrize("parameters", ["beliefs", "beliefs, rng=None", "beliefs, aims"])
+@pytest.mark.parametrize("parameters", ["beliefs", "beliefs, rng=None", "beliefs, objectives"])
 def test_acquisitions_of_other_packages_may_leave_out_what_they_are_scored_for(
     pool, parameters, monkeypatch
 ):
-    """The interface had no aims once, and a generator that was never given."""
+    """The interface had no objectives once, and a generator that was never given."""
     found: dict = {}
     exec(f"def score({parameters}):\n    return beliefs.probs[:, 0]", found)
     monkeypatch.setattr(catalog.load("acquisition", "entropy"), "score", found["score"])

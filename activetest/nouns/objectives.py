@@ -6,7 +6,7 @@ from activetest.nouns.rows import Array
 
 
 @dataclass(frozen=True)
-class Aims:
+class Objectives:
     """What R rows are scored for. Axes as in rows; A metrics.
 
     pred    (R,) what the black box predicts: class codes, or values
@@ -22,5 +22,5 @@ class Aims:
     def known_kinds(self) -> Array:
         """(A, R, C) kinds, which the caller knows to exist. Raises ValueError otherwise."""
         if self.kinds is None:
-            raise ValueError("these aims say nothing of which outcomes are alike")
+            raise ValueError("these objectives say nothing of which outcomes are alike")
         return self.kinds
