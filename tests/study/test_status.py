@@ -25,17 +25,18 @@ def test_a_fresh_study_has_everything_to_draw(study):
 
 
 def test_draws_items_and_answers_are_counted_apart(study, label_file):
-    """Two annotators of one item, one of another, and a declined one."""
+    """Two annotators of two items, and a declined one."""
     first, second, third, _ = (row["id"] for row in next_batch(study, 4).rows)
     lines = (
         f"{first},cat,,ann",
         f"{first},dog,,bob",
         f"{second},dog,,ann",
+        f"{second},dog,,bob",
         f"{third},,declined,bob",
     )
     ingest(study, label_file(*lines, header="id,label,status,annotator"))
     counts = status(study).counts
-    assert (counts.draws, counts.drawn, counts.labeled, counts.answers) == (4, 4, 2, 4)
+    assert (counts.draws, counts.drawn, counts.labeled, counts.answers) == (4, 4, 2, 5)
 
 
 def test_every_draw_is_labelled_pending_or_declined_and_supplied_labels_are_apart(
