@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.guarantees import kernels
 from tests.guarantees.recorded_numbers import RECORDED, SCENARIOS, TOLERANCE, play
 
 
@@ -39,6 +40,26 @@ def compare_with_recorded(name: str) -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_study_has_the_numbers_that_were_recorded(name):
     compare_with_recorded(name)
+
+
+def find_all_differences() -> list[str]:
+    """Where any scenario differs from what was recorded."""
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    return [
+        f"{name}{each}"
+        for name in SCENARIOS
+        for each in find_differences(recorded[name], play(name))
+    ]
+
+
+@pytest.mark.skipif(kernels.find_own() is None, reason="only kernels for x86-64 can be chosen")
+@pytest.mark.parametrize("kernel", kernels.list_others())
+def test_another_kind_of_processor_gives_the_same_numbers(kernel):
+    try:
+        differences = kernels.run(kernel, f"{__name__}.find_all_differences")
+    except OSError as unable:
+        pytest.skip(str(unable))
+    assert not differences, "\n".join([*differences[:20], f"{len(differences)} differences"])
 
 
 @pytest.mark.parametrize("name", ["weights_and_prices", "worst_groups", "surfaces", "judges"])
