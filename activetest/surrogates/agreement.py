@@ -267,8 +267,17 @@ class Agreement:
         return mean_total, variance
 
     def wrong_probs(self, rows: Rows) -> Array:
-        """(R,) probability that the prediction is wrong, from the posterior mode."""
-        return self._once(rows, None, lambda: sigmoid(-self.right_logits(rows, self.mode)))
+        """(R,) probability that the prediction is wrong, from the posterior mode.
+
+        By exponentials in double precision: those in single precision are others on another
+        processor.
+        """
+
+        def compute() -> Array:
+            logits = self.right_logits(rows, self.mode)
+            return sigmoid(-logits.astype(float)).astype(logits.dtype)
+
+        return self._once(rows, None, compute)
 
     def member_wrong_probs(self, rows: Rows, members: Any) -> Array:
         """(R, K) the same by each member."""
