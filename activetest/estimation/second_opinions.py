@@ -22,7 +22,7 @@ from activetest.item_statistics.statistic import Statistic, combine_statistics, 
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.pool import PoolView
-from activetest.nouns.rounding import find_nearly_largest
+from activetest.nouns.rounding import MARGIN, find_nearly_largest
 from activetest.nouns.rows import Array, Rows
 from activetest.rounds.fit import get_surrogate
 
@@ -111,7 +111,8 @@ def rank_classes(
             codes = [[code for _, code in each] + [answer] for each in opinions.answers]
             then = np.array([opinions.resolve(each) for each in codes], int)
         after += _expect_error(table, joint, then)
-    return np.maximum(now - after, 0.0), now
+    # Where another answer changes no label, rounding is all that is left.
+    return np.where(now - after > MARGIN * now, now - after, 0.0), now
 
 
 def rank_values(
