@@ -15,6 +15,7 @@ from activetest.bandits.arms import (
 )
 from activetest.bandits.comparison import match_beta
 from activetest.bandits.ranks import draw_values
+from activetest.nouns.rounding import MARGIN
 from activetest.nouns.rows import Array
 
 # Smallest number of labels that an outcome counts as.
@@ -53,7 +54,7 @@ def outcome_share_intervals(arms: Arms, level: float) -> tuple[Array, Array, Arr
         minimum = arms.observed_counts / size
         maximum = minimum + 1 - minimum.sum(axis=-1, keepdims=True)
         # If the labels rule the whole interval out, it becomes everything that is possible.
-        impossible = (lower > maximum) | (upper < minimum)
+        impossible = (lower > maximum + MARGIN) | (upper < minimum - MARGIN)
         lower = np.where(impossible, minimum, np.clip(lower, minimum, maximum))
         upper = np.where(impossible, maximum, np.clip(upper, minimum, maximum))
     return mean, np.minimum(lower, mean), np.maximum(upper, mean)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv
 
+from activetest.nouns.rounding import MARGIN
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Surface, SurfaceData
 from activetest.parallel import one_blas_thread
@@ -151,8 +152,8 @@ def _round_limits(lower: Array, upper: Array, expected: Array, rest: Array) -> t
     """
     whole = np.isclose(rest, np.round(rest), rtol=0, atol=1e-6)
     return (
-        np.where(whole, np.minimum(np.ceil(lower - 0.5), np.floor(expected)), lower),
-        np.where(whole, np.maximum(np.floor(upper + 0.5), np.ceil(expected)), upper),
+        np.where(whole, np.minimum(np.ceil(lower - 0.5), np.floor(expected + MARGIN)), lower),
+        np.where(whole, np.maximum(np.floor(upper + 0.5), np.ceil(expected - MARGIN)), upper),
     )
 
 

@@ -16,6 +16,7 @@ from activetest.errors import ChoiceError
 from activetest.nouns.choices import AUTO
 from activetest.nouns.log import METHODS
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import DECIMALS
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Arms, Attributes
 from activetest.nouns.uncertain import JointModel, UncertainAttributes
@@ -175,7 +176,7 @@ def _choose_shares(probs: Array) -> Array:
     kept = probs >= np.minimum(SMALLEST_SHARE, probs.max(axis=1))[:, None]
     many = np.flatnonzero(kept.sum(axis=1) > MOST_ARMS)
     # Of equal shares the first.
-    order = np.argsort(-probs[many], axis=1, kind="stable")[:, :MOST_ARMS]
+    order = np.argsort(-np.round(probs[many], DECIMALS), axis=1, kind="stable")[:, :MOST_ARMS]
     kept[many] = False
     kept[many[:, None], order] = True
     return np.asarray(kept)
