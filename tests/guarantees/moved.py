@@ -152,7 +152,8 @@ def describe(number: int) -> dict[str, Any]:
         settings["floor"] = (0.35, 0.1, 0.02)[number // 5 % 3]
         settings["selection"] = "top" if number % 11 == 4 else "draw"
         settings["floor_rule"] = "clip" if number % 8 == 6 else "mix"
-        sharper = number % 9 == 5 and settings["acquisition"] != "uniform"
+        drawn = settings["selection"] == "draw" and settings["acquisition"] != "uniform"
+        sharper = number % 9 == 5 and drawn
         settings["power"] = 2.0 if sharper else 1.0
         if number % 4 == 0 and settings["selection"] == "draw" and "price" not in settings:
             # Gates are then decided at looks.
