@@ -10,6 +10,7 @@ import pytest
 from activetest.cli.app import main
 from activetest.errors import LabelError, StudyError
 from activetest.ledger.ledger import Ledger
+from activetest.nouns.study_lists import Part
 from activetest.study.study import Study
 
 
@@ -34,7 +35,7 @@ def connections(monkeypatch) -> list[sqlite3.Connection]:
     return found
 
 
-SETTINGS = {"seed": 1, "fingerprint": "abc", "rows": 9}
+SETTINGS = {"seed": 1, "part": Part(rows=9)}
 
 
 def test_a_ledger_is_closed_by_hand_or_by_a_block_or_by_its_end(tmp_path, connections):
