@@ -1,7 +1,9 @@
 """The folder of a study: where it is, and how it is recognised."""
 
+import errno
 import hashlib
 import os
+import stat
 from pathlib import Path
 
 from activetest.errors import StudyError
@@ -13,6 +15,8 @@ CONVERSION = "conversion"
 SUMMARY = "pool.summary"
 # Begins the address of a file inside the study folder.
 INSIDE = "study://"
+# How a file system says that nothing is at a path.
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP)
 
 
 def is_study(folder: Path, *, damaged: bool = False) -> bool:
@@ -21,11 +25,24 @@ def is_study(folder: Path, *, damaged: bool = False) -> bool:
     Raises StudyError for a folder that may not be read.
     """
     try:
-        return (folder / CONFIG).is_file() or (damaged and (folder / LEDGER).is_file())
+        return _is_file(folder / CONFIG) or (damaged and _is_file(folder / LEDGER))
     except OSError as error:
         raise StudyError(
             f"{folder} cannot be read: {error.strerror}", "check its permissions"
         ) from error
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file. Raises OSError where nobody may see that.
+
+    From Python 3.14 on Path.is_file says then that there is none.
+    """
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            return False
+        raise
 
 
 def read_folder(folder: object = None, default: str | None = None) -> Path | None:
