@@ -90,7 +90,6 @@ VERBS = (
     "verify",
     "export",
     "export --rescue",
-    "simulate pool.parquet --labels labels.csv --runs 2 --budget 5",
 )
 
 
@@ -115,16 +114,14 @@ def without_cycles():
     gc.enable()
 
 
-@pytest.mark.parametrize("words", VERBS)
-@pytest.mark.parametrize(
-    "damage", [None, b"hello" * 2000, b""], ids=["sound", "no ledger", "empty"]
-)
+@pytest.mark.parametrize("damage", [None, b"hello" * 2000], ids=["sound", "damaged"])
 @pytest.mark.usefixtures("without_cycles")
-def test_no_command_leaves_a_connection_open(labelled, connections, words, damage):
-    if damage is not None:
-        labelled.ledger.path.write_bytes(damage)
-    main(words.split())
-    assert not connections
+def test_no_command_leaves_a_connection_open(labelled, connections, damage):
+    for words in VERBS:
+        if damage is not None:
+            labelled.ledger.path.write_bytes(damage)
+        main(words.split())
+        assert not connections, words
 
 
 @pytest.mark.usefixtures("without_cycles")
