@@ -140,7 +140,8 @@ class Contents:
             yield f"{name} is in no entry of the chain"
         yield from self._compare_changes(recorded)
         yield from self._check_references()
-        if len({draw.id for draw in self.draws}) < len(self.draws):
+        drawn = {(draw.id, draw.repeat, draw.phase) for draw in self.draws}
+        if len(drawn) < len(self.draws):
             yield "an item is drawn twice"
 
     def _sort_by_entry(self) -> dict[int, dict[str, list[Any]]]:

@@ -49,7 +49,7 @@ def scene(folder, write_pool, label_file):
             study = StoredStudy.open()
             if command in ("next --new", "ingest"):
                 next_batch(study, 2)
-            if command in ("ingest --replace", "ingest --undo"):
+            if command in ("ingest --replace", "ingest --undo", "report --require"):
                 ingest(study, "labels.csv")
         return at
 
@@ -77,6 +77,10 @@ def test_a_kill_at_every_eleventh_line_loses_nothing_and_draws_nothing_again(sce
 
 def test_a_kill_at_every_fiftieth_line_leaves_no_study_or_one_with_its_pool(scene):
     assert kill_everywhere(scene("frame"), "frame", "50") > 50
+
+
+def test_a_kill_at_every_eleventh_line_leaves_no_gate_or_one_of_them_or_all(scene):
+    assert kill_everywhere(scene("report --require"), "report --require", "11") > 10
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from activetest.cli.app import main
 from activetest.errors import ChoiceError, PoolChanged, PoolError, StorageError, StudyError
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Answer
@@ -16,6 +17,7 @@ from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy, creating_study, find_items, writing_study
+from tests import makers
 
 CHOICES = Choices("error", ("error", "accuracy"), "agreement", budget=30, groups=("a*b",))
 ROLES = {"uri": "pool.parquet", "task": "classification", "kind": "score", "groups": ["a*b"]}
@@ -207,3 +209,22 @@ def test_a_full_disk_is_told_and_nothing_is_built_elsewhere(study, monkeypatch):
     monkeypatch.setattr(StoredStudy, "_ensure_temporary_cache", lambda *args, **kwargs: 1 / 0)
     with pytest.raises(StorageError, match="No space left"):
         study.cache()
+
+
+def test_a_study_of_a_version_before_0_3_is_refused_by_every_command_and_stays(folder, capsys):
+    place = folder / ".activetest"
+    place.mkdir()
+    makers.write_older_ledger(place / "ledger.db")
+    (place / "study.toml").write_text('[pool]\nuri = "pool.parquet"\n[choices]\n')
+    makers.write_pool(folder / "pool.parquet", 9)
+    (folder / "labels.csv").write_text("id,label\nitem-1,cat\n")
+    before = {path: path.read_bytes() for path in place.iterdir()}
+    commands = ["init pool.parquet", "init", "next", "ingest labels.csv", "report", "status"]
+    for words in (*commands, "export", "export --rescue"):
+        assert main(words.split()) == 2, words
+        said = capsys.readouterr().err
+        assert "is from a version of activetest before 0.3" in said, words
+        assert "activetest export" in said and "activetest import" in said
+    assert main(["verify"]) == 2
+    assert "before 0.3" in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in place.iterdir()} == before
