@@ -15,7 +15,15 @@ from activetest.ledger.contents import read_contents
 from activetest.ledger.inspection import inspect_ledger
 from activetest.ledger.ledger import Answer, Ledger
 from activetest.ledger.migrations import MIGRATIONS
-from activetest.ledger.tables import ROWS, TABLES, StoredAnswer, StoredFile, StoredRater
+from activetest.ledger.tables import (
+    ROWS,
+    TABLES,
+    StoredAnswer,
+    StoredDraw,
+    StoredFile,
+    StoredGate,
+    StoredRater,
+)
 from activetest.ledger.untrusted import _expected_schema
 from activetest.nouns.log import LABELLED, Objective, Round
 from activetest.nouns.study_lists import AskedGate, Plan
@@ -269,21 +277,29 @@ def test_an_entry_of_an_unknown_kind_is_from_a_newer_version(ledger):
         Ledger(ledger.path).record()
 
 
-def test_a_value_that_is_none_is_named_though_its_hash_holds(ledger):
+FILE = StoredFile(4, 11, "d.csv", "", 8, None)
+ANSWER = StoredAnswer(6, 4, "i1", None, 1, 1, 1, '"cat"', None, None, None, None)
+GATE = StoredGate(2, 11, "f1>=1", "{}", ">=", 1.0, 0.95, "fixed", "report", None, "")
+DRAW = StoredDraw(9, 3, "i7", None, 1, 1, 0.5, b"")
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ({"answers": [ANSWER._replace(value="[1")]}, "a value that is none"),
+        ({"answers": [ANSWER._replace(value="{}")]}, "a value that is none"),
+        ({"answers": [ANSWER._replace(rater=9)]}, "a rater that is not there"),
+        ({"gates": [GATE._replace(expression="[1]")]}, "gate 2 .* does not say what is asked"),
+        ({"gates": [GATE._replace(conditions="{")]}, "gate 2 .* does not say what is asked"),
+        ({"draws": [DRAW._replace(round=2, part=3)]}, "a part that is not there"),
+    ],
+)
+def test_what_is_none_is_named_though_its_hash_holds(ledger, rows, problem):
     """A ledger that somebody else wrote, with all hashes computed again."""
-    for values, problem in [
-        ({"value": "[1"}, "a value that is none"),
-        ({"value": "{}"}, "a value that is none"),
-        ({"rater": 9}, "a rater that is not there"),
-    ]:
-        row = StoredAnswer(6, 4, "i1", None, 1, 1, 1, '"cat"', None, None, None, None)
-        file = StoredFile(4, 11, "d.csv", "", 8, None)
-        forged = Ledger(ledger.path)
-        with pytest.raises(StudyError, match=problem), forged._append() as (writer, _):
-            rows = {"files": [file], "answers": [row._replace(**values)]}
-            writer.append(chain.FILE, of=4, rows=rows)
-            (found,) = read_contents(forged._db).list_problems()
-            raise StudyError(found, "")
+    with pytest.raises(StudyError, match=problem), ledger._append() as (writer, _):
+        writer.append(chain.FILE, of=4, rows={"files": [FILE], **rows})
+        problems = list(read_contents(ledger._db).list_problems())
+        raise StudyError("; ".join(problems), "")
 
 
 def test_an_undo_cannot_be_taken_out_of_the_table(ledger):
