@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
-from operator import add, or_
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -150,10 +150,10 @@ def build_into(pool: Pool, folder: Path, old: Manifest | None = None) -> None:
 
 
 def repair_pieces(pool: Pool, manifest: Manifest) -> bool:
-    """Write damaged pieces of a cache again, alone; whether it is now as it was.
+    """Write damaged pieces of a cache again, alone; False where more than pieces is damaged.
 
-    It is not where more than pieces is damaged, or where a piece becomes another than it was.
-    Raises PoolError where the pool cannot be read, OSError where the cache cannot be written.
+    A piece that becomes another than it was is damaged for whoever opens the cache. Raises
+    PoolError where the pool cannot be read, OSError where the cache cannot be written.
     """
     content, pieces = dict(manifest.content), split_pool(pool)
     damaged = set(manifest.list_damaged())
@@ -175,15 +175,12 @@ def repair_pieces(pool: Pool, manifest: Manifest) -> bool:
     _ = pool.deciles
     with atomic.temporary_folder(manifest.folder.parent, manifest.folder.name) as aside:
 
-        def write(piece: PoolPiece, map_strips: Any) -> dict[str, Statement]:
-            written = _write_piece(aside, pool, piece, design, values, map_strips, shared)
-            return {file: written.files[file] for file in damaged & written.files.keys()}
+        def write(piece: PoolPiece, map_strips: Any) -> list[WrittenPiece]:
+            return [_write_piece(aside, pool, piece, design, values, map_strips, shared)]
 
         harmed = {names[file].number: names[file] for file in sorted(damaged)}
-        written = map_pieces([*harmed.values()], write, or_, title=_BUILDING)
-        if any(manifest.files[file] != stated for file, stated in written.items()):
-            return False
-        for file in written:
+        map_pieces([*harmed.values()], write, add, title=_BUILDING)
+        for file in damaged:
             (manifest.folder / file).parent.mkdir(parents=True, exist_ok=True)
             atomic.move_file(aside / file, manifest.folder / file)
     content.pop("damaged", None)

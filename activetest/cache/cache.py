@@ -226,6 +226,14 @@ class Cache:
 
         return self._read_checked(read)
 
+    def describe_arrays(self) -> dict[str, dict[str, Any]]:
+        """Type, shape and checksum of each array, by part and file: others for other values."""
+        manifests = {"": self._shared} | {name: part.manifest for name, part in self._parts.items()}
+        return {
+            name: {file: stated["arrays"] for file, stated in manifest.files.items()}
+            for name, manifest in manifests.items()
+        }
+
     def part_fingerprint(self, part: str) -> str | None:
         """The fingerprint of what a part was built from, None without the part."""
         return self._parts[part].fingerprint if part in self._parts else None
@@ -385,8 +393,8 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
         if old.content["fingerprint"] == expected and _describes(old.content, pool):
             if damage and repair_pieces(pool, old):
                 cache = open_cache(folder)
-                announce_rebuild(damage)
             if cache is not None and cache.matches(pool):
+                announce_rebuild(damage)
                 return _reopening(cache, pool)
     if expected is not None:
         pool.check()

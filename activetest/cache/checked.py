@@ -6,11 +6,9 @@ What does not fit is a CacheDamaged: nobody computes with it, and it is built ag
 
 import json
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -72,33 +70,25 @@ class Manifest:
         """What it states of each archive, by its path in the folder."""
         return self.content["files"]
 
-    def list_damaged(self, files: Iterable[str] | None = None) -> dict[str, str | None]:
+    def list_damaged(self) -> dict[str, str | None]:
         """{archive: its array that is known to be damaged}; None where all of it is.
 
-        Those of the files (all, by default) in which damage was found, and those that are missing
-        or of another size.
+        Those in which damage was found, and those that are missing or of another size or frame. All
+        are opened: as long as they stay so, nobody can replace them.
         """
-        files = self.files if files is None else files
-
-        def has_size(file: str, size: int) -> bool:
+        found: dict[str, str | None] = dict(self.content.get("damaged", {}))
+        for file in self.files:
             try:
-                return (self.folder / file).stat().st_size == size
-            except OSError:
-                return False
-
-        marked = self.content.get("damaged", {})
-        missing = [file for file in files if not has_size(file, self.files[file]["size"])]
-        return {file: marked[file] for file in files if file in marked} | dict.fromkeys(missing)
+                if file not in found:
+                    self._open_file(file)
+            except CacheDamaged:
+                found[file] = None
+        return found
 
     def open_files(self) -> None:
-        """Open the archives: as long as they are not too many, nobody can replace them.
-
-        Raises CacheDamaged where one is damaged as far as is known by now.
-        """
+        """Open all archives. Raises CacheDamaged where one is damaged as far as is known by now."""
         for file, array in self.list_damaged().items():
             raise CacheDamaged(self.folder, file, array, self.text)
-        for file in islice(self.files, _MOST_OPEN):
-            self._open_file(file)
 
     def read_array(self, file: str, name: str) -> Array:
         """An array of an archive, as it was written. Raises CacheDamaged where it is not."""
@@ -136,13 +126,18 @@ class Manifest:
 
     def check_file(self, file: str) -> list[CacheDamaged]:
         """All damage there is in an archive: every array is read."""
-        known, found = self.list_damaged([file]), []
-        for name in self.files[file]["arrays"] if not known else ():
+        found = []
+        marked = self.content.get("damaged", {})
+        if file in marked:
+            return [CacheDamaged(self.folder, file, marked[file], self.text)]
+        for name in self.files[file]["arrays"]:
             try:
                 self.read_array(file, name)
             except CacheDamaged as damage:
                 found.append(damage)
-        return [CacheDamaged(self.folder, *each, self.text) for each in known.items()] + found
+                if damage.array is None:
+                    break
+        return found
 
 
 def _hash_content(content: dict[str, Any]) -> str:

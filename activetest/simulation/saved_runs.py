@@ -133,18 +133,15 @@ class SavedRuns:
 def describe_simulation(plan: Plan, cache: Cache, truth: Array) -> dict[str, Any]:
     """What identifies a simulation: the program, the pool, its answer key and the plan.
 
-    The pool's hash covers all its arrays, so that any change of a column is noticed.
+    The pool's hash covers checksums of all its arrays, so that any change of a column is noticed.
     """
-    pool_hash = hashlib.sha256(json.dumps(cache.roles, sort_keys=True).encode())
-    for path in sorted(cache.folder.rglob("*.npy")):
-        with open(path, "rb") as file:
-            pool_hash.update(path.name.encode() + hashlib.file_digest(file, "sha256").digest())
+    pool = json.dumps([cache.roles, cache.describe_arrays()], sort_keys=True)
     # The plan as it will be read from JSON.
     fields = json.loads(json.dumps(asdict(plan)))
     return {
         "activetest": __version__,
         "program": _hash_program(),
-        "pool": pool_hash.hexdigest(),
+        "pool": hashlib.sha256(pool.encode()).hexdigest(),
         "key": hashlib.sha256(truth.astype("<f8").tobytes()).hexdigest(),
         **fields,
     }
