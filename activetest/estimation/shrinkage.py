@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from activetest.nouns.rounding import MARGIN
 from activetest.nouns.rows import Array
 
 
@@ -24,7 +25,9 @@ def shrink(estimates: Array, variances: Array, expected: Array | float) -> Array
     estimates, variances = np.asarray(estimates, float), np.asarray(variances, float)
     known = np.isfinite(estimates) & np.isfinite(variances)
     distance = np.where(known, estimates - expected, 0.0)
-    measured = known & (variances > 0)
+    # A deviation that is nothing but rounding is none.
+    size = np.maximum(np.abs(np.where(known, estimates, 0.0)), np.abs(expected))
+    measured = known & (variances > (MARGIN * size) ** 2)
     between = _between(distance[measured], variances[measured])
     kept = between / (between + np.where(measured, variances, 1.0))
     return expected + np.where(measured, kept, 1.0) * distance

@@ -19,6 +19,11 @@ def test_groups_that_differ_by_no_more_than_chance_all_become_the_expected_value
 
 def test_known_groups_stay_as_they_are_whatever_the_others_say():
     assert shrink([0.1, 0.9], [0, 0], 0.5) == approx([0.1, 0.9])
+    # Rounding is no variance: nobody would weigh anything beside such a group.
+    with_rounding, without = (
+        shrink([0.1, 0.2, 0.9], [each, 0.01, 0.01], 0.5) for each in (1e-34, 0)
+    )
+    assert with_rounding == approx(without)
     shrunk = shrink([0.1, 0.4, 0.6, 0.5], [0, 1, 1, 1], 0.5)
     assert shrunk == approx([0.1, 0.5, 0.5, 0.5])
 
