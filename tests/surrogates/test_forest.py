@@ -39,7 +39,10 @@ def of_scikit_learn(pool):
     kind, least = (RandomForestClassifier, 1) if pool.classes else (RandomForestRegressor, 3)
     seed = int(np.random.default_rng(3).integers(2**31))
     grown = kind(100, min_weight_fraction_leaf=least / size, random_state=seed)
-    return grown.fit(pool.train.features, pool.train.labels, np.ones(size))
+    labels = pool.train.labels
+    # Values are learned as exactly as features are.
+    labels = labels if pool.classes else labels.astype(np.float32).astype(float)
+    return grown.fit(pool.train.features, labels, np.ones(size))
 
 
 def restored(made):
