@@ -14,6 +14,9 @@ COMPONENTS = 8
 # Rows standardised at once: with 64 features they stay in the processor's cache.
 _STRIP = 8192
 
+# Rows whose products are summed at once in double precision.
+_EXACT = 2048
+
 # Multiplications the covariance may cost; with more features it is taken over evenly spaced rows.
 _WORK = 2**34
 
@@ -113,18 +116,19 @@ def compute_moments(features: list[Array], rough: RoughScale) -> Moments:
     scale = (1 / rough.scale).astype(np.float32)[:, None]
     for centred in _centre_strips(features, rough.centre):
         strip = np.multiply(centred, scale, out=centred)
-        # In double precision: what single precision rounds, small components would magnify.
-        exact = strip.astype(float)
-        sums = exact.sum(axis=1)
-        if np.isfinite(sums).all():
-            present += strip.shape[1]
-        else:
-            there = np.isfinite(exact)
-            exact[~there] = 0
-            present += there.sum(axis=1)
+        for begin in range(0, strip.shape[1], _EXACT):
+            # In double precision: what single precision rounds, small components would magnify.
+            exact = strip[:, begin : begin + _EXACT].astype(float)
             sums = exact.sum(axis=1)
-        total += sums
-        gram += exact @ exact.T
+            if np.isfinite(sums).all():
+                present += exact.shape[1]
+            else:
+                there = np.isfinite(exact)
+                exact[~there] = 0
+                present += there.sum(axis=1)
+                sums = exact.sum(axis=1)
+            total += sums
+            gram += exact @ exact.T
     return Moments(rows, present, total, gram)
 
 
