@@ -19,7 +19,7 @@ def find_differences(recorded: object, found: object, path: str = "") -> Iterato
         for place, pair in enumerate(zip(recorded, found, strict=True)):
             yield from find_differences(*pair, f"{path}/{place}")
     elif isinstance(recorded, float) and isinstance(found, int | float):
-        if not math.isclose(recorded, found, rel_tol=TOLERANCE, abs_tol=1e-9):
+        if not math.isclose(recorded, found, rel_tol=TOLERANCE, abs_tol=1e-8):
             yield f"{path}: {recorded} was recorded, now it is {found}"
     elif recorded != found:
         yield f"{path}: {recorded!r} was recorded, now it is {found!r}"
