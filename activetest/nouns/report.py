@@ -319,11 +319,11 @@ class SimulatedStrategy:
     rmse, bias        of the estimate against the truth, in the metric's units
     median            median squared error
     quartiles         a quarter of the squared errors is below the first, and one above the second
-    labels_saved      mean squared error of uniform draws (closed form) over this one's; not a
+    mse_ratio         mean squared error of uniform draws (closed form) over this one's; not a
                       number, as all that compares with them, at a budget of 0
-    labels_saved_se   its Monte-Carlo standard error; None where no two runs differ
-    label_ratio       uniform labels that reach the same error, over the budget
-    surrogate_saved   labels_saved of uniform draws with the same surrogate, of doubly robust
+    mse_ratio_se      its Monte-Carlo standard error; None where no two runs differ
+    labels_saved      uniform labels that reach the same error, over the budget
+    surrogate_mse_ratio  mse_ratio of uniform draws with the same surrogate, of doubly robust
                       estimates: what active draws add is what is above it. None where uniform
                       draws were not simulated
     coverage          share of runs whose interval holds the truth; None where all are one study
@@ -346,14 +346,14 @@ class SimulatedStrategy:
     bias: float
     median: float
     quartiles: tuple[float, float]
+    mse_ratio: float
+    mse_ratio_se: float | None
     labels_saved: float
-    labels_saved_se: float | None
-    label_ratio: float
     coverage: float | None
     width: float
     uniform_mse: float
     uniform_median: float
-    surrogate_saved: float | None = None
+    surrogate_mse_ratio: float | None = None
 
 
 def exit_code(gates: Iterable[Gate]) -> int:

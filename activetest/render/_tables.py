@@ -209,10 +209,10 @@ def strategies(results: Sequence[dict]) -> Table:
         "surrogate": lambda result: result["surrogate"],
         "estimator": lambda result: result["estimator"],
         "labels": lambda result: words.count(result["n_labeled"]),
-        "saved": lambda result: words.times(result["labels_saved"]),
-        "+-": lambda result: words.figure(result["labels_saved_se"], 0.1),
-        "surrogate alone": lambda result: words.times(result["surrogate_saved"]),
-        "label ratio": lambda result: words.times(result["label_ratio"]),
+        "saved": lambda result: words.times(result["mse_ratio"]),
+        "+-": lambda result: words.figure(result["mse_ratio_se"], 0.1),
+        "surrogate alone": lambda result: words.times(result["surrogate_mse_ratio"]),
+        "label ratio": lambda result: words.times(result["labels_saved"]),
         "coverage": lambda result: words.figure(result["coverage"], 0.01),
         "width": lambda result: words.short(result["width"]),
         "rmse": lambda result: words.short(result["rmse"]),
@@ -223,7 +223,7 @@ def strategies(results: Sequence[dict]) -> Table:
     # With replacement, the same item may be drawn twice: fewer labels than the budget.
     if all(result["n_labeled"] == result["budget"] for result in results):
         del columns["labels"]
-    if all(result["surrogate_saved"] is None for result in results):
+    if all(result["surrogate_mse_ratio"] is None for result in results):
         del columns["surrogate alone"]
     rows = write_rows(columns, _sort_results(results))
     return Table("", tuple(columns), rows, kept=("saved", "+-"))
@@ -236,7 +236,7 @@ def remarks(results: Sequence[dict]) -> list[str]:
 
 def _describe_surrogate_alone(results: Sequence[dict]) -> list[str]:
     """What random draws with the same surrogate save, and that active draws add the rest."""
-    if all(result["surrogate_saved"] is None for result in results):
+    if all(result["surrogate_mse_ratio"] is None for result in results):
         return []
     return [
         "surrogate alone: what random draws save with the same surrogate and the doubly robust "

@@ -153,9 +153,9 @@ def compare_with_uniform(
         bias=float(apart.mean()),
         median=median,
         quartiles=(lower_quartile, upper_quartile),
-        labels_saved=float(saved),
-        labels_saved_se=None if standard_error is None else float(standard_error),
-        label_ratio=float(uniform.labels(mse) / budget) if mse > 0 and budget else np.inf,
+        mse_ratio=float(saved),
+        mse_ratio_se=None if standard_error is None else float(standard_error),
+        labels_saved=float(uniform.labels(mse) / budget) if mse > 0 and budget else np.inf,
         coverage=float(covered.mean())
         if runs_differ or choices.selection != Selection.TOP
         else None,
@@ -165,15 +165,17 @@ def compare_with_uniform(
     )
 
 
-def add_surrogate_saved(results: Sequence[SimulatedStrategy]) -> list[SimulatedStrategy]:
+def add_surrogate_ratio(results: Sequence[SimulatedStrategy]) -> list[SimulatedStrategy]:
     """The results; doubly robust ones with what uniform draws save, read in the same way."""
     alone = {
-        (result.surrogate, result.metric, result.budget): result.labels_saved
+        (result.surrogate, result.metric, result.budget): result.mse_ratio
         for result in results
         if (result.acquisition, result.estimator) == (_UNIFORM, _DOUBLY_ROBUST)
     }
     return [
-        replace(result, surrogate_saved=alone.get((result.surrogate, result.metric, result.budget)))
+        replace(
+            result, surrogate_mse_ratio=alone.get((result.surrogate, result.metric, result.budget))
+        )
         if result.estimator == _DOUBLY_ROBUST
         else result
         for result in results

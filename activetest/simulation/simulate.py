@@ -53,7 +53,7 @@ from activetest.simulation.answers import (
     summarise_answers,
 )
 from activetest.simulation.baseline import (
-    add_surrogate_saved,
+    add_surrogate_ratio,
     compare_with_uniform,
     compute_baseline,
 )
@@ -224,7 +224,7 @@ def simulate(
             tasks.sort(key=lambda task: task[::-1])
             outcomes = _outcomes(built, truth, plan, tasks, save, workers or processors(), progress)
             results = Simulation(
-                add_surrogate_saved([*_results(built, truth, plan, outcomes)]),
+                add_surrogate_ratio([*_results(built, truth, plan, outcomes)]),
                 _find_answers(plan, outcomes),
             )
     if not results:

@@ -104,6 +104,6 @@ def compare_surfaces(
             # Uniform draws were simulated with these numbers of labels, and no others.
             reached = result.rmse**2 * np.array([1 + _ROUNDING, 1 - _ROUNDING])
             if not (baseline.errors.min() <= reached[0] and reached[1] <= baseline.errors.max()):
-                about["label_ratio"] = np.nan
+                about["labels_saved"] = np.nan
             found.append(replace(result, **about))
     return found

@@ -236,8 +236,7 @@ def replayed(name: str, pool, file: Path, metric: str, options: argparse.Namespa
     )
     seconds = (time.perf_counter() - began) * processors()
     cells = [
-        f"{one.labels_saved:.2f} +- {one.labels_saved_se:.2f}, {one.coverage:.3f}"
-        for one in results
+        f"{one.mse_ratio:.2f} +- {one.mse_ratio_se:.2f}, {one.coverage:.3f}" for one in results
     ]
     return [*cells, f"{1000 * seconds / (options.runs * max(options.budget)):.3f}"]
 

@@ -131,12 +131,12 @@ def table(name: str, scene: Scene, options: argparse.Namespace) -> list[list[str
     peers = play_peer(name, scene, options)
     rows = []
     for one in found:
-        saved = f"{one.labels_saved:.2f} +- {one.labels_saved_se:.2f}"
+        saved = f"{one.mse_ratio:.2f} +- {one.mse_ratio_se:.2f}"
         cells = [name, scene.metric, str(one.budget), saved]
         cells += [f"{one.coverage:.3f}", f"{one.width:.4f}"]
         if peer := peers.get(one.budget):
             ratio = peer.error / one.rmse**2
-            doubt = np.hypot(one.labels_saved_se / one.labels_saved, peer.error_se / peer.error)
+            doubt = np.hypot(one.mse_ratio_se / one.mse_ratio, peer.error_se / peer.error)
             cells += [f"{ratio:.2f} +- {ratio * doubt:.2f}", f"{peer.coverage:.3f}"]
         rows.append([*cells, *["-"] * (8 - len(cells))])
     return rows

@@ -68,7 +68,7 @@ def main() -> None:
             left = 1 - each.budget / len(values)
             random = share**2 * values.var(ddof=1) / each.budget * max(left, 0.0)
             mse = each.rmse**2
-            error = mse * each.labels_saved_se / each.labels_saved if each.labels_saved else np.nan
+            error = mse * each.mse_ratio_se / each.mse_ratio if each.mse_ratio else np.nan
             print(
                 f"| {name} | {metric} | {len(values)} | {each.budget} | {random:.3g} "
                 f"| {mse:.3g} ± {error:.2g} | {random / mse:.2f} | {each.coverage:.3f} "

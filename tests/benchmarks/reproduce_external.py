@@ -69,7 +69,7 @@ def rows(metric: str, surrogate: str, acquisition: str, floor: float | None, opt
     )
     found: dict = {}
     for one in results:
-        saved = f"{one.labels_saved:.2f} +- {one.labels_saved_se:.2f}"
+        saved = f"{one.mse_ratio:.2f} +- {one.mse_ratio_se:.2f}"
         cell = f"{saved}, {one.bias:+.4f}, {one.coverage:.3f}"
         found.setdefault(f"{acquisition} | {one.estimator}", []).append(cell)
     return found.items()

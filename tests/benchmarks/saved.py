@@ -89,9 +89,9 @@ def table(file: Path, options: argparse.Namespace) -> list[list[str]]:
     )
     rows: dict = {}
     for one in results:
-        saved = f"{one.labels_saved:.2f} +- {one.labels_saved_se:.2f}"
+        saved = f"{one.mse_ratio:.2f} +- {one.mse_ratio_se:.2f}"
         missing = f" ({one.runs} runs)" if one.runs < options.runs else ""
-        cell = f"{saved}, {one.label_ratio:.2f}, {one.coverage:.3f}, {one.width:.4f}{missing}"
+        cell = f"{saved}, {one.labels_saved:.2f}, {one.coverage:.3f}, {one.width:.4f}{missing}"
         rows.setdefault((one.metric, one.acquisition, one.estimator), []).append(cell)
     return [[file.stem, *names, *cells] for names, cells in rows.items()]
 

@@ -187,14 +187,14 @@ def result() -> dict:
         "bias": -0.0001,
         "median": 0.000068,
         "quartiles": [0.000015, 0.0002],
-        "labels_saved": 2.91,
-        "labels_saved_se": 0.12,
-        "label_ratio": 2.6,
+        "mse_ratio": 2.91,
+        "mse_ratio_se": 0.12,
+        "labels_saved": 2.6,
         "coverage": 0.953,
         "width": 0.0731,
         "uniform_mse": 0.00044,
         "uniform_median": 0.0002,
-        "surrogate_saved": None,
+        "surrogate_mse_ratio": None,
     }
 
 

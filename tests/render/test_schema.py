@@ -438,7 +438,7 @@ def test_extremes_that_small_studies_do_not_reach_are_valid(
     ]
     for each in reports:
         VALIDATOR.validate(json.loads(as_json.render(each)))
-    exact = result | {"rmse": 0.0, "labels_saved": np.inf, "label_ratio": np.inf, "coverage": None}
+    exact = result | {"rmse": 0.0, "mse_ratio": np.inf, "labels_saved": np.inf, "coverage": None}
     VALIDATOR.validate(json.loads(as_json.simulation([result, exact | {"width": np.inf}])))
 
 

@@ -37,7 +37,7 @@ def test_no_terminal_is_too_narrow_for_what_was_saved(result, width):
 
 
 def test_where_all_runs_are_one_study_a_note_says_so(result):
-    alone = {"selection": "top", "labels_saved_se": None, "coverage": None}
+    alone = {"selection": "top", "mse_ratio_se": None, "coverage": None}
     both = [result, result | alone | {"acquisition": "entropy"}]
     for written in (text.simulation(both, width=100, color=False), markdown.simulation(both)):
         assert "entropy top: nothing in these studies is random, so all runs" in written
@@ -75,8 +75,8 @@ def test_strategies_for_the_same_metric_and_budget_stand_together(result):
 
 def test_what_the_surrogate_saves_alone_is_a_column_that_is_explained(result):
     both = [
-        result | {"surrogate_saved": 1.43},
-        result | {"acquisition": "uniform", "labels_saved": 1.43, "surrogate_saved": 1.43},
+        result | {"surrogate_mse_ratio": 1.43},
+        result | {"acquisition": "uniform", "mse_ratio": 1.43, "surrogate_mse_ratio": 1.43},
         result | {"acquisition": "uniform", "estimator": "lure"},
     ]
     for written in (text.simulation(both, width=140, color=False), markdown.simulation(both)):

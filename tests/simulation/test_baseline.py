@@ -92,9 +92,9 @@ def test_chance_tells_nothing_of_top_scores_where_no_two_runs_differ(pool, selec
     choices = Choices("error", ("error",), "agreement", selection=selection)
     one = compare_with_uniform(choices, "ase", "error", 40, table, uniform)
     same = len(set(estimates)) == 1
-    assert (one.labels_saved_se is None) == same
+    assert (one.mse_ratio_se is None) == same
     assert (one.coverage is None) == (same and selection == "top")
-    assert one.labels_saved == approx(uniform.error(40) / one.rmse**2)
+    assert one.mse_ratio == approx(uniform.error(40) / one.rmse**2)
 
 
 def test_what_rounding_leaves_is_no_error(pool):
@@ -107,4 +107,4 @@ def test_what_rounding_leaves_is_no_error(pool):
     choices = Choices("error", ("error",), "agreement")
     one = compare_with_uniform(choices, "lure", "error", 40, table, uniform)
     assert one.rmse == one.bias == one.median == 0 and one.coverage == 1
-    assert one.labels_saved == one.label_ratio == np.inf and one.labels_saved_se is None
+    assert one.mse_ratio == one.labels_saved == np.inf and one.mse_ratio_se is None

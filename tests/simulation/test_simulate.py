@@ -29,28 +29,28 @@ def played():
 def test_the_default_saves_labels_and_its_interval_covers(played):
     one = played["optimal", "doubly-robust"]
     # Of 80 studies it is 2.7, and its logarithm has a standard error of 0.14.
-    assert one.labels_saved > 1.6
+    assert one.mse_ratio > 1.6
     assert one.coverage > 0.95 - 3 * (0.95 * 0.05 / one.runs) ** 0.5
 
 
 def test_uniform_draws_have_the_error_of_the_closed_form(played):
     one = played["uniform", "iid"]
-    assert abs(one.labels_saved - 1) < 4 * one.labels_saved_se
+    assert abs(one.mse_ratio - 1) < 4 * one.mse_ratio_se
     assert abs(one.bias) < 4 * one.rmse / one.runs**0.5
 
 
 def test_what_the_surrogate_saves_alone_stands_beside_what_active_draws_add(played):
     """Uniform draws with the doubly robust estimate; nothing for what no surrogate corrects."""
     alone = played["uniform", "doubly-robust"]
-    assert alone.surrogate_saved == alone.labels_saved
-    assert played["optimal", "doubly-robust"].surrogate_saved == alone.labels_saved
-    assert played["optimal", "doubly-robust"].labels_saved > alone.labels_saved
+    assert alone.surrogate_mse_ratio == alone.mse_ratio
+    assert played["optimal", "doubly-robust"].surrogate_mse_ratio == alone.mse_ratio
+    assert played["optimal", "doubly-robust"].mse_ratio > alone.mse_ratio
     others = [one for (_, estimator), one in played.items() if estimator != "doubly-robust"]
-    assert others and all(one.surrogate_saved is None for one in others)
+    assert others and all(one.surrogate_mse_ratio is None for one in others)
     [active] = digits(
         budgets=(20,), runs=2, acquisition=("optimal",), estimators=("doubly-robust",)
     )
-    assert active.surrogate_saved is None
+    assert active.surrogate_mse_ratio is None
 
 
 def test_the_plain_mean_is_not_offered_for_active_draws(played):
@@ -75,8 +75,8 @@ def test_metrics_of_several_means_are_measured_against_uniform_draws_of_their_ow
     assert [one.metric for one in results] == ["f1[3]", "balanced-accuracy"]
     for one in results:
         assert one.runs == 60
-        assert abs(one.labels_saved - 1) < 4 * one.labels_saved_se
-        assert 0.4 < one.label_ratio < 2.5
+        assert abs(one.mse_ratio - 1) < 4 * one.mse_ratio_se
+        assert 0.4 < one.labels_saved < 2.5
 
 
 def test_a_budget_of_0_is_what_the_surrogate_says_before_any_label():
@@ -85,8 +85,8 @@ def test_a_budget_of_0_is_what_the_surrogate_says_before_any_label():
     assert [(one.budget, one.estimator) for one in found] == [(0, "ase"), (20, "ase"), (20, "lure")]
     before, after = found[0], found[1]
     assert before.n_labeled == 0 and before.rmse == pytest.approx(abs(before.bias))
-    assert np.isnan([before.labels_saved, before.uniform_mse]).all()
-    assert np.isfinite([after.labels_saved, after.uniform_mse]).all()
+    assert np.isnan([before.mse_ratio, before.uniform_mse]).all()
+    assert np.isfinite([after.mse_ratio, after.uniform_mse]).all()
 
 
 def test_a_kind_of_interval_can_be_asked_for():
@@ -191,7 +191,7 @@ def test_true_losses_without_a_floor_leave_no_error_and_few_ways_to_read_them():
     }
     for budget in (40, 120):
         best = read["error", "lure", budget]
-        assert best.rmse == best.bias == 0 and best.labels_saved == np.inf
+        assert best.rmse == best.bias == 0 and best.mse_ratio == np.inf
         assert best.coverage == 1 and best.width < 0.2
     assert read["error", "naive", 40].bias > 0.9
 
@@ -237,7 +237,7 @@ def test_medians_and_quartiles_are_those_of_the_runs(played):
     for one in played.values():
         assert one.quartiles[0] <= one.median <= one.quartiles[1]
         assert one.median < one.rmse**2
-        assert one.uniform_mse == pytest.approx(one.labels_saved * one.rmse**2)
+        assert one.uniform_mse == pytest.approx(one.mse_ratio * one.rmse**2)
     uniform = played["uniform", "iid"]
     assert 0.5 < uniform.median / uniform.uniform_median < 2
 

@@ -57,11 +57,11 @@ def test_arms_are_compared_with_those_of_uniform_draws(key):
         assert (each.metric, each.n_labeled, each.runs) == ("accuracy@sex*age", budget, 3)
         uniform = found["uniform", budget]
         assert each.uniform_mse == approx(uniform.rmse**2)
-        assert each.labels_saved == approx((uniform.rmse / each.rmse) ** 2)
+        assert each.mse_ratio == approx((uniform.rmse / each.rmse) ** 2)
         assert 0 <= each.coverage <= 1
         assert each.width > 0
         if acquisition == "uniform":
-            assert (each.labels_saved, each.label_ratio) == (approx(1), approx(1))
+            assert (each.mse_ratio, each.labels_saved) == (approx(1), approx(1))
     assert found["uniform", 60].rmse < found["uniform", 20].rmse
 
 
@@ -73,7 +73,7 @@ def test_labels_of_uniform_draws_are_known_only_where_these_were_simulated():
     errors = {(0, 20): 0.3, (0, 60): 0.05, (1, 20): 0.4, (1, 60): 0.1}
     tables = {where: np.array([[error, 0, 0.2, 1]] * 3) for where, error in errors.items()}
     found = compare_surfaces(strategies, (20, 60), tables)
-    ratios = {(each.acquisition, each.budget): each.label_ratio for each in found}
+    ratios = {(each.acquisition, each.budget): each.labels_saved for each in found}
     assert 1 < ratios["surface-variance", 20] < 3
     assert np.isnan(ratios["surface-variance", 60])
     assert ratios["uniform", 20] == ratios["uniform", 60] == approx(1)

@@ -98,14 +98,14 @@ def heading(results: Sequence[dict]) -> str:
 
 def relative_error(result: dict) -> float:
     """Standard error of the mean squared error over that error; 0 where it is not known."""
-    saved, doubt = result["labels_saved"], result["labels_saved_se"]
+    saved, doubt = result["mse_ratio"], result["mse_ratio_se"]
     return min(doubt / saved, 0.95) if doubt is not None and np.isfinite(saved) and saved else 0.0
 
 
 def find_cost(curve: Curve) -> np.ndarray:
     """(budgets,) relative labelling cost: labels used over those uniform draws would need."""
     with np.errstate(divide="ignore"):
-        return 1 / curve.column(lambda result: result["label_ratio"])
+        return 1 / curve.column(lambda result: result["labels_saved"])
 
 
 def choose_budgets(budgets: Sequence[int]) -> list[int]:

@@ -212,7 +212,7 @@ def test_a_status_is_what_the_other_formats_say():
 
 
 def test_a_simulation_says_what_is_not_random(result):
-    alone = result | {"selection": "top", "labels_saved_se": None, "coverage": None}
+    alone = result | {"selection": "top", "mse_ratio_se": None, "coverage": None}
     assert "all runs are the same study" in parse(html.simulation([alone])).text
     assert "2.9x" in parse(html.simulation([result])).texts
 

@@ -75,7 +75,7 @@ def test_what_a_surrogate_says_before_any_label_is_in_the_table_alone(results):
 
 
 def test_strange_numbers_leave_gaps(results):
-    odd = {"rmse": float("nan"), "median": 0.0, "label_ratio": float("inf"), "uniform_mse": 0.0}
+    odd = {"rmse": float("nan"), "median": 0.0, "labels_saved": float("inf"), "uniform_mse": 0.0}
     read = Reader(html.simulation([each | odd for each in results]))
     assert not read.open
     read = Reader(html.simulation(results[:1]))

@@ -83,8 +83,8 @@ def test_the_same_results_make_the_same_file(results, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"rmse": 0.0, "labels_saved": np.inf, "label_ratio": np.inf, "median": 0.0},
-        {"labels_saved_se": None, "coverage": None},
+        {"rmse": 0.0, "mse_ratio": np.inf, "labels_saved": np.inf, "median": 0.0},
+        {"mse_ratio_se": None, "coverage": None},
         {"uniform_median": np.nan, "quartiles": (0.0, 0.0)},
         {"metric": "f1[<b> & $x$ \u4e00\x1b]"},
     ],
@@ -181,7 +181,7 @@ def test_every_name_has_a_line_to_where_its_curve_ends(result):
     costs = np.geomspace(0.2, 0.5, 12)
     lines = curves(
         [
-            result | {"estimator": f"e{number}", "budget": 100, "label_ratio": 1 / cost}
+            result | {"estimator": f"e{number}", "budget": 100, "labels_saved": 1 / cost}
             for number, cost in enumerate(costs)
         ]
     )
