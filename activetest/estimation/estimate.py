@@ -214,7 +214,8 @@ def estimate_metric(sample: Sample, metric: Metric, estimator: str) -> Value:
     Raises NotEstimable, with the reason, where there is none.
     """
     name, options = catalog.split_options("estimators", estimator)
-    means = catalog.load("estimators", name).estimate(sample, **options)
+    method = catalog.load("estimators", name).estimate
+    means = sample.compute_once(("means", estimator), lambda: method(sample, **options))
     return evaluate_metric(means, sample, metric)
 
 
@@ -238,6 +239,11 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
     ratio = divide_by_answered(metric, smooth, sample)
     if means.averaged:
         estimate = average_passes(means, ratio, bounds)
+    elif single:
+        # Of one mean itself, whichever metric is a map of it.
+        estimate = means.compute_once(
+            "linear", lambda: linearise_metric(means, sample, ratio, bounds)
+        )
     else:
         estimate = linearise_metric(means, sample, ratio, bounds)
     possible = sample.possible or (metric.lower, metric.upper)
@@ -305,7 +311,10 @@ def build_interval(
     if name == "korn-graubard":
         build = partial(build, decides=decides)
     if about is estimate and estimate.draws is None:
-        found = include_known(build(restrict_to_open(estimate), level), estimate)
+        found = estimate.compute_once(
+            ("interval", name, level, decides),
+            lambda: include_known(build(restrict_to_open(estimate), level), estimate),
+        )
         found = _widen_average(value, found, build)
     else:
         found = build(about, level)

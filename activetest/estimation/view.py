@@ -1,9 +1,9 @@
 """The view of a log: every value and interval of its metrics, from evidence collected once."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from activetest import catalog
 from activetest.errors import NotEstimable, PoolChanged, StudyError
 from activetest.estimation import estimate, samples
 from activetest.estimation.anytime import Bets, bet_on_metric, confidence_sequence
+from activetest.estimation.certain import find_certainty
 from activetest.estimation.estimate import Imputation, Value
 from activetest.estimation.missing import Filled, can_fill, estimate_with_missing, fill_missing
 from activetest.estimation.passes import Passes, add_passes, check_passes, sum_passes
@@ -49,7 +50,7 @@ class View:
     metrics      {title: the metric}, curves linearised around what is known of the whole pool, and
                  those that are a raw value minus another metric without the raw value
     filled       what fill_missing found so far, by metric and group
-    samples      what was built so far, by metric and group
+    samples      what was built so far, by metric or its one statistic, and group
     population   what the pool is a sample of, where values are about that; None for the pool itself
     """
 
@@ -61,7 +62,7 @@ class View:
     own_view: bool
     metrics: dict[str, Metric]
     filled: dict[tuple[str, str], Filled | None] = field(default_factory=dict)
-    samples: dict[tuple[str, str], Sample] = field(default_factory=dict)
+    samples: dict[Hashable, Sample] = field(default_factory=dict)
     population: Population | None = None
 
     def value(
@@ -104,8 +105,9 @@ class View:
         if is_model_based(estimator):
             if not whole or not self.own_view:
                 raise NotEstimable("the surrogate's own view was not computed", "`study.report()`")
-            sample = self._add_beliefs(
-                sample, refined if metric.against else metric, refined, estimator
+            about = refined if metric.against else metric, refined, estimator
+            sample = sample.compute_once(
+                ("beliefs", estimator), partial(self._add_beliefs, sample, *about)
             )
         elif sample.unknown and len(sample.prob) < _FEWEST_DRAWN:
             self._refuse_missing_items(refined, len(sample.prob))
@@ -113,10 +115,14 @@ class View:
         return estimate.estimate_metric(sample, refined, estimator), evidence
 
     def _build_sample(self, evidence: Evidence, metric: Metric, group: Group) -> Sample:
-        """The sample of a metric in a group; from the view's own evidence it is built once."""
+        """The sample of a metric in a group; from the view's own evidence it is built once.
+
+        Metrics of the same mean share it, and what is estimated of that.
+        """
         if evidence is not self.evidence:
             return samples.build_sample(evidence, metric, group)
-        key = metric.title, group.name
+        shared = len(metric.statistics) == 1 and find_certainty(evidence, metric) is None
+        key = metric.statistics if shared else metric.title, group.name
         if key not in self.samples:
             self.samples[key] = samples.build_sample(evidence, metric, group)
         return self.samples[key]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from activetest.nouns.once import Remembers
 from activetest.nouns.rows import Array
 
 
@@ -26,7 +27,7 @@ class PassSums:
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(Remembers):
     """The answered draws of a log and what was predictable before each, for one metric and group.
 
     The d statistics are the metric's. Where any item was declined, one more is last: 1.0 for an
@@ -137,7 +138,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Remembers):
     """An estimated mean of d statistics, or (d = 1) what a metric makes of them.
 
     mean             (d,) the estimate

@@ -6,15 +6,15 @@ design where there is one), B labels that were supplied, M draws used by an esti
 of one metric.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-T = TypeVar("T")
+from activetest.nouns.once import Remembers
 
 Array = npt.NDArray[Any]
 # What picks rows out of an array: positions, a mask or a slice.
@@ -47,7 +47,7 @@ class OnDemand:
 
 
 @dataclass(frozen=True)
-class Outputs:
+class Outputs(Remembers):
     """What the black box predicts for R items.
 
     pred    (R,) class code (integer) or predicted value (float)
@@ -63,14 +63,6 @@ class Outputs:
     def confidence(self) -> Array:
         """(R,) probability of the predicted class."""
         return np.take_along_axis(self.known_probs, self.pred[:, None], axis=1)[:, 0]
-
-    def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What compute() returned the first time it was called for this key: of outputs alone."""
-        kept = vars(self).setdefault("_computed", {})
-        if key not in kept:
-            kept[key] = compute()
-        found: T = kept[key]
-        return found
 
     @property
     def known_probs(self) -> Array:

@@ -190,8 +190,9 @@ class _Data:
         curvature, count = probs * (1 - probs), self.effects
         size = self.others.shape[-1]
         if self.products is None:
-            priors = np.moveaxis(curvature, 1, 0)
-            each = np.stack([(self.columns * one[:, None]) @ self.others for one in priors], axis=1)
+            priors = curvature.swapaxes(0, 1)
+            parts = [(self.columns * prior[:, None]) @ self.others for prior in priors]
+            each = np.stack(parts, axis=1)
         else:
             each = (curvature @ self.products).reshape(*probs.shape[:2], count + size, size)
         between, block = each[..., :count, :], each[..., count:, :]

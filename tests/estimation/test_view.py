@@ -204,3 +204,51 @@ def test_in_an_open_pool_a_label_can_be_of_no_class(tmp_path):
         found = build_view(log, pool, CHOICES, [metric], seed=1, own_view=False)
         assert found.possible_range(metric, found.evidence.groups[0]) == approx((0, most))
     assert left > 1
+
+
+# --- what metrics share
+
+
+@pytest.mark.parametrize("status", [None, PENDING, DECLINED])
+@pytest.mark.parametrize("acquisition", ["optimal", "uniform"])
+def test_metrics_of_the_same_mean_have_the_numbers_that_each_would_have_alone(
+    tmp_path, acquisition, status
+):
+    """Beside one another, and asked in either order; also where items were declined."""
+    pool, truth = makers.build_farm(tmp_path, 60, ())
+    choices = Choices("error", ("error",), surrogate="agreement", acquisition=acquisition)
+    log = makers.play_rounds(pool, truth, (choices, 10), (choices, 10))
+    log = log if status is None else set_status(log, [4, 13], status)
+    facts = describe_pool(pool.roles, (), pool)
+    names = ["error", "accuracy", "brier", "log-loss", "recall[yes]"]
+    estimators = ["doubly-robust", "lure", "ase", "ase[plug-in=nothing]", "iid"]
+
+    def read(names):
+        metrics = [find_metric(name, facts) for name in names]
+        view = build_view(log, pool, choices, metrics, seed=1, own_view=True)
+        found = {}
+        for metric, estimator in product(metrics, estimators):
+            try:
+                value = view.value(metric, estimator)
+                ends = [view.interval(value, level) for level in (0.8, 0.95)]
+            except NotEstimable as reason:
+                found[metric.title, estimator] = str(reason)
+                continue
+            # Random numbers of a posterior go round all statistics of a view.
+            drawn = value.estimate.draws is None
+            numbers = [(end.lower, end.upper, end.method) for end in ends if drawn]
+            found[metric.title, estimator] = value.value, numbers
+        return found
+
+    together, backwards = read(names), read(names[::-1])
+    alone = {what: numbers for name in names for what, numbers in read([name]).items()}
+    assert len(together) == len(names) * len(estimators)
+    for what, found in alone.items():
+        for other in (together[what], backwards[what]):
+            if isinstance(found, str):
+                assert other == found
+            else:
+                assert other[0] == approx(found[0], rel=1e-9)
+                for (low, high, method), expected in zip(other[1], found[1], strict=True):
+                    assert (low, high) == approx(expected[:2], rel=1e-9)
+                    assert method == expected[2]
