@@ -81,8 +81,8 @@ _UNPARSABLE = (IndexError, KeyError, OverflowError, RecursionError, TypeError, V
 _REMEDY = "free some space, or see who may write there"
 _UPGRADE = "upgrade with: python -m pip install --upgrade activetest"
 _OLDER = (
-    "`activetest export` of that version writes every draw and label, and `activetest import` of "
-    "this one makes a study of them"
+    "`study.export()` of that version writes every draw and label, and `Study.from_draws(pool, "
+    "draws)` of this one makes a study of them"
 )
 
 

@@ -245,7 +245,7 @@ def test_a_ledger_of_a_version_before_0_3_is_refused_in_one_sentence_and_left_al
     with pytest.raises(StudyError) as error:
         Ledger(path)
     assert error.value.problem == f"{path} is from a version of activetest before 0.3"
-    assert "export" in error.value.hint and "import" in error.value.hint
+    assert "`study.export()`" in error.value.hint and "from_draws" in error.value.hint
     assert path.read_bytes() == content
 
 

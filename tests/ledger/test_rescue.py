@@ -86,7 +86,7 @@ def ledger(tmp_path) -> Ledger:
 def test_a_ledger_of_a_version_before_0_3_is_not_read(tmp_path):
     with pytest.raises(StudyError, match=r"before 0\.3") as error:
         rescue_rows(makers.write_older_ledger(tmp_path / "ledger.db"))
-    assert "activetest export" in error.value.hint
+    assert "`study.export()`" in error.value.hint
 
 
 def test_rows_about_a_rater_that_cannot_be_read_name_the_number(ledger):
