@@ -232,7 +232,7 @@ def later_version(monkeypatch):
 
 
 @pytest.mark.usefixtures("later_version")
-def test_an_older_ledger_that_may_only_be_read_is_brought_up_to_date_in_memory(
+def test_an_older_ledger_that_may_only_be_read_is_migrated_in_memory(
     content, tmp_path, monkeypatch
 ):
     path = tmp_path / "ledger.db"
