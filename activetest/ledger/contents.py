@@ -5,6 +5,7 @@ known follows from rows whose hashes hold, or from nothing.
 """
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -248,7 +249,7 @@ def parse_label(value: str | None) -> str:
     found = json.loads(value)
     if isinstance(found, str):
         return found
-    if isinstance(found, float):
+    if isinstance(found, float) and math.isfinite(found):
         return repr(found)
     raise ValueError(f"{value[:50]!r} is neither a class nor a number")
 

@@ -322,6 +322,8 @@ DRAW = StoredDraw(9, 3, "i7", None, 1, 1, 0.5, b"")
     [
         ({"answers": [ANSWER._replace(value="[1")]}, "a value that is none"),
         ({"answers": [ANSWER._replace(value="{}")]}, "a value that is none"),
+        ({"answers": [ANSWER._replace(value="NaN")]}, "a value that is none"),
+        ({"answers": [ANSWER._replace(value="1e999")]}, "a value that is none"),
         ({"answers": [ANSWER._replace(rater=9)]}, "a rater that is not there"),
         ({"gates": [GATE._replace(expression="[1]")]}, "gate 2 .* does not say what is asked"),
         ({"gates": [GATE._replace(conditions="{")]}, "gate 2 .* does not say what is asked"),
