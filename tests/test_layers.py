@@ -43,7 +43,6 @@ ABOUT = {
     "estimation/test_top_scores": "estimates where the top scores were labelled",
     "formats/test_journeys": "the way from every log to a report",
     "formats/test_published": "files that other programs published",
-    "ledger/test_connections": "connections that end with what opened them",
     "metrics/test_against_scikit_learn": "the values of metrics that scikit-learn has",
     "metrics/test_calibration": "metrics of calibration",
     "metrics/test_classification": "metrics of classes",
