@@ -241,7 +241,8 @@ class Archive:
         for begin in range(0, len(values), _AT_ONCE):
             part = values[begin : begin + _AT_ONCE]
             checksum = zlib.crc32(part.data, checksum)
-            self._release(member.begin + begin, len(part))
+            if len(values) > _AT_ONCE:
+                self._release(member.begin + begin, len(part))
         if checksum != member.checksum:
             raise ValueError(f"{member.name} is not as it was written")
 

@@ -20,7 +20,7 @@ from activetest.cache.build import (
     list_row_groups,
     repair_pieces,
 )
-from activetest.cache.checked import Manifest, announce_rebuild, mark_damaged
+from activetest.cache.checked import MANIFEST, Manifest, announce_rebuild, mark_damaged
 from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part, read_part_manifest
 from activetest.cache.pieces import PieceArrays, PieceIds
 from activetest.cache.results import keep_result, list_results
@@ -57,6 +57,7 @@ class Cache:
     group_values  (G - 1) lists: the value each code stands for, in order
     has_features  whether the design holds components of features
     piece_rows    how many items each piece has
+    store         its manifest, which opens its files
     notices       plain sentences: what was corrected while reading
     parts         names of the auxiliary data that is attached: see auxiliary
     unavailable   {surrogate: why, as a plain sentence}: those of past rounds whose auxiliary data
@@ -92,10 +93,10 @@ class Cache:
         notices = (part.notices for part in self._parts.values())
         self.notices: tuple[str, ...] = tuple(chain(self.manifest["notices"], *notices))
         manifest.open_files()
-        self._shared = manifest
+        self.store = manifest
         self._arrays = PieceArrays(manifest, self.piece_rows, (ITEMS, MODEL))
         self._ids = PieceIds(self._arrays)
-        if Manifest.read(folder, VERSION).text != manifest.text:
+        if (folder / MANIFEST).read_text(errors="replace") != manifest.text:
             raise ValueError("another process has replaced the cache")
         self._computed: dict[Hashable, Any] = {}
         self._results: dict[str, tuple[Any, Mapping[str, Array]]] = {}
@@ -108,7 +109,7 @@ class Cache:
 
         Windows neither moves nor removes a file that is mapped.
         """
-        for manifest in (self._shared, *(part.manifest for part in self._parts.values())):
+        for manifest in (self.store, *(part.manifest for part in self._parts.values())):
             manifest.close()
         self._computed.clear()
         self._results.clear()
@@ -166,9 +167,7 @@ class Cache:
         found = [id[len(self.id_prefix) :] if id.startswith(self.id_prefix) else "" for id in ids]
 
         def search() -> Array:
-            return find_positions(
-                found, self._shared.read_array(GLOBALS, "id_order"), self._ids.read
-            )
+            return find_positions(found, self.store.read_array(GLOBALS, "id_order"), self._ids.read)
 
         return self._read_checked(search)
 
@@ -228,7 +227,7 @@ class Cache:
 
     def describe_arrays(self) -> dict[str, dict[str, Any]]:
         """Type, shape and checksum of each array, by part and file: others for other values."""
-        manifests = {"": self._shared} | {name: part.manifest for name, part in self._parts.items()}
+        manifests = {"": self.store} | {name: part.manifest for name, part in self._parts.items()}
         return {
             name: {file: stated["arrays"] for file, stated in manifest.files.items()}
             for name, manifest in manifests.items()
@@ -296,7 +295,7 @@ class Cache:
         if mended.manifest != self.manifest or prints[0] != prints[1]:
             # Positions may be others.
             raise damage
-        self._shared, self._arrays, self._ids = mended._shared, mended._arrays, mended._ids
+        self.store, self._arrays, self._ids = mended.store, mended._arrays, mended._ids
         self._parts = mended._parts
 
     def _rows(self, index: Array, selection: Array | slice) -> Rows:
@@ -383,11 +382,12 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
     left in place, when ids or outputs are no longer those. Positions may differ from those before:
     ids, not positions, name items across caches.
     """
-    folder, damage, old = Path(folder), None, _read_manifest(Path(folder))
+    folder, damage = Path(folder), None
     try:
         cache = _read_cache(folder)
     except CacheDamaged as found:
         cache, damage = None, found.problem
+    old = cache.store if cache is not None else _read_manifest(folder)
     if old is not None:
         expected = expected or old.content["fingerprint"]
         if old.content["fingerprint"] == expected and _describes(old.content, pool):

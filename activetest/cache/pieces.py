@@ -157,17 +157,27 @@ class PieceArrays:
         """The items start, ..., stop - 1; those of one piece are not copied."""
         axis = _find_axis(name)
         first, last = np.searchsorted(self._starts[1:-1], [start, max(stop - 1, start)], "right")
-        parts: list[Array] = []
+        joined, done = np.empty(0), 0
         for piece in range(first, last + 1):
             begin, end = (max(at - int(self._starts[piece]), 0) for at in (start, stop))
             values = self.items(piece, name)
-            parts.append(values[:, begin:end] if axis else values[begin:end])
-        if len(parts) == 1:
-            return parts[0]
-        joined = np.concatenate(parts, axis)
-        for piece in range(first, last + 1):
-            self._manifest.release_array(self._home(piece, name), name)
+            values = values[:, begin:end] if axis else values[begin:end]
+            if first == last:
+                return values
+            if piece == first:
+                shape = [*values.shape]
+                shape[axis] = min(stop, int(self._starts[-1])) - start
+                joined = np.empty(shape, values.dtype)
+            place = slice(done, done + values.shape[axis])
+            joined[(slice(None), place) if axis else place] = values
+            done = place.stop
+            self.release(piece, name)
         return joined
+
+    def release(self, piece: int, *names: str) -> None:
+        """Let go of the memory that arrays of a piece take, until they are used again."""
+        for name in names:
+            self._manifest.release_array(self._home(piece, name), name)
 
     def _home(self, piece: int, name: str) -> str:
         """The archive that an array of a piece is in."""
@@ -191,6 +201,7 @@ class PieceIds:
             )
             for place, begin, end in ends:
                 found[place] = letters[begin:end].tobytes()
+            self._arrays.release(piece, "id_letters", "id_offsets")
         return found
 
     def __getitem__(self, row: int) -> str:

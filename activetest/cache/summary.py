@@ -79,7 +79,7 @@ def keep_summary(cache: Cache, path: Path, *, date: str) -> bool:
     A pool whose items take more than MOST_BYTES has none: what is there is removed. Raises OSError
     when the file cannot be written, CacheDamaged for a cache that cannot be read.
     """
-    own = Manifest.read(cache.folder, VERSION)
+    own = cache.store
     content = {name: value for name, value in cache.manifest.items() if name not in _ORIGIN}
     header: dict[str, Any] = {
         "version": _VERSION,
