@@ -210,16 +210,21 @@ def _read(report: Any) -> dict[str, Any]:
     return found
 
 
-def find_differences(first: Any, second: Any, path: str = "") -> Iterator[str]:
-    """Where two things that should be the same are not: numbers may differ by a millionth."""
+def find_differences(
+    first: Any, second: Any, path: str = "", *, nothing: float = NOTHING
+) -> Iterator[str]:
+    """Where two things that should be the same are not: numbers may differ by a millionth.
+
+    nothing is what they may differ by besides, whatever their size.
+    """
     if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
         for name, value in first.items():
-            yield from find_differences(value, second[name], f"{path}/{name}")
+            yield from find_differences(value, second[name], f"{path}/{name}", nothing=nothing)
     elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
         for place, pair in enumerate(zip(first, second, strict=True)):
-            yield from find_differences(*pair, f"{path}/{place}")
+            yield from find_differences(*pair, f"{path}/{place}", nothing=nothing)
     elif isinstance(first, float) and isinstance(second, float):
-        if not math.isclose(first, second, rel_tol=NEAR, abs_tol=NOTHING):
+        if not math.isclose(first, second, rel_tol=NEAR, abs_tol=nothing):
             yield f"{path}: {first} became {second}"
     elif first != second:
         yield f"{path}: {first!r} became {second!r}"

@@ -5,6 +5,7 @@ import pytest
 
 from tests.guarantees import kernels
 from tests.guarantees.moved import (
+    NEAR,
     QUICK,
     STUDIES,
     compare_with_moved,
@@ -45,7 +46,8 @@ def test_another_kind_of_processor_gives_the_same_studies(kernel):
         found = kernels.run(kernel, f"{__name__}.play_several", numbers)
     except OSError as unable:
         pytest.skip(str(unable))
-    require_none(list(find_differences(play_several(numbers), found)))
+    # What many members of a surrogate say is computed in single precision.
+    require_none(list(find_differences(play_several(numbers), found, nothing=NEAR)))
 
 
 def test_moving_a_pool_changes_numbers_by_a_last_digit_and_nothing_else():
