@@ -63,8 +63,8 @@ class Cache:
     unavailable   {surrogate: why, as a plain sentence}: those of past rounds whose auxiliary data
                   is gone or has changed, so that they cannot predict again
     keeps_results  whether what compute_stored computes is kept in the folder
-    reopen        opens this cache anew, with its parts, and builds again what is damaged; None
-                  where nobody knows how
+    reopen        opens this cache anew, with its parts, and builds again what is damaged; None, or
+                  gives None, where nobody knows how
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Cache:
         self._computed: dict[Hashable, Any] = {}
         self._results: dict[str, tuple[Any, Mapping[str, Array]]] = {}
         self.keeps_results = False
-        self.reopen: Callable[[], Cache] | None = None
+        self.reopen: Callable[[], Cache | None] | None = None
         self._mending = RLock()
 
     def close(self) -> None:
@@ -291,6 +291,8 @@ class Cache:
             raise damage
         mark_damaged(damage)
         mended = self.reopen()
+        if mended is None:
+            raise damage
         prints = [[cache.part_fingerprint(part) for part in self.parts] for cache in (self, mended)]
         if mended.manifest != self.manifest or prints[0] != prints[1]:
             # Positions may be others.

@@ -263,7 +263,7 @@ class StoredStudy:
                 if auxiliary:
                     # What all of the study's surrogates see is kept: a part of it would be less.
                     self.keep_summary(cache)
-            cache.reopen = partial(self.cache, auxiliary=auxiliary)
+            cache.reopen = partial(_reopen_cache, weakref.ref(self), auxiliary=auxiliary)
             return cache
 
     def keep_summary(self, cache: Cache) -> None:
@@ -476,6 +476,15 @@ def writing_study(
     with Ledger.create(building / LEDGER, seed=seed, part=part, plan=plan) as ledger:
         yield ledger
     config.write_config(building, config.Config(dict(pool), choices))
+
+
+def _reopen_cache(study: "weakref.ref[StoredStudy]", *, auxiliary: bool) -> Cache | None:
+    """The cache of a study, opened anew; None where nothing but a cache is left of the study.
+
+    A cache is in circles of references: the study that it held would keep its files open.
+    """
+    left = study()
+    return None if left is None else left.cache(auxiliary=auxiliary)
 
 
 def _make_temporary(owner: object) -> Path:
