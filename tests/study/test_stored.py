@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from activetest.cli.app import main
-from activetest.errors import ChoiceError, PoolChanged, PoolError, StorageError, StudyError
+from activetest.errors import (
+    CacheDamaged,
+    CacheRebuilt,
+    ChoiceError,
+    PoolChanged,
+    PoolError,
+    StorageError,
+    StudyError,
+)
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Answer
 from activetest.nouns.choices import Choices
@@ -124,6 +132,21 @@ def test_the_cache_is_rebuilt_when_it_is_gone_or_damaged(study):
     assert np.array_equal(study.cache().hashes, before)
     (study.folder / "cache" / "manifest.json").write_text("{")
     assert np.array_equal(study.cache().hashes, before)
+
+
+def test_a_damaged_cache_is_built_again_as_long_as_its_study_is_there(study):
+    kept = study.cache()
+    files = json.loads((kept.folder / "manifest.json").read_text())["files"]
+    (items,) = [
+        name for name, stated in files.items() if "hashes" in read_members(stated["arrays"])
+    ]
+    makers.change_array(kept.folder, items, "hashes")
+    alone = StoredStudy.open(study.folder).cache()
+    assert alone.reopen is not None and alone.reopen() is None
+    with pytest.raises(CacheDamaged):
+        _ = alone.hashes
+    with pytest.warns(CacheRebuilt):
+        assert len(kept.hashes) == 40
 
 
 def answer(id: str, annotator: str, label: str) -> Answer:
