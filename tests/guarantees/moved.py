@@ -150,10 +150,10 @@ def describe(number: int) -> dict[str, Any]:
         alone = kind == "values" or settings["surrogate"] in _WITHOUT_CLASSES
         settings["acquisition"] = "optimal" if alone and acquisition in _OF_CLASSES else acquisition
         settings["floor"] = (0.35, 0.1, 0.02)[number // 5 % 3]
-        settings["selection"] = "top" if number % 11 == 4 else "draw"
+        uniform = settings["acquisition"] == "uniform"
+        settings["selection"] = "top" if number % 11 == 4 and not uniform else "draw"
         settings["floor_rule"] = "clip" if number % 8 == 6 else "mix"
-        drawn = settings["selection"] == "draw" and settings["acquisition"] != "uniform"
-        sharper = number % 9 == 5 and drawn
+        sharper = number % 9 == 5 and settings["selection"] == "draw" and not uniform
         settings["power"] = 2.0 if sharper else 1.0
         if number % 4 == 0 and settings["selection"] == "draw" and "price" not in settings:
             # Gates are then decided at looks.
