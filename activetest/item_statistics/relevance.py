@@ -12,6 +12,7 @@ import numpy as np
 
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.rounding import is_above
 from activetest.nouns.rows import Array, Outputs
 
 # Steps of Dinkelbach's iteration: it converges faster than Newton's, in a handful.
@@ -90,9 +91,10 @@ def find_possible_ratio(
     start = weights[:, 0] * answered + weights[:, 1:] @ known
     low = _optimise_ratio(start, adds, counts, -1, metric.upper)
     high = _optimise_ratio(start, adds, counts, 1, metric.lower)
-    if low is None or high is None or low > high:
+    if low is None or high is None or is_above(low, high):
         return metric.lower, metric.upper
-    return max(low, metric.lower), min(high, metric.upper)
+    # Where nothing can change the ratio, rounding may leave the ends in the other order.
+    return max(min(low, high), metric.lower), min(max(low, high), metric.upper)
 
 
 def _optimise_ratio(
