@@ -24,7 +24,7 @@ def list_classes(metric: Metric, means: Estimate, sample: Sample) -> list[tuple[
     """
     if metric.averaged is None:
         raise ValueError(f"{metric.title} is no average over classes")
-    mean = np.clip(means.mean, *means.limits)
+    mean = means.limited_mean
     count = len(metric.statistics)
     answered = mean[count:].sum() if len(mean) > count else 1.0
     _, shares = metric.averaged(mean[:count] / answered)

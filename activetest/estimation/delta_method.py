@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def linearise_metric(
 
     The variance is that of gradient . mean. Raises NotEstimable where the map has no value.
     """
-    mean = np.clip(means.mean, *means.limits)
+    mean = means.limited_mean
     answered = sample.stats.shape[1] > len(metric.statistics)
     if answered and mean[-1] <= 0:
         raise NotEstimable("every labelled item was declined", hint="`study.next(10)`")
@@ -55,9 +56,14 @@ def linearise_metric(
     if draws is not None:
         draws = metric.smooth(np.clip(draws, *means.limits))
         draws = draws[np.isfinite(draws), None]
-    linear = Estimate(
+    variance = slope @ means.variance @ slope
+    told: dict[str, Any] = {}
+    if draws is None:
+        variance = variance + doubt
+        told = _find_model_variance(means, mean, sample, slope, doubt)
+    return Estimate(
         mean=np.array([at]) if not same else means.mean,
-        variance=(slope @ means.variance @ slope)[None, None],
+        variance=variance[None, None],
         terms=at + ((means.terms - mean) @ slope)[:, None],
         weights=means.weights,
         guess=(means.guess @ slope)[:, None],
@@ -65,8 +71,8 @@ def linearise_metric(
         inside=sample.counted if answered and len(means.inside) else means.inside,
         draws=draws,
         exact=exact,
+        **told,
     )
-    return linear if draws is not None else _add_model_variance(linear, means, sample, slope, doubt)
 
 
 def _find_slope(metric: Metric, mean: Array) -> Array:
@@ -81,19 +87,20 @@ def _find_slope(metric: Metric, mean: Array) -> Array:
     return divide(pull, below[0] + mean @ below[1:])
 
 
-def _add_model_variance(
-    linear: Estimate, means: Estimate, sample: Sample, slope: Array, doubt: float
-) -> Estimate:
-    """The estimate with what the surrogate and the labels say about its variance.
+def _find_model_variance(
+    means: Estimate, mean: Array, sample: Sample, slope: Array, doubt: float
+) -> dict[str, Any]:
+    """{field of Estimate: value} of what the surrogate and the labels say about its variance.
 
-    doubt is the variance that disagreeing annotators leave.
+    mean (d,) is that of the means within their limits, doubt the variance that disagreeing
+    annotators leave.
 
     Each draw's squared residual is replaced by its expectation under the surrogate: the variance
     sum_m w_m^2 sum_{R_m} E[(h - guess)^2] (1 / q - 1) / N^2, the inner sum estimated from the item
     drawn (its term over q). It is smooth where the observed variance collapses.
     """
     expected, noise = sample.expect(slope)
-    inverse, mass, mean = 1 / sample.prob, sample.drawn_mass, np.clip(means.mean, *means.limits)
+    inverse, mass = 1 / sample.prob, sample.drawn_mass
     square = noise + sample.inside * _find_shifts(means, sample, slope, expected) ** 2
     model = (sample.weights**2 * (inverse - 1) * inverse) @ square / sample.size**2
     model = float(model) if sample.unknown else 0.0
@@ -105,24 +112,22 @@ def _add_model_variance(
     # What is known pulls at nothing: the centre is the mean of what was open.
     apart = sample.per_unit(sample.stats) - (mean - known) / share
     pull = sample.counted * (apart @ slope)
-    scaled, sides = pull * mass * inverse, find_sides(pull, np.abs(apart) @ np.abs(slope))
+    sides = np.where(find_sides(pull, np.abs(apart) @ np.abs(slope)), pull, 0.0)
     rarity = _compare_with_uniform(sample)
     shown = np.minimum(rarity, 1)
-    return replace(
-        linear,
-        variance=linear.variance + doubt,
-        model_variance=model + doubt,
-        one_draw=sample.spread(slope, mean) if sample.spread else np.nan,
-        minority_count=min(count_effectively(pull[side]) for side in sides),
-        weighted_minority_count=min(count_effectively(scaled[side]) for side in sides),
-        uniform_minority_count=min(count_effectively(pull[side], shown[side]) for side in sides),
-        uniform_count=round_count(float(sample.counted @ shown)),
-        max_weight=round_count(rarity.max(initial=1.0)),
-        floor=sample.floor,
-        known=float(known),
-        open_share=float(share),
-        open_items=float(opened * drawn / weighed if weighed > 0 else opened),
-    )
+    return {
+        "model_variance": model + doubt,
+        "one_draw": sample.spread(slope, mean) if sample.spread else np.nan,
+        "minority_count": _count_rarer(sides),
+        "weighted_minority_count": _count_rarer(sides * (mass * inverse)),
+        "uniform_minority_count": _count_rarer(sides, shown),
+        "uniform_count": round_count(float(sample.counted @ shown)),
+        "max_weight": round_count(rarity.max(initial=1.0)),
+        "floor": sample.floor,
+        "known": float(known),
+        "open_share": float(share),
+        "open_items": float(opened * drawn / weighed if weighed > 0 else opened),
+    }
 
 
 def _find_shifts(means: Estimate, sample: Sample, slope: Array, expected: Array) -> Array:
@@ -162,10 +167,24 @@ def find_sides(pulls: Array, reach: Array | None = None) -> tuple[Array, Array]:
     return relevant & (pulls > 0), relevant & (pulls < 0)
 
 
+def _count_rarer(sides: Array, counts: Array | float = 1.0) -> float:
+    """The smaller effective number of two sides (2, M) of pulls, which are 0 elsewhere.
+
+    counts is how often each draw counts.
+    """
+    counted = counts * sides
+    sums, squares = counted.sum(axis=1).tolist(), (counted * sides).sum(axis=1).tolist()
+    return min(_divide_squares(*each) for each in zip(sums, squares, strict=True))
+
+
 def count_effectively(pulls: Array, counts: Array | float = 1.0) -> float:
     """The number of equal pulls with the same sum and sum of squares: (sum p)^2 / sum p^2.
 
     counts is how often each of them counts.
     """
-    squares = (counts * pulls) @ pulls
-    return round_count((counts * pulls).sum() ** 2 / squares) if squares > 0 else 0.0
+    counted = counts * pulls
+    return _divide_squares(float(counted.sum()), float(counted @ pulls))
+
+
+def _divide_squares(total: float, squares: float) -> float:
+    return round_count(total**2 / squares) if squares > 0 else 0.0

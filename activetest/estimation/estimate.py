@@ -150,7 +150,7 @@ class Value:
         """Derivative of the metric by its linear estimate."""
         if self.transform is take_mean:
             return 1.0
-        return float(self.metric.gradient(np.clip(self.estimate.mean, *self.estimate.limits))[0])
+        return float(self.metric.gradient(self.estimate.limited_mean)[0])
 
 
 def impute_unknown(
@@ -236,16 +236,17 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         if single
         else (metric.lower, metric.upper)
     )
-    ratio = divide_by_answered(metric, smooth, sample)
+
+    def linearise() -> Estimate:
+        return linearise_metric(means, sample, divide_by_answered(metric, smooth, sample), bounds)
+
     if means.averaged:
-        estimate = average_passes(means, ratio, bounds)
+        estimate = average_passes(means, divide_by_answered(metric, smooth, sample), bounds)
     elif single:
         # Of one mean itself, whichever metric is a map of it.
-        estimate = means.compute_once(
-            "linear", lambda: linearise_metric(means, sample, ratio, bounds)
-        )
+        estimate = means.compute_once("linear", linearise)
     else:
-        estimate = linearise_metric(means, sample, ratio, bounds)
+        estimate = linearise()
     possible = sample.possible or (metric.lower, metric.upper)
     if sample.possible and not is_above(possible[1], possible[0]):
         estimate = _fix_value(estimate, possible[0])
@@ -254,7 +255,7 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         # One by one, also where the metric is a map of one mean.
         number = float(np.clip(transform(estimate.draws), *possible).mean())
     else:
-        number = float(np.clip(transform(np.clip(estimate.mean, *estimate.limits)), *possible))
+        number = _limit(float(transform(estimate.limited_mean)), *possible)
     own = metric.interval
     if own and means.draws is None and catalog.fact("intervals", own, "REMOVES_BIAS"):
         # What estimation errors alone add to such a sum is subtracted.
@@ -319,12 +320,16 @@ def build_interval(
     else:
         found = build(about, level)
     scale = _gap_scale(value.metric, value.means) if about is value.means else 1.0
-    ends = np.clip([scale * found.lower, scale * found.upper], low, high)
-    ends = np.array([value.transform(np.array([end])) for end in ends])
+    ends = [_limit(scale * end, low, high) for end in (found.lower, found.upper)]
+    ends = [float(value.transform(np.array([end]))) for end in ends]
     # The linear form of a curve knows no bounds.
-    ends = np.clip(ends, *value.possible)
-    lower, upper = np.sort(ends).tolist()
+    lower, upper = np.sort([_limit(end, *value.possible) for end in ends]).tolist()
     return replace(found, lower=lower, upper=upper)
+
+
+def _limit(number: float, lower: float, upper: float) -> float:
+    """The number within limits, or NaN: as numpy's clip, which takes longer for one number."""
+    return min(max(number, lower), upper)
 
 
 def _widen_average(

@@ -29,6 +29,8 @@ def measure_items(cache: PoolView, rows: Array) -> float:
 def restrict_to_open(estimate: Estimate) -> Estimate:
     """The same estimate (d = 1), of the mean over what was open: known + share x that mean."""
     known, share = estimate.known, estimate.open_share
+    if (known, share) == (0.0, 1.0):
+        return estimate
     return replace(
         estimate,
         mean=(estimate.mean - known) / share,
@@ -44,6 +46,8 @@ def restrict_to_open(estimate: Estimate) -> Estimate:
 def include_known(interval: Interval, estimate: Estimate) -> Interval:
     """The interval of the whole mean, from that of the mean over what was open."""
     known, share = estimate.known, estimate.open_share
+    if (known, share) == (0.0, 1.0):
+        return interval
     return replace(
         interval,
         lower=known + share * interval.lower,

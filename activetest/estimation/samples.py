@@ -31,6 +31,7 @@ from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices, find_lowest_share
 from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
+from activetest.nouns.once import Remembers
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
@@ -76,7 +77,29 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Draws:
+    """The M draws that estimates are made of, for all metrics that the same items can change.
+
+    steps      (M,) their places among those of the log
+    rows       the rows drawn
+    weights    (M,) of their steps, see Sample
+    remaining  (M,) items that could be drawn before each of them, or the sum of their weights
+    uniform    every draw was as likely as any other
+    floor      lowest floor of their rounds
+    learned    (M,) labels that the surrogate of each draw's round had learned from
+    """
+
+    steps: Array
+    rows: Rows
+    weights: Array
+    remaining: Array
+    uniform: bool
+    floor: float
+    learned: Array
+
+
+@dataclass(frozen=True)
+class Evidence(Remembers):
     """A log in arrays: T statistics of items and, last, whether the item could be answered.
 
     used                   draws that estimates use: whole rounds, everything before them answered
@@ -174,7 +197,8 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     log, group = evidence.log, group or evidence.groups[0]
     if not group.total:
         raise NotEstimable("no item of this group counts: each has a weight of 0")
-    part, steps = find_part(evidence, metric, group), find_metric_steps(evidence, metric)
+    part, draws = find_part(evidence, metric, group), _find_draws(evidence, metric)
+    steps, lure_weights = draws.steps, draws.weights
     columns = evidence.find_columns(metric) + [-1] * log.declined
     member, supplied_member = part.drawn, part.supplied
     stats = evidence.stats[:, columns] * member[:, None]
@@ -186,18 +210,16 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     imputed, imputed_sum, left = part.drop_certain(
         *evidence.recorded.of(place, whole_group, columns)
     )
-    _, _, free = evidence.recorded.of(0, np.ones(len(member)), [])
-    remaining = find_remaining(evidence, steps, free[steps])
     known, known_supplied = log.status != PENDING, log.supplied_status != PENDING
     total = part.certain + stats[known].sum(axis=0) + supplied[known_supplied].sum(axis=0)
-    mass, rate = member * evidence.drawn.mass, evidence.drawn.mass[steps]
+    drawn_mass, supplied_mass = evidence.drawn.mass, evidence.supplied.mass
+    mass = member * drawn_mass
     unknown = (
         part.count_unknown(log)
         if group.mass is None
         else _measure_unknown(evidence, group, mass[known], supplied_member[known_supplied])
     )
 
-    step_rows = evidence.drawn[steps]
     expected: dict[bytes, tuple[Array, Array]] = {}
 
     def expect(weights: Array) -> tuple[Array, Array]:
@@ -208,19 +230,15 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
             objective = combine_statistics(
                 metric.statistics, list(weights[: len(metric.statistics)])
             )
-            mean, variance = moments(evidence.surrogate.beliefs(step_rows, (objective,)))
+            mean, variance = moments(evidence.surrogate.beliefs(draws.rows, (objective,)))
             # A last statistic, whether an item can be answered, is taken to be certain.
-            mean = mean[0] + weights[len(metric.statistics) :].sum() * step_rows.mass
+            mean = mean[0] + weights[len(metric.statistics) :].sum() * draws.rows.mass
             expected[key] = mean * member[steps], variance[0] * member[steps]
         return expected[key]
 
-    lure_weights = _lure_weights(*_count_ahead(evidence, steps).T)
     item_weights = _weigh_items(log, evidence.used, steps, lure_weights, known=not unknown)
     shares = np.concatenate(
-        [
-            item_weights[0] * member * evidence.drawn.mass,
-            item_weights[1] * supplied_member * evidence.supplied.mass,
-        ]
+        [item_weights[0] * mass, item_weights[1] * supplied_member * supplied_mass]
     )
 
     def label_variance(weights: Array) -> float:
@@ -228,7 +246,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
 
     def spread(weights: Array, mean: Array) -> float:
         answered = shares * np.concatenate([known, known_supplied])
-        masses = np.concatenate([evidence.drawn.mass, evidence.supplied.mass])[:, None]
+        masses = np.concatenate([drawn_mass, supplied_mass])[:, None]
         values = np.concatenate([stats, supplied]) / np.where(masses > 0, masses, 1.0)
         # Of the items that can change the metric, around their own mean.
         center = (mean * group.size - part.certain) / max(part.count, 1)
@@ -249,7 +267,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         unknown=unknown,
         # Labels that were supplied or deterministic say nothing about the variance of draws.
         counted=((log.status[steps] == LABELLED) & (member[steps] > 0)).astype(float),
-        uniform=bool(np.allclose(log.prob[steps] * remaining, rate, rtol=1e-6)),
+        uniform=draws.uniform,
         limits=_possible_means(metric, total, unknown, group.total, log.declined),
         possible=(
             find_possible(evidence, metric, part, total, group.total)
@@ -261,15 +279,39 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         expect=expect,
         label_variance=label_variance,
         spread=spread,
-        remaining=remaining,
+        remaining=draws.remaining,
         mass=None if evidence.drawn.weight is None else mass[steps],
-        floor=_find_lowest_floor(log, steps),
-        learned=_count_learned(log, evidence.recorded, steps),
+        floor=draws.floor,
+        learned=draws.learned,
         unbounded=np.array(
             [bool(np.isinf([each.lower, each.upper]).any()) for each in metric.statistics]
             + [False] * log.declined
         ),
     )
+
+
+def _find_draws(evidence: Evidence, metric: Metric) -> Draws:
+    """The draws that estimates of the metric are made of; what is said of them is found once."""
+    certain = find_certainty(evidence, metric)
+    classes = None if certain is None else certain.classes
+
+    def find() -> Draws:
+        log = evidence.log
+        steps = find_steps(log, evidence.used, classes)
+        rows = evidence.drawn[steps]
+        _, _, free = evidence.recorded.of(0, np.ones(len(log.rows)), [])
+        remaining = find_remaining(evidence, steps, free[steps])
+        return Draws(
+            steps,
+            rows,
+            _lure_weights(*_count_ahead(evidence, steps).T),
+            remaining,
+            bool(np.allclose(log.prob[steps] * remaining, rows.mass, rtol=1e-6)),
+            _find_lowest_floor(log, steps),
+            _count_learned(log, evidence.recorded, steps),
+        )
+
+    return evidence.compute_once(("draws", classes), find)
 
 
 def _count_learned(log: Log, recorded: RecordedPredictions, steps: Array) -> Array:

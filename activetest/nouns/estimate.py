@@ -209,6 +209,13 @@ class Estimate(Remembers):
     open_items: float = np.inf
 
     @property
+    def limited_mean(self) -> Array:
+        """(d,) the estimate within its limits."""
+        lower, upper = self.limits
+        limited: Array = np.minimum(np.maximum(self.mean, lower), upper)
+        return limited
+
+    @property
     def freedom(self) -> float:
         """Effective degrees of freedom of the variance; infinite for model-based estimates."""
         if self.shape is not None:
