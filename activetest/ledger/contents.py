@@ -30,6 +30,7 @@ from activetest.ledger.tables import (
     StoredRater,
     StoredRound,
 )
+from activetest.nouns.study_lists import FIRST, Plan, Rater
 
 # What SQLite says of a file that it may not read or write; everything else means damage.
 _REFUSED = (
@@ -39,6 +40,8 @@ _REFUSED = (
 )
 # What an entry raises that is not what was recorded.
 _UNUSABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
+# The largest number of a row: the next ones can be computed and stored.
+_LARGEST = 2**53
 # What one row of each table is called.
 _TITLES = {
     "parts": "part",
@@ -114,6 +117,37 @@ class Contents:
         """A kind of entries that only a newer version knows; None without any."""
         return next((each.kind for each in self.entries if each.kind not in chain.KINDS), None)
 
+    @cached_property
+    def newer(self) -> str | None:
+        """Something that only a newer version records, and this one would misread; None without."""
+        return next(self._list_newer(), None)
+
+    def _list_newer(self) -> Iterator[str]:
+        if kind := self.unknown_kind:
+            yield f"an entry of the kind {kind!r}"
+        for table in ("parts", "models", "criteria"):
+            if len(getattr(self, table)) > 1:
+                yield f"a second {_TITLES[table]}"
+        for rater in self.raters:
+            if rater.kind != Rater.kind:
+                yield f"a rater of the kind {rater.kind!r}"
+        prices = {each.price for each in self.raters} | {each.price for each in self.answers}
+        if prices - {None}:
+            yield "a price of an answer"
+        phases = {each.phase for each in self.rounds} | {each.phase for each in self.draws}
+        if phases - {FIRST}:
+            yield "a round of a second phase"
+        repeats = {each.repeat for each in self.draws} | {each.repeat for each in self.answers}
+        if repeats - {None}:
+            yield "a repeat of an item"
+        if any(each.criterion != FIRST for each in self.answers):
+            yield "an answer by a second criterion"
+        if any(map(_is_list_or_object, {each.value for each in self.answers})):
+            yield "an answer of several classes or numbers"
+        for plan in self.plans:
+            if plan.declined != Plan.declined:
+                yield f"a plan by which declined items count as {plan.declined!r}"
+
     def list_problems(self) -> Iterator[str]:
         """Where the rows and the chain differ, in words; the first is the place to look at."""
         hashes = {number: chain.hash_text(text) for number, text in self.texts.items()}
@@ -183,16 +217,24 @@ class Contents:
 
     def _check_references(self) -> Iterator[str]:
         """Where a row names another one that is not there, or its content is of no use."""
-        try:
-            self.given  # noqa: B018
-        except (KeyError, ValueError, RecursionError):
-            yield "an answer is of a rater that is not there, or has a value that is none"
+        if self.newer is None:
+            try:
+                self.given  # noqa: B018
+            except (KeyError, ValueError, RecursionError):
+                yield "an answer is of a rater that is not there, or has a value that is none"
         for gate in self.gates:
             if not all(map(_is_object, (gate.expression, gate.conditions or "{}"))):
                 yield f"{self._describe('gates', gate)} does not say what is asked"
         parts = {each.number for each in self.parts}
         if not {draw.part for draw in self.draws} <= parts or not parts:
             yield "an item is drawn from a part that is not there"
+        for table in (*_TITLES, "texts"):
+            rows = getattr(self, table)
+            numbers = list(rows) if table == "texts" else [row[0] for row in rows]
+            if not all(0 < number <= _LARGEST for number in numbers):
+                yield f"a row of the table {table} has a number out of range"
+        if self.meta.seed < 0:
+            yield "the seed is below zero"
 
     def _describe_entry(self, entry: Entry, covered: Mapping[str, list[Any]]) -> str:
         """What an entry is about, in words."""
@@ -252,6 +294,14 @@ def parse_label(value: str | None) -> str:
     if isinstance(found, float) and math.isfinite(found):
         return repr(found)
     raise ValueError(f"{value[:50]!r} is neither a class nor a number")
+
+
+def _is_list_or_object(value: str | None) -> bool:
+    """Whether the value of an answer is a list or an object of JSON."""
+    try:
+        return isinstance(json.loads(value or "null"), list | dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _is_object(text: str) -> bool:

@@ -46,8 +46,8 @@ def inspect_ledger(path: Path) -> Inspection:
     except StudyError as error:
         return Inspection(None, (*problems, error.problem))
     problems += contents.list_problems()
-    if kind := contents.unknown_kind:
-        problems.append(f"an entry of the kind {kind!r} is from a newer version of activetest")
+    if contents.newer:
+        problems.append(f"{contents.newer} is from a newer version of activetest")
     return Inspection(contents, tuple(problems), tuple(_check_files(contents, path)))
 
 

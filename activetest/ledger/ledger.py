@@ -555,9 +555,9 @@ class Ledger:
             contents = read_contents(db)
             for problem in contents.list_problems():
                 raise self._call_damaged(problem)
-            if kind := contents.unknown_kind:
+            if contents.newer:
                 problem = f"{self.path} is from a newer version of activetest"
-                raise StudyError(f"{problem}: it has an entry of the kind {kind!r}", _UPGRADE)
+                raise StudyError(f"{problem}: it has {contents.newer}", _UPGRADE)
             self._seen, self._record = (version, contents), None
             self._parser = RoundParser(contents.texts)
         return self._seen[1]

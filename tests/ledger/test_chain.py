@@ -20,9 +20,13 @@ from activetest.ledger.tables import (
     ROWS,
     TABLES,
     StoredAnswer,
+    StoredCriterion,
     StoredDraw,
     StoredFile,
     StoredGate,
+    StoredModel,
+    StoredPart,
+    StoredPlan,
     StoredRater,
 )
 from activetest.ledger.untrusted import _expected_schema
@@ -315,19 +319,26 @@ FILE = StoredFile(4, 11, "d.csv", "", 8, None)
 ANSWER = StoredAnswer(6, 4, "i1", None, 1, 1, 1, '"cat"', None, None, None, None)
 GATE = StoredGate(2, 11, "f1>=1", "{}", ">=", 1.0, 0.95, "fixed", "report", None, "")
 DRAW = StoredDraw(9, 3, "i7", None, 1, 1, 0.5, b"")
+RATER = StoredRater(4, 11, "eve", "people", None, "")
+PART = StoredPart(2, 11, "later", "b.parquet", "parquet", "abe", 9, "", None)
+MODEL = StoredModel(2, 11, "challenger", None, None, None, "abe", None, "", None)
+PLAN = StoredPlan(2, 11, 40.0, "labels", None, None, None, "fixed", 0.95, "wrong", "")
 
 
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
         ({"answers": [ANSWER._replace(value="[1")]}, "a value that is none"),
-        ({"answers": [ANSWER._replace(value="{}")]}, "a value that is none"),
+        ({"answers": [ANSWER._replace(value="true")]}, "a value that is none"),
         ({"answers": [ANSWER._replace(value="NaN")]}, "a value that is none"),
         ({"answers": [ANSWER._replace(value="1e999")]}, "a value that is none"),
         ({"answers": [ANSWER._replace(rater=9)]}, "a rater that is not there"),
         ({"gates": [GATE._replace(expression="[1]")]}, "gate 2 .* does not say what is asked"),
         ({"gates": [GATE._replace(conditions="{")]}, "gate 2 .* does not say what is asked"),
         ({"draws": [DRAW._replace(round=2, part=3)]}, "a part that is not there"),
+        ({"draws": [DRAW._replace(round=2, position=2**63 - 1)]}, "draws has a number out of"),
+        ({"gates": [GATE._replace(number=2**63 - 1)]}, "gates has a number out of range"),
+        ({"raters": [RATER._replace(number=-1)]}, "raters has a number out of range"),
     ],
 )
 def test_what_is_none_is_named_though_its_hash_holds(ledger, rows, problem):
@@ -336,6 +347,48 @@ def test_what_is_none_is_named_though_its_hash_holds(ledger, rows, problem):
         writer.append(chain.FILE, of=4, rows={"files": [FILE], **rows})
         problems = list(read_contents(ledger._db).list_problems())
         raise StudyError("; ".join(problems), "")
+
+
+@pytest.mark.parametrize(
+    ("rows", "newer"),
+    [
+        ({"draws": [DRAW._replace(repeat="2")]}, "a repeat of an item"),
+        ({"draws": [DRAW._replace(phase=2)]}, "a round of a second phase"),
+        ({"answers": [ANSWER._replace(repeat="2")]}, "a repeat of an item"),
+        ({"answers": [ANSWER._replace(criterion=2)]}, "an answer by a second criterion"),
+        ({"answers": [ANSWER._replace(price=0.1)]}, "a price of an answer"),
+        ({"answers": [ANSWER._replace(value='["cat", "owl"]')]}, "an answer of several classes"),
+        ({"answers": [ANSWER._replace(value='{"x": 1.0}')]}, "an answer of several classes"),
+        ({"raters": [RATER._replace(kind="program")]}, "a rater of the kind 'program'"),
+        ({"raters": [RATER._replace(price=0.1)]}, "a price of an answer"),
+        ({"parts": [PART]}, "a second part"),
+        ({"models": [MODEL]}, "a second model"),
+        ({"criteria": [StoredCriterion(2, 11, "tone", "")]}, "a second criterion"),
+        ({"plans": [PLAN]}, "a plan by which declined items count as 'wrong'"),
+    ],
+)
+def test_what_only_a_newer_version_records_is_not_misread(ledger, rows, newer):
+    """The room for it is there, in entries of the kinds that there are, and no hash is wrong."""
+    with ledger._append() as (writer, contents):
+        if "draws" in rows:
+            rows = {**rows, "rounds": [contents.rounds[-1]._replace(number=3, entry=11)]}
+        changes = {
+            table: {2: {"fingerprint": "abe"}} for table in ("parts", "models") if table in rows
+        }
+        writer.append(chain.FILE, of=4, rows={"files": [FILE], **rows}, changes=changes)
+    with pytest.raises(StudyError, match="from a newer version") as error:
+        Ledger(ledger.path).record()
+    assert newer in error.value.problem
+    assert "upgrade" in error.value.hint
+    (problem,) = inspect_ledger(ledger.path).problems
+    assert newer in problem and "newer version" in problem
+
+
+def test_a_seed_below_zero_is_damage(ledger):
+    with ledger._append() as (writer, _):
+        writer.append(chain.RESTART, changes={"meta": {1: {"seed": -5}}}, time="")
+    with pytest.raises(StudyError, match="damaged: the seed is below zero"):
+        Ledger(ledger.path).record()
 
 
 def test_an_undo_cannot_be_taken_out_of_the_table(ledger):
