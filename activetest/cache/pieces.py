@@ -54,6 +54,8 @@ class PoolPiece:
 def split_pool(pool: Pool) -> list[PoolPiece]:
     """The pieces of a pool, in order."""
     found: list[PoolPiece] = []
+    # Files without rows have a place, too.
+    places_of_files = {path: place for place, path in enumerate(pool.files.paths)}
     for each in pool.pieces:
         last = found[-1] if found else None
         if last and last.path == each.path and last.rows + each.rows <= MOST_ROWS:
@@ -61,7 +63,7 @@ def split_pool(pool: Pool) -> list[PoolPiece]:
             found.pop()
         else:
             begins, rows = (each.row_group, each.number, each.start), each.rows
-        file = last.file + (last.path != each.path) if last else 0
+        file = places_of_files[each.path]
         groups, places = (begins[0], each.row_group), (begins[1], each.number)
         found.append(PoolPiece(len(found), file, each.path, groups, places, begins[2], rows))
     return found

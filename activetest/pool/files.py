@@ -72,6 +72,11 @@ class Files:
         ]
 
     @property
+    def paths(self) -> list[str]:
+        """Where each file is, as pieces name it; those without rows are among them."""
+        return [found.path for found in self._found]
+
+    @property
     def size(self) -> int:
         """Bytes of all files."""
         return sum(found.size or 0 for found in self._found)

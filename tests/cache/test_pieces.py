@@ -323,6 +323,18 @@ def test_what_pieces_share_includes_the_edges_of_deciles(tmp_path):
     assert found[0]["globals"] != found[1]["globals"]
 
 
+@pytest.mark.parametrize("empty", ["part-0-none.parquet", "a.parquet", "part-3.parquet"])
+def test_files_without_rows_hide_no_change_in_the_others(source, tmp_path, empty):
+    pq.write_table(make_columns(0, 1)[:0], source / empty)
+    cache.build_cache(open_pool(source), tmp_path / "cache")
+    rewrite(
+        source / "part-1.parquet",
+        lambda table: table.set_column(0, "id", pa.array(["new", *table["id"].to_pylist()[1:]])),
+    )
+    with pytest.raises(PoolChanged, match="differ among rows 40 to 46"):
+        cache.ensure_cache(open_pool(source), tmp_path / "cache")
+
+
 def test_a_change_of_outputs_in_one_file_is_noticed_though_the_others_are_not_read(
     source, tmp_path
 ):
