@@ -82,7 +82,7 @@ def compute_baseline(
     budgets = tuple(budget for budget in budgets if 0 < budget <= size) or (size,)
     smallest = min(max(2, min(budgets) // 16), size)
     points = np.unique(np.geomspace(smallest, max(size - 1, 1), _SIZES).astype(int))
-    points = np.union1d(points, [budget for budget in budgets if budget < size])
+    points = np.union1d(points, np.array([each for each in budgets if each < size], int))
     exact = len(metric.statistics) == 1 and weights is None
     sizes = np.array(budgets) if exact else np.union1d(points, budgets)
     squares = np.full((_RUNS, len(sizes)), np.nan)

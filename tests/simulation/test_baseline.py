@@ -108,3 +108,13 @@ def test_what_rounding_leaves_is_no_error(pool):
     one = compare_with_uniform(choices, "lure", "error", 40, table, uniform)
     assert one.rmse == one.bias == one.median == 0 and one.coverage == 1
     assert one.mse_ratio == one.labels_saved == np.inf and one.mse_ratio_se is None
+
+
+@pytest.mark.parametrize(("name", "weighted"), [("auroc[owl]", False), ("accuracy", True)])
+def test_a_budget_of_the_whole_pool_may_be_the_only_one(pool, name, weighted):
+    facts, outputs, labels = pool
+    metric, rng = specification.find_metric(name, facts), np.random.default_rng(3)
+    weights = np.linspace(1, 2, SIZE) if weighted else None
+    made = compute_baseline(metric, outputs, labels, (SIZE,), rng, weights)
+    assert made.truth == approx(evaluate(metric, outputs, labels, weights))
+    assert made.medians[SIZE] == approx(0, abs=1e-20) and made.error(40) > 0
