@@ -45,7 +45,6 @@ def map_reduce(
     title    what this is called while it is watched
     total    the number of pieces; default: their length, where they have one
     """
-    workers = workers or processors()
     if total is None and isinstance(pieces, Sized):
         total = len(pieces)
     found: Any = None
@@ -59,13 +58,14 @@ def map_reduce(
 
 
 def _in_order(
-    pieces: Iterator[Piece], fn: Callable[[Piece], Result], workers: int
+    pieces: Iterator[Piece], fn: Callable[[Piece], Result], workers: int | None
 ) -> Iterator[Result]:
     """The results of fn, in the order of the pieces."""
     first = list(islice(pieces, 2))
     pieces = chain(first, pieces)
-    if workers == 1 or len(first) < 2:
-        # Threads would only cost time.
+    # For one piece even to count the processors would only cost time, like threads.
+    workers = 1 if len(first) < 2 else workers or processors()
+    if workers == 1:
         yield from map(fn, pieces)
         return
     with ThreadPoolExecutor(workers) as threads:

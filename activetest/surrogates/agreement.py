@@ -318,12 +318,11 @@ class Agreement:
         remaining = [None if t in factors else each for t, each in enumerate(statistics)]
         right, mean, spread = when_wrong(remaining, rows.outputs, others, noise=noise)
         for t, place in factors.items():
-            cost, factor = (
-                table[place].astype(np.float32)[rows.outputs.pred]
-                for table in (self.cost, self.noise)
-            )
+            pred = rows.outputs.pred
+            cost = self.cost[place].astype(np.float32)[pred]
             right[t], mean[t] = _require(rows.right)[place], _require(rows.wrong)[place] * cost
             if spread is not None:
+                factor = self.noise[place].astype(np.float32)[pred]
                 spread[t] = _require(rows.spread)[place] * factor
         return right, mean, spread
 
