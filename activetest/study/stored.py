@@ -38,6 +38,7 @@ from activetest.nouns.rows import Array
 from activetest.nouns.study_lists import Part
 from activetest.pool import convert
 from activetest.pool.files import Files
+from activetest.pool.outputs import LARGEST
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices, check_lasting_looks
 from activetest.study import absent_pool, config, provenance
@@ -407,8 +408,16 @@ class StoredStudy:
         return {id: label for id, (status, label) in known.items() if status == LABELLED}
 
     def _resolve(self, record: Record) -> tuple[dict[str, tuple[int, str]], InferredLabels | None]:
-        """{id: (status, label)} of every item with an answer, and what Dawid-Skene inferred."""
-        known = resolve_answers(record.answers, values=self.pool["task"] == "regression")
+        """{id: (status, label)} of every item with an answer, and what Dawid-Skene inferred.
+
+        Raises StudyError for a label that no file can have brought.
+        """
+        values = self.pool["task"] == "regression"
+        for answer in record.answers if values else ():
+            if answer.status == LABELLED and not _is_value(answer.label):
+                problem = f"{self.ledger.path} is damaged: the label {answer.label!r} is no value"
+                raise StudyError(problem, "restore it from a backup")
+        known = resolve_answers(record.answers, values=values)
         inferred = infer_labels(record.answers) if self.choices.annotators == DAWID_SKENE else None
         if inferred:
             known |= {id: (LABELLED, label) for id, label in inferred.labels.items()}
@@ -498,6 +507,14 @@ def _make_temporary(owner: object) -> Path:
 def _holds_study(folder: Path) -> bool:
     """Whether there is a study in a folder, or what is left of it."""
     return is_study(folder) or (folder / LEDGER).exists()
+
+
+def _is_value(label: str) -> bool:
+    """Whether a label is a number as labels of values are."""
+    try:
+        return abs(float(label)) <= LARGEST
+    except ValueError:
+        return False
 
 
 def find_items(ids: Sequence[str], cache: Cache) -> Array:

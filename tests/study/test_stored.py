@@ -5,6 +5,8 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from activetest.cli.app import main
@@ -228,6 +230,19 @@ def test_a_full_disk_is_told_and_nothing_is_built_elsewhere(study, monkeypatch):
     monkeypatch.setattr(StoredStudy, "_ensure_temporary_cache", lambda *args, **kwargs: 1 / 0)
     with pytest.raises(StorageError, match="No space left"):
         study.cache()
+
+
+@pytest.mark.parametrize("label", ["cat", "1e999", "1e+308"])
+def test_a_label_that_is_no_value_is_damage_in_a_study_of_values(folder, label):
+    """No file can have brought it, but the ledger may be from elsewhere."""
+    pool = pa.table({"id": ["a", "b", "c"], "pred": [0.5, 1.5, 2.5]})
+    pq.write_table(pool, "pool.parquet")
+    init("pool.parquet", seed=1)
+    study = StoredStudy.open()
+    answers = [Answer("a", "", LABELLED, "1.0"), Answer("b", "", LABELLED, label)]
+    study.ledger.add_answers(answers, source="x", revision=0, numeric=True)
+    with pytest.raises(StudyError, match="damaged: the label .* is no value"):
+        study.log(study.cache())
 
 
 def test_a_study_of_a_version_before_0_3_is_refused_by_every_command_and_stays(folder, capsys):
