@@ -1,6 +1,7 @@
 """A small study of each version that later ones open: `python -m tests.guarantees.kept_study`.
 
-It writes the folder studies/VERSION for the version at hand, which is then never changed:
+It writes the folders studies/VERSION/classes and /values for the version at hand, which are then
+never changed:
 
     pool.parquet    the pool
     key.json        {id: label} of every item
@@ -12,7 +13,12 @@ import contextlib
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import activetest as at
 from tests.guarantees.recorded_numbers import (
@@ -23,22 +29,22 @@ from tests.guarantees.recorded_numbers import (
     read_report,
     supply,
     write_classes,
+    write_values,
 )
 
 STUDIES = Path(__file__).with_name("studies")
 STUDY, KEY, EXPECTED = "study", "key.json", "expected.json"
 # In the folder of a study, what the next command builds again.
 REBUILT = ("cache", "pool.summary")
-GATES = ["error<=0.6", "recall[cat]@place=barn>=0.1"]
+GATES = {"classes": ["error<=0.6", "recall[cat]@place=barn>=0.1"], "values": ["mae<=3"]}
 
 
-def write_kept_study(folder: Path) -> None:
-    """Write all of it into a new folder."""
+def write_kept_study(folder: Path, kind: str) -> None:
+    """Write all of it into a new folder; the kind is one of GATES."""
     folder.mkdir(parents=True)
     with contextlib.chdir(folder):
-        key = write_classes(120, 71)
+        key = MAKERS[kind]()
         Path(KEY).write_text(json.dumps(key, indent=0) + "\n", encoding="utf-8")
-        make_study(key)
         for name in REBUILT:
             remove(Path(STUDY) / name)
     expected = describe_copy(folder)
@@ -46,8 +52,9 @@ def write_kept_study(folder: Path) -> None:
     (folder / EXPECTED).write_text(text, encoding="utf-8")
 
 
-def make_study(key: dict[str, str]) -> None:
+def make_classes() -> dict:
     """Looks and groups, labels of two people, declined, supplied and taken back, and gates."""
+    key = write_classes(120, 71)
     settings = {"groups": ["place"], "metric": ["error", "recall[cat]"], "budget": 40, "looks": 2}
     study = begin(STUDY, seed=15, **settings)
     supply(study, key, 3)
@@ -55,11 +62,29 @@ def make_study(key: dict[str, str]) -> None:
     study.ingest([{"id": name, "label": key[name], "annotator": "ann"} for name in ids])
     study.ingest([{"id": name, "label": "owl", "annotator": "bob"} for name in ids[:4]])
     decline(study, key, 9, declined=1)
-    study.report(require=GATES)
+    study.report(require=GATES["classes"])
     study.ingest([{"id": name, "label": "dog", "annotator": "bob"} for name in ids[4:7]])
     study.undo()
     supply(study, key, 2)
     label_rounds(study, key, 8)
+    return key
+
+
+def make_values() -> dict:
+    """Numbers, features, and a surrogate whose parameters are a file of their own."""
+    key = write_values(90, 72)
+    rng, table = np.random.default_rng(73), pq.read_table("pool.parquet")
+    for name in ("height", "width"):
+        table = table.append_column(name, pa.array(rng.normal(size=90)))
+    pq.write_table(table, "pool.parquet")
+    settings = {"metric": ["mae", "rmse"], "groups": ["place"], "features": ["height", "width"]}
+    settings |= {"budget": 36, "looks": 3}
+    study = begin(STUDY, seed=16, surrogate="forest", **settings)
+    label_rounds(study, key, 14, 10)
+    return key
+
+
+MAKERS: dict[str, Callable[[], dict]] = {"classes": make_classes, "values": make_values}
 
 
 def describe_copy(folder: Path) -> dict:
@@ -76,9 +101,12 @@ def describe_study(key: dict[str, str]) -> dict:
     study = at.Study.open(STUDY)
     checked = study.verify()
     assert checked.passed, str(checked)
+    kind = "classes" if isinstance(next(iter(key.values())), str) else "values"
+    others = {"classes": ["f1[macro]", "brier"], "values": ["bias", "mse"]}[kind]
+    gates, interval = GATES[kind], "anytime" if kind == "classes" else "fixed"
     before = [
-        read_report(study, require=GATES, details=True),
-        read_report(study, metrics=["f1[macro]", "brier"], interval="anytime"),
+        read_report(study, require=gates, details=True),
+        read_report(study, metrics=others, interval=interval),
         read_report(study, population=True, differences=["place"]),
     ]
     drawn = study.next(7, new=True)
@@ -90,7 +118,7 @@ def describe_study(key: dict[str, str]) -> dict:
         "before": before,
         "next": drawn.ids,
         "probabilities": [probs[name] for name in drawn.ids],
-        "after": [read_report(study, require=GATES)],
+        "after": [read_report(study, require=gates)],
     }
     checked = study.verify(contains=checked.head)
     assert checked.passed, str(checked)
@@ -107,4 +135,5 @@ def remove(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    write_kept_study(STUDIES / at.__version__)
+    for each in MAKERS:
+        write_kept_study(STUDIES / at.__version__ / each, each)

@@ -4,10 +4,19 @@ import json
 
 import pytest
 
-from tests.guarantees.kept_study import EXPECTED, STUDIES, STUDY, describe_copy, write_kept_study
+from tests.guarantees.kept_study import (
+    EXPECTED,
+    MAKERS,
+    STUDIES,
+    STUDY,
+    describe_copy,
+    write_kept_study,
+)
 from tests.guarantees.test_recorded_numbers import find_differences
 
-KEPT = sorted(path.name for path in STUDIES.glob("*/"))
+KEPT = sorted(str(path.parent.relative_to(STUDIES)) for path in STUDIES.glob(f"*/*/{EXPECTED}"))
+# What each study keeps, besides what can be built again.
+FILES = {"classes": ["ledger.db", "study.toml"], "values": ["ledger.db", "rounds", "study.toml"]}
 
 
 def compare_with_expected(folder) -> None:
@@ -17,17 +26,21 @@ def compare_with_expected(folder) -> None:
     assert not differences, "\n".join([*differences[:20], f"{len(differences)} differences"])
 
 
-@pytest.mark.parametrize("version", KEPT)
-def test_a_study_of_an_earlier_version_goes_on_with_the_same_numbers(version):
-    compare_with_expected(STUDIES / version)
+def test_studies_of_every_version_from_0_3_on_are_kept():
+    assert {"0.3.0/classes", "0.3.0/values"} <= set(KEPT)
 
 
-def test_a_study_of_this_version_can_be_kept(tmp_path):
+@pytest.mark.parametrize("name", KEPT)
+def test_a_study_of_an_earlier_version_goes_on_with_the_same_numbers(name):
+    compare_with_expected(STUDIES / name)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_a_study_of_this_version_can_be_kept(tmp_path, kind):
     folder = tmp_path / "kept"
-    write_kept_study(folder)
-    kept = sorted(path.name for path in (folder / STUDY).iterdir())
-    assert kept == ["ledger.db", "study.toml"]
-    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 200_000
+    write_kept_study(folder, kind)
+    assert sorted(path.name for path in (folder / STUDY).iterdir()) == FILES[kind]
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 250_000
     compare_with_expected(folder)
     expected = json.loads((folder / EXPECTED).read_text(encoding="utf-8"))
     expected["before"][0]["estimates"][0]["estimate"] += 1e-4
