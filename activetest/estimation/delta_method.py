@@ -57,10 +57,10 @@ def linearise_metric(
         draws = metric.smooth(np.clip(draws, *means.limits))
         draws = draws[np.isfinite(draws), None]
     variance = slope @ means.variance @ slope
-    told: dict[str, Any] = {}
+    of_model: dict[str, Any] = {}
     if draws is None:
         variance = variance + doubt
-        told = _find_model_variance(means, mean, sample, slope, doubt)
+        of_model = _find_model_variance(means, mean, sample, slope, doubt)
     return Estimate(
         mean=np.array([at]) if not same else means.mean,
         variance=variance[None, None],
@@ -71,7 +71,7 @@ def linearise_metric(
         inside=sample.counted if answered and len(means.inside) else means.inside,
         draws=draws,
         exact=exact,
-        **told,
+        **of_model,
     )
 
 
