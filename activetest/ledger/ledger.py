@@ -293,6 +293,8 @@ class Ledger:
         records: dict[int, dict[str, Any]] = {}
         rounds: dict[int, Round] = {}
         try:
+            if ends != sorted(ends):
+                raise ValueError("its draws are among those of another one")
             for text, group in by_text.items():
                 found = parser.records(text, [each.numbers for each in group])
                 records |= zip((each.number for each in group), found, strict=True)
@@ -303,6 +305,7 @@ class Ledger:
                 elif each.arrays is not None:
                     params = StoredParams(params, self._arrays_folder, each.arrays)
                 here = slice(bisect_left(ends, each.number), bisect_right(ends, each.number))
+                drawn = parse_draws(draws[here], len(records[each.number]["statistics"]))
                 rounds[each.number] = Round(
                     number=each.number,
                     rows=rows[here],
@@ -311,7 +314,7 @@ class Ledger:
                     fit_round=each.fit_round or each.number,
                     fit_labels=each.fit_labels,
                     phase=each.phase,
-                    **parse_draws(draws[here]),
+                    **drawn,
                     **records[each.number],
                 )
         except _UNPARSABLE as error:

@@ -159,7 +159,7 @@ class RoundParser:
                 "looks": _parse_whole(entries.get("looks")),
                 "imputed_sum": np.array(entries["imputed_sum"], float),
                 "count": np.array(entries["count"]),
-                "objectives": tuple(map(_parse_objective, entries["objectives"])),
+                "objectives": _parse_objectives(entries["objectives"]),
                 "allocation": _parse_allocation(entries.get("allocation")),
                 "methods": entries["methods"],
                 "drawn_from": _parse_whole(entries.get("drawn_from")),
@@ -170,13 +170,15 @@ class RoundParser:
         ]
 
 
-def parse_draws(draws: Sequence[StoredDraw]) -> dict[str, Any]:
-    """The draws of a round as fields of Round."""
+def parse_draws(draws: Sequence[StoredDraw], statistics: int) -> dict[str, Any]:
+    """The draws of a round with so many statistics as fields of Round.
+
+    Raises ValueError for draws with values of more or fewer.
+    """
+    values = np.frombuffer(b"".join(draw.imputed for draw in draws), "<f8")
     return {
         "prob": np.array([draw.q for draw in draws], float),
-        "imputed": np.frombuffer(b"".join(draw.imputed for draw in draws), "<f8").reshape(
-            len(draws), -1
-        ),
+        "imputed": values.reshape(len(draws), statistics),
     }
 
 
@@ -203,6 +205,13 @@ def _parse_whole(numbers: Any) -> tuple[int, ...] | None:
 
 def _to_list(values: Any) -> Any:
     return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def _parse_objectives(entries: Sequence[dict[str, Any]]) -> tuple[Objective, ...]:
+    """What draws were for. Raises ValueError where they were for nothing."""
+    if not entries:
+        raise ValueError("it has no objectives")
+    return tuple(map(_parse_objective, entries))
 
 
 def _parse_objective(entries: dict[str, Any]) -> Objective:

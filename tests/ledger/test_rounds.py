@@ -221,3 +221,17 @@ def test_allocations_come_back_bit_for_bit(ledger):
     again = write(ledger, *rounds)
     assert [each.allocation for each in again] == [allocation, plain["allocation"], None]
     assert [each.deterministic for each in again] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("rounds", "problem"),
+    [
+        ([a_round(1, [1], imputed=np.full((1, 2), 0.5))], "cannot reshape"),
+        ([a_round(1, [1], objectives=())], "no objectives"),
+        ([a_round(2, [1]), a_round(1, [2])], "among those of another"),
+    ],
+)
+def test_a_round_that_no_study_draws_is_damage(ledger, rounds, problem):
+    """The ledger may be from elsewhere, and its hashes may hold."""
+    with pytest.raises(StudyError, match=f"damaged: a round cannot be read: .*{problem}"):
+        write(ledger, *rounds)
