@@ -260,8 +260,8 @@ def _find_trust(ratios: Array) -> float:
     if not len(ratios):
         return 1.0
     apart = ratios / max(ratios.mean(), 1e-300) - 1
-    scatter = (2 * _NORMAL_LABELS + apart @ apart) / (_NORMAL_LABELS + len(ratios))
-    return float(2 / max(scatter, 2.0))
+    scatter = float(2 * _NORMAL_LABELS + apart @ apart) / (_NORMAL_LABELS + len(ratios))
+    return 2 / max(scatter, 2.0)
 
 
 def _fit_log_variance(
