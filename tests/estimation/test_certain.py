@@ -14,7 +14,7 @@ from activetest.estimation.certain import (
     find_steps,
     sum_supplied_before,
 )
-from activetest.estimation.samples import collect_evidence, list_groups
+from activetest.estimation.samples import build_sample, collect_evidence, list_groups
 from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, PENDING, Log, Round
@@ -154,6 +154,16 @@ def test_the_part_that_can_change_a_metric_is_that_of_its_predicted_class(
     assert part.count_unknown(log) == inside.sum() - inside[known].sum()
     assert part.unknown.tolist() == [0, 0, inside.sum() - inside[known].sum()]
     assert not part.certain.any()
+
+
+def test_metrics_of_one_evidence_keep_the_draws_of_their_own_items(pool, play_rounds):
+    """Of 6 draws among all items, and 4 among those predicted as a class."""
+    name = f"precision[{pool.classes[0]}]"
+    log = play_rounds((CHOICES, 6), (aim(name), 4))
+    facts = describe_pool(pool.roles, None, pool)
+    metrics = [find_metric(each, facts) for each in (name, "error")]
+    evidence = collect_evidence(log, pool, CHOICES, metrics, seed=1)
+    assert [len(build_sample(evidence, each).prob) for each in metrics] == [10, 6]
 
 
 def test_with_declined_items_all_matter_but_to_ratios_of_counts(pool, truth, play_rounds):

@@ -75,6 +75,14 @@ def test_known_items_narrow_the_interval():
     assert 0.03 < lower < (50 + 3 / 40 * 797) / 1497 < upper < 0.15
 
 
+def test_known_items_without_an_error_narrow_the_interval():
+    """700 of 1,497 are known, all of them right."""
+    values = errors(40, 3)
+    lower, upper = ends(uniform_draws(values, size=1497, known=700))
+    alone = ends(uniform_draws(values, size=797))
+    assert (lower, upper) == approx((797 / 1497 * alone[0], 797 / 1497 * alone[1]))
+
+
 @pytest.mark.parametrize("metric", [MSE, BIAS])
 def test_known_items_narrow_the_interval_of_losses(metric):
     values = np.random.default_rng(0).exponential(size=60)
