@@ -20,6 +20,8 @@ import activetest as at
 
 # By how much numbers are moved, and by how much what is made of them may differ.
 MOVED, NEAR, NOTHING = 1e-12, 1e-6, 1e-9
+# On another processor, of surrogates that learn from features in single precision.
+SINGLE = 1e-5
 # Studies, and those that are played in every test run: each of them is quick, and with them every
 # surrogate but networks, every acquisition of a study, question, interval and kind of pool is.
 STUDIES = 200
