@@ -8,7 +8,7 @@ from pathlib import Path
 from activetest.errors import StudyError
 from activetest.ledger.arrays import check_arrays, list_files
 from activetest.ledger.contents import Contents, read_contents
-from activetest.ledger.ledger import Ledger
+from activetest.ledger.ledger import Ledger, OtherVersion, call_newer
 
 # Messages of SQLite about one file.
 _MOST = 20
@@ -29,9 +29,14 @@ class Inspection:
 
 
 def inspect_ledger(path: Path) -> Inspection:
-    """Check the file by SQLite's own rules, its chain of hashes, and the files of its rounds."""
+    """Check the file by SQLite's own rules, its chain of hashes, and the files of its rounds.
+
+    Raises OtherVersion for a ledger that is not damaged, and that this version does not read.
+    """
     try:
         ledger = Ledger(path)
+    except OtherVersion:
+        raise
     except StudyError as error:
         return Inspection(None, (error.problem,))
     problems: list[str] = []
@@ -47,7 +52,10 @@ def inspect_ledger(path: Path) -> Inspection:
         return Inspection(None, (*problems, error.problem))
     problems += contents.list_problems()
     if contents.newer:
-        problems.append(f"{contents.newer} is from a newer version of activetest")
+        newer = call_newer(path, contents.newer)
+        if not problems:
+            raise newer
+        problems.append(newer.problem)
     return Inspection(contents, tuple(problems), tuple(_check_files(contents, path)))
 
 

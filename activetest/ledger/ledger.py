@@ -86,6 +86,10 @@ _OLDER = (
 )
 
 
+class OtherVersion(StudyError):
+    """A version wrote the ledger which this one does not read: one before 0.3, or a newer one."""
+
+
 class LedgerMoved(Exception):
     """The ledger has changed since it was read: whatever was computed from it is out of date."""
 
@@ -559,8 +563,7 @@ class Ledger:
             for problem in contents.list_problems():
                 raise self._call_damaged(problem)
             if contents.newer:
-                problem = f"{self.path} is from a newer version of activetest"
-                raise StudyError(f"{problem}: it has {contents.newer}", _UPGRADE)
+                raise call_newer(self.path, contents.newer)
             self._seen, self._record = (version, contents), None
             self._parser = RoundParser(contents.texts)
         return self._seen[1]
@@ -770,11 +773,17 @@ def check_version(db: sqlite3.Connection, path: Path) -> int:
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         if is_older(db):
-            raise StudyError(f"{path} is from a version of activetest before 0.3", _OLDER)
+            raise OtherVersion(f"{path} is from a version of activetest before 0.3", _OLDER)
         raise StudyError(f"{path} is not a ledger", "restore it from a backup")
     if version > len(MIGRATIONS):
-        raise StudyError(f"{path} is from a newer version of activetest", _UPGRADE)
+        raise call_newer(path)
     return version
+
+
+def call_newer(path: Path, found: str | None = None) -> OtherVersion:
+    """The error about a ledger of a newer version; `found` is what only such a version records."""
+    problem = f"{path} is from a newer version of activetest"
+    return OtherVersion(f"{problem}: it has {found}" if found else problem, _UPGRADE)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -64,7 +64,8 @@ def verify(folder: Path, *, contains: str | None = None) -> Verification:
 
     contains  a hash of the chain that was noted down earlier, or its first 8 digits or more
 
-    Raises ChoiceError for what is no such hash.
+    Raises ChoiceError for what is no such hash, StudyError for a study of a version before 0.3 or
+    of a newer one.
     """
     if contains is not None:
         contains = contains.strip().lower()
