@@ -51,7 +51,11 @@ RENAMED: dict[str, str] = {
     "question.group": "question.column",
     "question.more": "question.more_labels",
     "question.strength": "question.prior_strength",
+    "results.label_ratio": "results.labels_saved",
     "results.labels": "results.n_labeled",
+    "results.labels_saved": "results.mse_ratio",
+    "results.labels_saved_se": "results.mse_ratio_se",
+    "results.surrogate_saved": "results.surrogate_mse_ratio",
     "surface.labelled": "surface.labeled",
     "surface.parts": "surface.components",
 }
