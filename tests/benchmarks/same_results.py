@@ -282,13 +282,13 @@ STUDIES = (
     Study(
         "digits estimate confusion",
         "digits",
-        "--task estimate --metric confusion",
+        "--question estimate --metric confusion",
         ("", "--metric error,confusion"),
     ),
     Study(
         "digits identify cost",
         "digits",
-        "--task identify --metric cost --costs {folder}/costs.csv --prior uniform",
+        "--question identify --metric cost --costs {folder}/costs.csv --prior uniform",
         make=write_costs,
     ),
     Study(
@@ -329,14 +329,14 @@ STUDIES = (
     Study(
         "adult compare",
         "adult",
-        "--group race --task compare --compare White,Black --rope 0.02",
+        "--group race --question compare --compare White,Black --rope 0.02",
         ("", "--group race --difference race"),
         continued=True,
     ),
     Study(
         "adult estimate, epsilon-greedy",
         "adult",
-        "--group age_band --task estimate --metric error --acquisition epsilon-greedy",
+        "--group age_band --question estimate --metric error --acquisition epsilon-greedy",
     ),
     Study("abalone residual", "abalone", "--group sex", (VALUES, "--bound 10 --interval anytime")),
     Study(
@@ -356,16 +356,16 @@ STUDIES = (
     Study(
         "cifar10 identify",
         "cifar10",
-        "--task identify",
+        "--question identify",
         ("", CLASSES),
         batch=40,
         continued=True,
     ),
-    Study("cifar10 identify ece", "cifar10", "--task identify --metric ece[10] --worst 3"),
+    Study("cifar10 identify ece", "cifar10", "--question identify --metric ece[10] --worst 3"),
     Study(
         "cifar10 top-two, then bayes-ucb",
         "cifar10",
-        "--task identify --acquisition top-two-thompson --floor 0",
+        "--question identify --acquisition top-two-thompson --floor 0",
         change="--acquisition bayes-ucb --floor 0.1",
     ),
     Study(
@@ -392,7 +392,7 @@ SIMULATIONS = (
     Simulation(
         "simulate cifar10 identify",
         "cifar10",
-        "--runs 2 --budget 40 --group predicted --task identify --acquisition thompson,uniform",
+        "--runs 2 --budget 40 --group predicted --question identify --acquisition thompson,uniform",
     ),
 )
 
