@@ -18,7 +18,7 @@ from activetest.intervals._shares import (
     effective_size,
 )
 from activetest.nouns.estimate import HIGH_FLOOR, Estimate, Interval
-from activetest.nouns.rounding import is_above
+from activetest.nouns.rounding import MARGIN, is_above
 
 # Labels of the rarer kind, as uniform draws would have shown them, with which the observed variance
 # is believed: of draws whose floor is high, were nothing to be decided by it.
@@ -125,7 +125,7 @@ def _round_outward(lower: float, upper: float, items: float) -> tuple[float, flo
     """The ends as whole numbers of items: of a small pool the truth is one of few shares."""
     if not np.isfinite(items):
         return lower, upper
-    return np.floor(lower * items + 1e-9) / items, np.ceil(upper * items - 1e-9) / items
+    return np.floor(lower * items + MARGIN) / items, np.ceil(upper * items - MARGIN) / items
 
 
 def _believe_variance(estimate: Estimate, uniform: float, support: float) -> float:

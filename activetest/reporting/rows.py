@@ -23,6 +23,7 @@ from activetest.nouns.estimate import FEW, RARE, Interval
 from activetest.nouns.log import LABELLED, PENDING, count_answers
 from activetest.nouns.quantity import Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow
+from activetest.nouns.rounding import MARGIN
 from activetest.progress import step
 
 # Kinds of intervals that hold at one look at best.
@@ -205,7 +206,7 @@ def _estimate(
         reliable=reliable,
         saving=saving if design else Saving(bought),
     )
-    inflated = design and interval.variance > value.estimate.variance[0, 0] * (1 + 1e-9)
+    inflated = design and interval.variance > value.estimate.variance[0, 0] * (1 + MARGIN)
     row = replace(
         row,
         quantity=quantity,
