@@ -8,12 +8,16 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.item_statistics.metric import Metric, divide
-from activetest.nouns.estimate import Estimate, Sample
+from activetest.nouns.estimate import Estimate, Excess, Sample, Sides
 from activetest.nouns.rounding import MARGIN, round_count
 from activetest.nouns.rows import Array
 
 # Relative error of a slope that differences of a metric gave.
 _SLOPE_ERROR = 1e-7
+# Part of the largest possible move from which one counts as large.
+_FAR = 0.25
+# Part of the largest residual below which one is none, and of the statistics themselves.
+_NEGLIGIBLE, _SINGLE = 0.1, 1e-5
 
 
 def divide_by_answered(metric: Metric, smooth: Callable[[Array], Array], sample: Sample) -> Metric:
@@ -112,15 +116,23 @@ def _find_model_variance(
     # What is known pulls at nothing: the centre is the mean of what was open.
     apart = sample.per_unit(sample.stats) - (mean - known) / share
     pull = sample.counted * (apart @ slope)
-    sides = np.where(find_sides(pull, np.abs(apart) @ np.abs(slope)), pull, 0.0)
+    reach = np.abs(apart) @ np.abs(slope)
+    above, below = find_sides(pull, reach)
+    sides = np.where([below, above], pull, 0.0)
     rarity = _compare_with_uniform(sample)
-    shown = np.minimum(rarity, 1)
+    shown, weight = np.minimum(rarity, 1), sample.weights * rarity
+    guess = means.guess @ slope
+    off = sample.per_unit(sample.stats) @ slope - guess
     return {
         "model_variance": model + doubt,
         "one_draw": sample.spread(slope, mean) if sample.spread else np.nan,
         "minority_count": _count_rarer(sides),
         "weighted_minority_count": _count_rarer(sides * (mass * inverse)),
-        "uniform_minority_count": _count_rarer(sides, shown),
+        "sides": Sides(_count_sides(sides, shown), _share_squares(sides, weight)),
+        "excess": _find_excess(sample, guess, weight, shown),
+        **_describe_residuals(
+            off, apart @ slope, sample.counted * shown, float(reach.max(initial=0))
+        ),
         "uniform_count": round_count(float(sample.counted @ shown)),
         "max_weight": round_count(rarity.max(initial=1.0)),
         "floor": sample.floor,
@@ -167,14 +179,83 @@ def find_sides(pulls: Array, reach: Array | None = None) -> tuple[Array, Array]:
     return relevant & (pulls > 0), relevant & (pulls < 0)
 
 
-def _count_rarer(sides: Array, counts: Array | float = 1.0) -> float:
-    """The smaller effective number of two sides (2, M) of pulls, which are 0 elsewhere.
+def _find_excess(sample: Sample, guess: Array, weight: Array, shown: Array) -> Excess | None:
+    """How far labels moved a loss, and could have; None for other statistics.
 
-    counts is how often each draw counts.
+    guess (M,) of the items, weight (M,) of the draws in proportion, shown (M,) how often each of
+    them counts.
     """
+    counted = sample.counted > 0
+    if sample.reach is None or not counted.any():
+        return None
+    start, end = sample.reach(guess).swapaxes(0, 1)
+    signs = np.array([[-1.0], [1.0]])
+    moved = counted * np.maximum(signs * (sample.per_unit(sample.stats)[:, 0] - start), 0)
+    room, share = (signs * (end - start))[:, counted], weight[counted] / weight[counted].sum()
+    if not np.isfinite(room).all():
+        return None
+    mean, room_mean = moved[:, counted] @ share, room @ share
+    most = room**2 @ share / np.where(room_mean > 0, room_mean, 1.0)
+    # Many small moves, as those from a guess that is a little off, are no large ones.
+    scaled = moved / np.where(most > 0, most * _FAR, 1.0)[:, None]
+    large = np.minimum(scaled, 1.0) @ shown
+    counts = np.minimum(_count_sides(moved**2, shown), np.round(large, 9))
+    return Excess(_as_pair(mean), _as_pair(most), _as_pair(counts))
+
+
+def _describe_residuals(
+    residual: Array, pull: Array, counts: Array, size: float
+) -> dict[str, float]:
+    """How many labels were as far off as matters, and the tail index of the distances.
+
+    residual (M,) are statistics less what they were taken to be, pull (M,) the statistics from
+    their mean, counts (M,) how often each counts, size is that of the statistics. Both have to be
+    far from their median, which a shift of the level moves for all: more than a tenth of the
+    largest distance. The index is that of the largest tenth of residuals (Hill 1975): infinite
+    where they are all alike, and below 2 where they are so uneven that a variance of them need not
+    exist.
+    """
+    labelled = counts > 0
+    counts, found = counts[labelled], []
+    for values in (residual[labelled], pull[labelled]):
+        apart = np.abs(values - np.median(values)) if len(values) else values
+        largest = float(apart.max(initial=0.0))
+        # Predictions are recorded in single precision.
+        if largest <= _SINGLE * size:
+            return {"residual_count": 0.0, "tail_index": np.inf}
+        found.append((apart, apart > _NEGLIGIBLE * largest * (1 + MARGIN)))
+    (apart, far), (_, of_pulls) = found
+    top = np.sort(apart)[-max(min(len(apart) // 10, int(np.count_nonzero(far)) - 1), 1) - 1 :]
+    spread = float(np.log(top[1:] / top[0]).mean()) if top[0] > 0 else np.inf
+    return {
+        "residual_count": round_count(min(float(counts @ far), float(counts @ of_pulls))),
+        "tail_index": round_count(1 / spread if spread > MARGIN else np.inf),
+    }
+
+
+def _count_rarer(sides: Array) -> float:
+    """The smaller effective number of two sides (2, M) of pulls, which are 0 elsewhere."""
+    return min(_count_sides(sides, 1.0))
+
+
+def _count_sides(sides: Array, counts: Array | float) -> tuple[float, float]:
+    """(2,) effective numbers of two sides (2, M); counts is how often each draw counts."""
     counted = counts * sides
     sums, squares = counted.sum(axis=1).tolist(), (counted * sides).sum(axis=1).tolist()
-    return min(_divide_squares(*each) for each in zip(sums, squares, strict=True))
+    below, above = (_divide_squares(*each) for each in zip(sums, squares, strict=True))
+    return below, above
+
+
+def _share_squares(sides: Array, weight: Array) -> tuple[float, float]:
+    """(2,) parts of the sum of squares over the pool that are of one side (2, M), and the other."""
+    squares = sides**2 @ weight
+    total = squares.sum()
+    return _as_pair(squares / total if total > 0 else np.zeros(2))
+
+
+def _as_pair(values: Array) -> tuple[float, float]:
+    below, above = values.tolist()
+    return below, above
 
 
 def count_effectively(pulls: Array, counts: Array | float = 1.0) -> float:

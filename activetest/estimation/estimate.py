@@ -309,7 +309,7 @@ def build_interval(
     else:
         name, about = "gamma", estimate
     build = catalog.load("intervals", name).interval
-    if name == "korn-graubard":
+    if about is estimate and estimate.draws is None:
         build = partial(build, decides=decides)
     if about is estimate and estimate.draws is None:
         found = estimate.compute_once(
@@ -319,6 +319,7 @@ def build_interval(
         found = _widen_average(value, found, build)
     else:
         found = build(about, level)
+        found = _widen_gaps(value, found, level, decides=decides)
     scale = _gap_scale(value.metric, value.means) if about is value.means else 1.0
     ends = [_limit(scale * end, low, high) for end in (found.lower, found.upper)]
     ends = [float(value.transform(np.array([end]))) for end in ends]
@@ -339,6 +340,29 @@ def _widen_average(
     if value.metric.averaged is None or found.method == "exact":
         return found
     return widen_average(found, list_classes(value.metric, value.means, value.sample), build)
+
+
+def _widen_gaps(value: Value, found: Interval, level: float, *, decides: bool) -> Interval:
+    """The interval of a sum of gaps, made to hold where one kind of label was hardly met yet.
+
+    Every further label of the rarer kind may be in a bin where it adds to the gap: the sum can be
+    above its estimate by as much as their share can be.
+    """
+    name = value.metric.interval
+    if found.method == "exact" or name is None or not catalog.fact("intervals", name, "OF_GAPS"):
+        return found
+    happened = len(value.metric.statistics) // 2
+
+    def add_up(mean: Array) -> Array:
+        return np.asarray(mean[..., :happened].sum(axis=-1))
+
+    overall = divide_by_answered(replace(value.metric, ratio=None), add_up, value.sample)
+    share = linearise_metric(value.means, value.sample, overall, (0.0, 1.0))
+    own = catalog.load("intervals", "korn-graubard").interval(share, level, decides=decides)
+    centre = float(share.limited_mean[0])
+    room = centre - own.lower if is_above(centre, 0.5) else own.upper - centre
+    estimated = catalog.load("intervals", name).remove_bias(value.means)
+    return replace(found, upper=max(found.upper, estimated + room))
 
 
 def _build_hull(
@@ -379,15 +403,39 @@ def _predict_metric(sample: Sample, metric: Metric) -> float:
     return float(metric.smooth(means[: len(metric.statistics)]))
 
 
-def estimate_difference(first: Value, second: Value, level: float) -> tuple[float, Interval]:
+def estimate_difference(
+    first: Value, second: Value, level: float, *, decides: bool = False
+) -> tuple[float, Interval]:
     """The metric in first group minus that in another, from first log, and its joint interval.
 
-    Where answers are missing, the interval is the hull of those of worst cases.
+    Where answers are missing, the interval is the hull of those of worst cases. decides is for ends
+    that have to hold alone.
     """
     if first.worst or second.worst:
-        return _difference_at_worst(first, second, level)
+        return _difference_at_worst(first, second, level, decides=decides)
     apart, joint = combine_difference(first, second)
-    return apart, catalog.load("intervals", "group-t").interval(joint, level)
+    found = catalog.load("intervals", "group-t").interval(joint, level)
+    return apart, widen_difference(found, apart, first, second, decides=decides)
+
+
+def widen_difference(
+    found: Interval, apart: float, first: Value, second: Value, *, decides: bool
+) -> Interval:
+    """The interval of a difference, at least as wide as the intervals of the two values make it.
+
+    The distances from the values to their limits add up as squares, each on the side that counts
+    (Zou and Donner 2008): what too few labels of one value leave possible, its difference has.
+    """
+    if found.method == "exact":
+        return found
+    left, right = (
+        build_interval(value, found.level, group=True, decides=decides) for value in (first, second)
+    )
+    below = np.hypot(first.value - left.lower, right.upper - second.value)
+    above = np.hypot(left.upper - first.value, second.value - right.lower)
+    lower, upper = min(found.lower, apart - below), max(found.upper, apart + above)
+    span = first.metric.upper - first.metric.lower
+    return replace(found, lower=float(max(lower, -span)), upper=float(min(upper, span)))
 
 
 def combine_difference(first: Value, second: Value) -> tuple[float, Estimate]:
@@ -419,18 +467,22 @@ def combine_difference(first: Value, second: Value) -> tuple[float, Estimate]:
         inside=fewer.estimate.inside,
         model_variance=0.0 if exact else float(expected),
         uniform_count=np.inf,
+        sides=None,
+        excess=None,
         exact=exact,
     )
     return apart, joint
 
 
-def _difference_at_worst(first: Value, second: Value, level: float) -> tuple[float, Interval]:
+def _difference_at_worst(
+    first: Value, second: Value, level: float, *, decides: bool
+) -> tuple[float, Interval]:
     """The difference where answers are missing in one of two groups or both.
 
     No item is in both, so that one group can be at its lowest while the other is at its highest.
     """
     plain = [replace(value, worst=None) for value in (first, second)]
-    apart, own = estimate_difference(plain[0], plain[1], level)
+    apart, own = estimate_difference(plain[0], plain[1], level, decides=decides)
     lows, highs = (
         [
             (value if value.worst is None else getattr(value.worst, side)) or without
@@ -441,8 +493,10 @@ def _difference_at_worst(first: Value, second: Value, level: float) -> tuple[flo
     # A metric may fall where its mean rises.
     pairs = [(lows[0], highs[1]), (highs[0], lows[1]), (lows[0], lows[1]), (highs[0], highs[1])]
     found = [
-        estimate_difference(replace(left, worst=None), replace(right, worst=None), level)[1]
-        for left, right in pairs
+        estimate_difference(left, right, level, decides=decides)[1]
+        for left, right in (
+            (replace(first, worst=None), replace(second, worst=None)) for first, second in pairs
+        )
     ]
     lower = min(own.lower, *(each.lower for each in found))
     upper = max(own.upper, *(each.upper for each in found))

@@ -9,6 +9,7 @@ from activetest.estimation.certain import find_part
 from activetest.estimation.estimate import Value
 from activetest.estimation.samples import Group, find_metric_steps
 from activetest.estimation.view import View
+from activetest.intervals._belief import raise_variances
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.log import LABELLED
@@ -61,10 +62,14 @@ def count_labelled(
 
 
 def find_metric_variance(value: Value) -> float:
-    """Variance of the metric itself; that of its mean where it is one. NaN without a draw."""
+    """Variance of the metric itself; that of its mean where it is one. NaN without a draw.
+
+    It is believed as its interval believes it.
+    """
     if value.estimate.exact:
         return 0.0
     if not value.estimate.inside.any():
         return np.nan
     variance = max(value.estimate.variance[0, 0], value.estimate.expected_variance)
-    return float(variance * value.slope**2)
+    believed = max(raise_variances(value.estimate, variance, decides=False))
+    return float(believed * value.slope**2)

@@ -26,10 +26,15 @@ from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.certain import find_part
 from activetest.estimation.delta_method import count_effectively, divide_by_answered, find_sides
-from activetest.estimation.estimate import Value, combine_difference, estimate_difference
+from activetest.estimation.estimate import (
+    Value,
+    combine_difference,
+    estimate_difference,
+    widen_difference,
+)
 from activetest.estimation.samples import Evidence, Group, find_metric_steps
 from activetest.item_statistics.metric import Metric, take_mean
-from activetest.nouns.estimate import Estimate, Interval, Sample, Shape
+from activetest.nouns.estimate import Estimate, Interval, Sample, Shape, Sides
 from activetest.nouns.log import PENDING
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import floor_count
@@ -159,6 +164,8 @@ def generalise_difference(
     cache: PoolView,
     population: Population,
     level: float,
+    *,
+    decides: bool = False,
 ) -> tuple[float, Interval]:
     """As estimate_difference, for the population. A cluster may have items in both groups."""
     assert first.sampled is not None and second.sampled is not None
@@ -171,6 +178,8 @@ def generalise_difference(
     lower, upper = joint.limits[:, 0].tolist()
     joint = _add_variance(joint, pool, size, (lower, upper))
     found = catalog.load("intervals", "group-t").interval(joint, level)
+    alone = replace(first, worst=None), replace(second, worst=None)
+    found = widen_difference(found, apart, *alone, decides=decides)
     if first.worst or second.worst:
         # Missing answers widen it by as much as they do for this pool.
         known_all = [replace(value, worst=None) for value in pools]
@@ -384,17 +393,14 @@ def _add_variance(
     """
     added, observed = pool.variance, float(estimate.variance[0, 0])
     inside, terms = estimate.inside, estimate.terms
-    minority = (
-        estimate.minority_count,
-        estimate.weighted_minority_count,
-        estimate.uniform_minority_count,
-    )
-    max_weight, one_draw = estimate.max_weight, estimate.one_draw
+    minority = estimate.minority_count, estimate.weighted_minority_count
+    max_weight, one_draw, known_sides = estimate.max_weight, estimate.one_draw, estimate.sides
     if estimate.exact:
         # N items, each of which was as likely as any other.
         inside, terms = np.ones(size), np.tile(estimate.mean, (size, 1))
         sides = find_sides(pool.influence)
-        minority = (min(count_effectively(pool.influence[side]) for side in sides),) * 3
+        above, below = (count_effectively(pool.influence[side]) for side in sides)
+        minority, known_sides = (min(above, below),) * 2, Sides((below, above), (1.0, 1.0))
         max_weight, one_draw = 1.0, pool.items * size
 
     def combine(freedom: float, of_pool: float) -> float:
@@ -422,7 +428,10 @@ def _add_variance(
         one_draw=one_draw,
         minority_count=minority[0],
         weighted_minority_count=minority[1],
-        uniform_minority_count=minority[2],
+        sides=known_sides,
+        excess=estimate.excess,
+        residual_count=estimate.residual_count,
+        tail_index=estimate.tail_index,
         uniform_count=estimate.uniform_count,
         max_weight=max_weight,
         floor=1.0 if estimate.exact else estimate.floor,

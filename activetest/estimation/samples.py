@@ -236,6 +236,12 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
             expected[key] = mean * member[steps], variance[0] * member[steps]
         return expected[key]
 
+    def reach(guess: Array) -> Array:
+        low, high = metric.statistics[0].range_by_row(draws.rows.outputs, evidence.classes)
+        # A value may be anything: how far it is from what was guessed is what labels show.
+        start = np.stack([high, low] if evidence.classes else [guess, guess])
+        return np.stack([start, [low, high]], axis=1)
+
     item_weights = _weigh_items(log, evidence.used, steps, lure_weights, known=not unknown)
     shares = np.concatenate(
         [item_weights[0] * mass, item_weights[1] * supplied_member * supplied_mass]
@@ -278,6 +284,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         relevant=None if part.count == group.size else part.count,
         expect=expect,
         label_variance=label_variance,
+        reach=reach if _is_loss(metric, evidence.classes) else None,
         spread=spread,
         remaining=draws.remaining,
         mass=None if evidence.drawn.weight is None else mass[steps],
@@ -288,6 +295,17 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
             + [False] * log.declined
         ),
     )
+
+
+def _is_loss(metric: Metric, classes: int) -> bool:
+    """Whether a metric is the mean of one number that is no indicator, and is bounded for an item.
+
+    Of an item whose label is one of several classes, there is a largest value.
+    """
+    if len(metric.statistics) != 1 or metric.refine:
+        return False
+    (one,) = metric.statistics
+    return not one.is_indicator and (classes > 0 or bool(np.isfinite([one.lower, one.upper]).all()))
 
 
 def _find_draws(evidence: Evidence, metric: Metric) -> Draws:

@@ -152,14 +152,23 @@ class View:
         return estimate.impute_unknown(self.evidence, self.cache, seed=self.seed, whole=True)
 
     def difference(
-        self, first: Value, second: Value, groups: tuple[Group, Group], level: float
+        self,
+        first: Value,
+        second: Value,
+        groups: tuple[Group, Group],
+        level: float,
+        *,
+        decides: bool = False,
     ) -> tuple[float, Interval]:
-        """The metric in the first of two groups minus that in the second, and its interval."""
+        """The metric in the first of two groups minus that in the second, and its interval.
+
+        decides as in estimate.build_interval.
+        """
         if self.population is None:
-            return estimate.estimate_difference(first, second, level)
+            return estimate.estimate_difference(first, second, level, decides=decides)
         evidence = self.evidence_of(first.metric, groups[0], alike=True)
         return generalise_difference(
-            first, second, groups, evidence, self.cache, self.population, level
+            first, second, groups, evidence, self.cache, self.population, level, decides=decides
         )
 
     def fill_missing(

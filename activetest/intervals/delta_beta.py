@@ -8,12 +8,17 @@ and carries no more degrees of freedom than rare events do, two for each (Garwoo
 
 import numpy as np
 
+from activetest.intervals._belief import raise_variances
 from activetest.intervals._shares import binomial_limits, effective_size
 from activetest.nouns.estimate import Estimate, Interval
 
 
-def interval(estimate: Estimate, level: float) -> Interval:
-    """Interval for one value (d = 1) between the estimate's limits, which are the metric's."""
+def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Interval:
+    """Interval for one value (d = 1) between the estimate's limits, which are the metric's.
+
+    Each end is the farther one of two: by the variance as it stands, with its own degrees of
+    freedom, and by that which labels of this side support. decides is for ends that hold alone.
+    """
     low, high = estimate.limits[:, 0]
     value = float(np.clip(estimate.mean[0], low, high))
     if estimate.exact:
@@ -21,8 +26,16 @@ def interval(estimate: Estimate, level: float) -> Interval:
     variance = max(estimate.variance[0, 0], estimate.model_variance)
     freedom = min(estimate.freedom, max(2 * estimate.weighted_minority_count, 2.0))
     share, draws = (value - low) / (high - low), estimate.inside.sum()
-    size = effective_size(share, variance / (high - low) ** 2, otherwise=draws)
-    size = min(size, draws) if estimate.minority_count == 0 else size
-    ends = binomial_limits(share, size, freedom, level, minority_count=estimate.minority_count)
-    lower, upper = (low + (high - low) * end for end in ends)
-    return Interval(float(lower), float(upper), level, "delta-beta", variance)
+
+    def limit(variance: float, freedom: float) -> tuple[float, float]:
+        size = effective_size(share, variance / (high - low) ** 2, otherwise=draws)
+        size = min(size, draws) if estimate.minority_count == 0 else size
+        return binomial_limits(share, size, freedom, level, minority_count=estimate.minority_count)
+
+    lower, upper = limit(variance, freedom)
+    raised = raise_variances(estimate, variance, decides=decides)
+    if max(raised) > variance:
+        lower = min(lower, limit(raised[0], estimate.freedom)[0])
+        upper = max(upper, limit(raised[1], estimate.freedom)[1])
+    lower, upper = (low + (high - low) * end for end in (lower, upper))
+    return Interval(float(lower), float(upper), level, "delta-beta", max(raised))

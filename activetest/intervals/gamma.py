@@ -14,6 +14,7 @@ the limit on that side.
 import numpy as np
 from scipy.special import gammaincinv, ndtri, stdtrit
 
+from activetest.intervals._belief import widen_loss
 from activetest.nouns.estimate import Estimate, Interval
 from activetest.nouns.rows import Array
 
@@ -28,8 +29,12 @@ _HIDDEN_SKEWNESS, _DOUBT_OF_TAIL = 0.75, 0.4
 _LEAST_SKEWNESS, _MOST_SKEWNESS = 1e-3, 3.0
 
 
-def interval(estimate: Estimate, level: float) -> Interval:
-    """Interval for one mean (d = 1); what is known bounds it."""
+def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Interval:
+    """Interval for one mean (d = 1); what is known bounds it.
+
+    Of a loss between bounds, what was not met yet may put the ends farther apart. decides is for
+    ends that have to hold alone.
+    """
     lower, upper = estimate.limits[:, 0]
     mean = float(np.clip(estimate.mean[0], lower, upper))
     if estimate.exact:
@@ -47,6 +52,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
             lower = np.clip(ends[0], lower, upper)
         # Otherwise nothing that was seen speaks against the smallest mean.
         upper = np.clip(ends[1], lower, upper)
+    lower, upper = widen_loss(estimate, (lower, upper), level, decides=decides)
     return Interval(float(lower), float(upper), level, "gamma", variance)
 
 

@@ -3,23 +3,25 @@
 import numpy as np
 from scipy.special import stdtrit
 
+from activetest.intervals._belief import raise_variances
 from activetest.nouns.estimate import Estimate, Interval
 
 NEEDS_INSIDE = 10
 
 
-def interval(estimate: Estimate, level: float) -> Interval:
+def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Interval:
     """Interval for one mean (d = 1) of a group.
 
     Few draws fall inside a small group, and their variance collapses when they happen to agree: it
     is never taken to be less than is expected, see Estimate. The degrees of freedom are the draws
-    inside, less one, and at least two.
+    inside, less one, and at least two. decides is for ends that have to hold alone.
     """
     mean = float(np.clip(estimate.mean[0], *estimate.limits[:, 0]))
     if estimate.exact:
         return Interval(mean, mean, level, "exact", variance=0.0)
     variance = max(estimate.variance[0, 0], estimate.expected_variance)
     freedom = max(int(np.count_nonzero(estimate.inside)), 3) - 1
-    half = -stdtrit(freedom, (1 - level) / 2) * variance**0.5
-    lower, upper = np.clip([mean - half, mean + half], *estimate.limits[:, 0])
-    return Interval(float(lower), float(upper), level, "group-t", variance=variance)
+    raised = raise_variances(estimate, variance, decides=decides)
+    below, above = -stdtrit(freedom, (1 - level) / 2) * np.sqrt(raised)
+    lower, upper = np.clip([mean - below, mean + above], *estimate.limits[:, 0])
+    return Interval(float(lower), float(upper), level, "group-t", variance=max(raised))

@@ -11,20 +11,14 @@ observed and few draws make most of it, that limit allows for it.
 
 import numpy as np
 
-from activetest.intervals._shares import (
-    CLOPPER_PEARSON,
-    JEFFREYS,
-    binomial_limits,
-    effective_size,
-)
+from activetest.intervals._belief import ENOUGH, believe, limit_share
+from activetest.intervals._shares import CLOPPER_PEARSON, JEFFREYS
 from activetest.nouns.estimate import HIGH_FLOOR, Estimate, Interval
 from activetest.nouns.rounding import MARGIN, is_above
 
 # Labels of the rarer kind, as uniform draws would have shown them, with which the observed variance
-# is believed: of draws whose floor is high, were nothing to be decided by it.
-_ENOUGH = 12.0
-# The same for the ends that decide gates, near and far; the far one, and that of draws with a lower
-# floor, were all draws as unlikely as the least likely one.
+# is believed at the ends that decide gates, near and far; that of the far one, and of draws with a
+# lower floor, were all draws as unlikely as the least likely one.
 _ENOUGH_NEAR, _ENOUGH_FAR = 8.0, 20.0
 # The same for the variance as it most likely is.
 _ENOUGH_ON_AVERAGE = 8.0
@@ -56,13 +50,16 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     share, count = min(mean, 1 - mean), estimate.uniform_minority_count
     support = count / _ENOUGH_NEAR if decides else 1.0
     freedom = estimate.freedom
-    near, _, _ = _limits(estimate, share, level, support, CLOPPER_PEARSON, freedom, rarity=1.0)
+    squares = float(estimate.variance[0, 0]), estimate.model_variance
+    near, _, _ = limit_share(
+        estimate, share, squares, level, support, CLOPPER_PEARSON, freedom, 1.0
+    )
     rarity = estimate.max_weight
     careful = decides or estimate.floor < HIGH_FLOOR
-    support = count / (rarity * _ENOUGH_FAR if careful else _ENOUGH)
+    support = count / (rarity * _ENOUGH_FAR if careful else ENOUGH)
     added = CLOPPER_PEARSON if decides or estimate.minority_count == 0 else JEFFREYS
     freedom = freedom if decides else _count_freedom(estimate, support)
-    _, far, variance = _limits(estimate, share, level, support, added, freedom, rarity=rarity)
+    _, far, variance = limit_share(estimate, share, squares, level, support, added, freedom, rarity)
     # Jeffreys' limit may leave out a bound that the value itself is at.
     far = max(far, share)
     lower, upper = (1 - far, 1 - near) if is_above(mean, 0.5) else (near, far)
@@ -79,7 +76,8 @@ def estimate_variance(estimate: Estimate) -> float:
     mean = float(np.clip(estimate.mean[0], 0, 1))
     uniform = mean * (1 - mean) / estimate.inside.sum() * estimate.undrawn
     support = estimate.uniform_minority_count / _ENOUGH_ON_AVERAGE
-    return _believe_variance(estimate, uniform, support)
+    expected = max(uniform, estimate.model_variance)
+    return believe(float(estimate.variance[0, 0]), expected, support)
 
 
 def _count_freedom(estimate: Estimate, support: float) -> float:
@@ -92,48 +90,8 @@ def _count_freedom(estimate: Estimate, support: float) -> float:
     return 1 / ((1 - part) / estimate.freedom + part / estimate.spread_freedom)
 
 
-def _limits(
-    estimate: Estimate,
-    share: float,
-    level: float,
-    support: float,
-    added: float,
-    freedom: float,
-    *,
-    rarity: float,
-) -> tuple[float, float, float]:
-    """Both limits of a share, and the variance behind them; support is how far it is believed.
-
-    While it is not, the effective size is no more than that of draws that were all as unlikely as
-    rarity says.
-    """
-    draws = estimate.inside.sum()
-    # Of a finite pool, uniform draws leave a doubt only about what they have not drawn.
-    uniform = share * (1 - share) / draws * estimate.undrawn
-    variance = _believe_variance(estimate, uniform, support)
-    size = effective_size(share, variance, otherwise=np.inf)
-    if share <= 0 or support < 1:
-        plain = share * (1 - share) / variance if variance > 0 else 0.0
-        size = min(size, max(draws / max(estimate.undrawn, 1 / draws) / rarity, plain))
-    near, far = binomial_limits(
-        share, size, freedom, level, minority_count=estimate.minority_count, added=added
-    )
-    return near, far, variance
-
-
 def _round_outward(lower: float, upper: float, items: float) -> tuple[float, float]:
     """The ends as whole numbers of items: of a small pool the truth is one of few shares."""
     if not np.isfinite(items):
         return lower, upper
     return np.floor(lower * items + MARGIN) / items, np.ceil(upper * items - MARGIN) / items
-
-
-def _believe_variance(estimate: Estimate, uniform: float, support: float) -> float:
-    """The observed variance as far as it is supported (from 0 to 1), and never less than observed.
-
-    For the rest stands the larger one of the variance of uniform draws and the surrogate's: draws
-    are worse than uniform where a model is wrong about itself.
-    """
-    observed, believed = float(estimate.variance[0, 0]), min(support, 1.0)
-    expected = max(uniform, estimate.model_variance)
-    return max(observed, believed * observed + (1 - believed) * expected)

@@ -42,6 +42,11 @@ class Statistic:
     graded: bool = False
     outcomes: int | None = None
 
+    @property
+    def is_indicator(self) -> bool:
+        """Whether it is 0 or 1: a mean of it is a share."""
+        return (self.lower, self.upper) == (0.0, 1.0) and not self.graded
+
     def table(self, outputs: Outputs, classes: int) -> Array:
         """(R, C) value of every row under every class; (R, 2) its bounds where there are none."""
         if not classes:

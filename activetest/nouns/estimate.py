@@ -78,6 +78,11 @@ class Sample(Remembers):
     label_variance   label_variance(weights (d,)) -> variance that doubt about labels adds to the
                   mean of the weighted sum; 0 where labels are certain
 
+    reach       reach(guess (M,)) -> (2, 2, M), for one statistic between bounds that is no
+                  indicator: of every drawn item, below and above, the value from which its label
+                  may move it and the value that it reaches at most. The first is the other end of
+                  the item's values, and where labels are numbers its guess
+
     imputed, imputed_sum and left are zero where the round recorded nothing about the group.
     """
 
@@ -110,6 +115,7 @@ class Sample(Remembers):
     floor: float = 1.0
     learned: Array | None = None
     unbounded: Array | None = None
+    reach: Callable[[Array], Array] | None = None
 
     @property
     def drawn_mass(self) -> Array:
@@ -135,6 +141,35 @@ class Shape:
     freedom: float
     skewness: float
     spread_freedom: float
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The labels that lower an estimate, and those that raise it.
+
+    counts   (2,) their effective numbers as uniform draws would have shown them: each label once
+             at most, and less as its item was likelier to be drawn than by a uniform draw
+    shares   (2,) parts of the variance of one uniform draw that stem from them
+    """
+
+    counts: tuple[float, float]
+    shares: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Excess:
+    """How far labels moved a loss between bounds, below and above: see Sample.reach.
+
+    mean     (2,) on average over the pool
+    most     (2,) how far a label could have moved an item, of items in proportion to that
+    counts   (2,) effective numbers of the labels that did, counted as in Sides: labels that moved
+             it far decide, (sum c x^2)^2 / sum c x^4 for moves x, and no more than moves of a
+             quarter of the farthest one would be
+    """
+
+    mean: tuple[float, float]
+    most: tuple[float, float]
+    counts: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -167,8 +202,11 @@ class Estimate(Remembers):
     weighted_minority_count  the same, counted by how much they do over the probability of their
                              draw
     shape                    degrees of freedom and skewness; None where the terms say them
-    uniform_minority_count   the same, as uniform draws would have shown them: each of them once at
-                             most, and less as it was likelier to be drawn than by a uniform draw
+    sides                    labels on either side of the estimate; None where that is not known
+    excess                   of a loss between bounds; None for all others
+    residual_count           labels that were as far from what their terms took them to be as
+                             matters, counted as in Sides
+    tail_index               of these distances (Hill 1975): infinite where they are alike
     uniform_count            labelled draws in the group, as uniform draws would have shown them
     max_weight               how many times less likely than a uniform draw the least likely draw
                              was; 1.0 for uniform draws
@@ -199,7 +237,10 @@ class Estimate(Remembers):
     minority_count: float = 0.0
     weighted_minority_count: float = 0.0
     shape: Shape | None = None
-    uniform_minority_count: float = 0.0
+    sides: Sides | None = None
+    excess: Excess | None = None
+    residual_count: float = np.inf
+    tail_index: float = np.inf
     uniform_count: float = np.inf
     max_weight: float = 1.0
     floor: float = 1.0
@@ -207,6 +248,11 @@ class Estimate(Remembers):
     known: float = 0.0
     open_share: float = 1.0
     open_items: float = np.inf
+
+    @property
+    def uniform_minority_count(self) -> float:
+        """The smaller one of the two counts of labels, as uniform draws would have shown them."""
+        return 0.0 if self.sides is None else min(self.sides.counts)
 
     @property
     def limited_mean(self) -> Array:

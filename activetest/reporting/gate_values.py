@@ -84,6 +84,6 @@ def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
     return GateValue(
         first.value - second.value,
         few,
-        lambda level: view.difference(first, second, pair, level)[1],
+        lambda level: view.difference(first, second, pair, level, decides=True)[1],
         check_both,
     )

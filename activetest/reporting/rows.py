@@ -23,7 +23,7 @@ from activetest.nouns.estimate import FEW, RARE, Interval
 from activetest.nouns.log import LABELLED, PENDING, count_answers
 from activetest.nouns.quantity import Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow
-from activetest.nouns.rounding import MARGIN
+from activetest.nouns.rounding import MARGIN, is_below
 from activetest.progress import step
 
 # Kinds of intervals that hold at one look at best.
@@ -31,6 +31,13 @@ _ONE_LOOK = ("fixed", "posterior")
 # Draws from which on coverage was measured, and degrees of freedom that the variance needs: where a
 # few losses make most of it, it has fewer.
 _DRAWS, _FREEDOM = 50, 6
+# Labels of a quantity without bounds that have to be off by as much as matters, counted as uniform
+# draws would have shown them: while nearly all agree with what they were taken to be, nothing says
+# how far the others are off.
+ENOUGH_RESIDUALS = 5
+# With a tail index below 2 the variance of what labels were off by need not exist; the largest
+# tenth of what has a variance shows less than 2 at times.
+_TAIL_INDEX = 1.5
 
 
 def estimate_overall(
@@ -228,7 +235,11 @@ def is_reliable(value: Value, method: str) -> bool:
         return value.estimate.minority_count >= FEW
     if method == "gamma":
         estimate = value.estimate
-        return len(estimate.terms) >= _DRAWS and estimate.spread_freedom >= _FREEDOM
+        seen = estimate.excess is not None or (
+            estimate.residual_count >= ENOUGH_RESIDUALS
+            and not is_below(estimate.tail_index, _TAIL_INDEX)
+        )
+        return seen and len(estimate.terms) >= _DRAWS and estimate.spread_freedom >= _FREEDOM
     enough = RARE if method == "group-t" else 0
     return min(value.estimate.minority_count, value.estimate.weighted_minority_count) >= enough
 

@@ -8,7 +8,7 @@ from pytest import approx
 from scipy.stats import beta, binomtest, norm, t
 
 from activetest.intervals import korn_graubard
-from activetest.nouns.estimate import Estimate
+from activetest.nouns.estimate import Estimate, Sides
 
 # So many draws that Student's t is the normal.
 MANY = 200_000
@@ -37,7 +37,7 @@ def estimate(
         limits=np.array([[0.0], [1.0]]),
         inside=np.ones(draws),
         minority_count=rare,
-        uniform_minority_count=rare,
+        sides=Sides((rare, rare), (1.0, 1.0)),
         max_weight=max_weight,
         model_variance=expected,
         open_items=items,
@@ -208,7 +208,7 @@ def test_what_the_surrogate_expects_counts_where_it_is_more_than_uniform_draws_l
     assert variance_of(one) == approx(uniform / 9 / 4 + 3 * uniform * 3 / 4)
     less = replace(one, model_variance=uniform / 2)
     assert variance_of(less) == variance_of(replace(one, model_variance=0.0))
-    assert variance_of(replace(one, uniform_minority_count=ENOUGH)) == approx(uniform / 9)
+    assert variance_of(replace(one, sides=Sides((ENOUGH, ENOUGH), (1.0, 1.0)))) == approx(uniform / 9)
 
 
 def test_an_observed_variance_above_all_others_stays():
@@ -288,7 +288,7 @@ def test_the_variance_of_uniform_draws_is_that_of_the_answered_ones():
     answered = replace(whole, inside=np.repeat([1.0, 0.0], [40, 60]))
     # A quarter of the labels of the rarer kind that are needed weighs a quarter.
     assert variance_of(answered) == approx((uniform / 9 + 3 * uniform) / 4)
-    assert variance_of(replace(answered, uniform_minority_count=0)) == approx(uniform)
+    assert variance_of(replace(answered, sides=None)) == approx(uniform)
 
 
 @pytest.mark.parametrize("draws", [100, 130])

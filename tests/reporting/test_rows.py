@@ -16,7 +16,7 @@ from activetest.estimation.random_draws import RandomDraws
 from activetest.estimation.view import View, build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
-from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.estimate import Estimate, Interval, Sides
 from activetest.nouns.log import DECLINED, PENDING, Log, count_answers
 from activetest.nouns.quantity import Saving
 from activetest.reporting import rows
@@ -229,7 +229,7 @@ def saving_of(
         inside=np.ones(20),
         one_draw=single,
         minority_count=rarer,
-        uniform_minority_count=tally,
+        sides=Sides((tally, tally), (1.0, 1.0)),
         open_share=open_share,
         known=(1 - open_share) * single,
     )

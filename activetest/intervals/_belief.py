@@ -1,0 +1,129 @@
+"""How far an observed variance is believed, and what stands for the rest.
+
+Active draws pass over items that the surrogate is sure of. Where it is wrong about them, few labels
+say so: the variance that was observed is too small, the surrogate's own is, and an estimate errs
+towards what was seen. Labels are therefore counted as uniform draws would have shown them, on the
+side of a limit that they would move. As far as these are too few, the observed variance is replaced
+by one that uniform draws would have left: draws are worse than uniform where a model is wrong about
+itself. The device is that of Korn and Graubard 1998, who ask the same of weighted samples.
+"""
+
+import numpy as np
+
+from activetest.intervals._shares import (
+    CLOPPER_PEARSON,
+    JEFFREYS,
+    binomial_limits,
+    effective_size,
+)
+from activetest.nouns.estimate import FEW, Estimate, Excess
+
+# Labels on a side with which the observed variance is believed, of draws whose floor is high; and
+# for an end that has to hold alone, as that of a gate.
+ENOUGH, _ENOUGH_ALONE = 15.0, 24.0
+# The same for labels that moved a loss far: of either end.
+_ENOUGH_LOSSES = 20.0
+
+
+def believe(observed: float, expected: float, support: float) -> float:
+    """The observed variance as far as it is supported (from 0 to 1), and never less than observed.
+
+    For the rest stands what is expected.
+    """
+    believed = min(support, 1.0)
+    return max(observed, believed * observed + (1 - believed) * expected)
+
+
+def raise_variances(estimate: Estimate, variance: float, *, decides: bool) -> tuple[float, float]:
+    """The variances behind the lower and the upper limit, from the one that both rest on so far.
+
+    That of uniform draws is larger by what labels of this side add to it. decides is for ends that
+    have to hold alone.
+    """
+    draws = float(estimate.inside.sum())
+    if estimate.sides is None or not draws or not np.isfinite(estimate.one_draw):
+        return variance, variance
+    added = max(estimate.one_draw / draws * estimate.undrawn - variance, 0.0)
+    enough = _ENOUGH_ALONE if decides else ENOUGH
+    below, above = (
+        believe(variance, variance + share * added, count / enough)
+        for count, share in zip(estimate.sides.counts, estimate.sides.shares, strict=True)
+    )
+    return below, above
+
+
+def widen_loss(
+    estimate: Estimate, ends: tuple[float, float], level: float, *, decides: bool
+) -> tuple[float, float]:
+    """The ends of a loss between bounds, as far apart as losses that were not met yet may put them.
+
+    How far labels moved the loss, over how far they could have, is a share: the distance to its
+    limit is that of the loss, on either side on which too few labels moved it far. The distances of
+    both sides add up as squares (Zou and Donner 2008).
+    """
+    excess = estimate.excess
+    if excess is None:
+        return ends
+    (less, below), (more, above) = (
+        _reach_limits(estimate, excess, side, level, decides=decides) for side in (0, 1)
+    )
+    mean, (lower, upper) = float(estimate.limited_mean[0]), estimate.limits[:, 0].tolist()
+    low, high = ends
+    if below > 0:
+        low = min(low, mean - float(np.hypot(below, more)))
+    if above > 0:
+        high = max(high, mean + float(np.hypot(above, less)))
+    return max(low, lower), min(high, upper)
+
+
+def _reach_limits(
+    estimate: Estimate, excess: Excess, side: int, level: float, *, decides: bool
+) -> tuple[float, float]:
+    """How far a loss may move if labels moved it less to this side, and if they moved it more.
+
+    Neither where enough labels moved it far.
+    """
+    support, most = excess.counts[side] / _ENOUGH_LOSSES, excess.most[side]
+    if support >= 1 or most <= 0:
+        return 0.0, 0.0
+    share = min(excess.mean[side] / most, 1.0)
+    squares = float(estimate.variance[0, 0]) / most**2, estimate.model_variance / most**2
+    added = CLOPPER_PEARSON if decides or excess.counts[side] < FEW else JEFFREYS
+    freedom = estimate.freedom
+    near, _, _ = limit_share(
+        estimate, share, squares, level, support, CLOPPER_PEARSON, freedom, 1.0
+    )
+    _, far, _ = limit_share(
+        estimate, share, squares, level, support, added, freedom, estimate.max_weight
+    )
+    return most * max(share - near, 0.0), most * max(far - share, 0.0)
+
+
+def limit_share(
+    estimate: Estimate,
+    share: float,
+    squares: tuple[float, float],
+    level: float,
+    support: float,
+    added: float,
+    freedom: float,
+    rarity: float,
+) -> tuple[float, float, float]:
+    """Both limits of a share, and the variance behind them; support is how far it is believed.
+
+    squares are its variance as observed and as the surrogate expects it. While it is not believed,
+    the effective size is no more than that of draws that were all as unlikely as rarity says.
+    """
+    draws = estimate.inside.sum()
+    # Of a finite pool, uniform draws leave a doubt only about what they have not drawn.
+    uniform = share * (1 - share) / draws * estimate.undrawn
+    observed, expected = squares
+    variance = believe(float(observed), max(uniform, expected), support)
+    size = effective_size(share, variance, otherwise=np.inf)
+    if share <= 0 or support < 1:
+        plain = share * (1 - share) / variance if variance > 0 else 0.0
+        size = min(size, max(draws / max(estimate.undrawn, 1 / draws) / rarity, plain))
+    near, far = binomial_limits(
+        share, size, freedom, level, minority_count=estimate.minority_count, added=added
+    )
+    return near, far, variance
