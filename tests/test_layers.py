@@ -201,6 +201,7 @@ def names_a_file(test: Path) -> bool:
 def test_a_file_of_tests_is_called_like_the_file_it_tests():
     tests = ROOT / "tests"
     loose = {
+        "test_adversarial",
         "test_benchmarks_page",
         "test_ci",
         "test_doctests",

@@ -79,13 +79,9 @@ def main() -> None:
         table(made, labels, metrics, found)
 
 
-def write_uneven(folder: Path) -> tuple[Path, Path]:
-    """A pool of two columns of groups, the sizes of the first uneven, and its answer key."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rng, size = np.random.default_rng(14), 4000
-    shares = 1 / np.arange(1, 25)
+def make_uneven(rng: np.random.Generator) -> tuple[dict, np.ndarray]:
+    """Columns of a pool with two columns of groups, the sizes of the first uneven, and labels."""
+    size, shares = 4000, 1 / np.arange(1, 25)
     region = rng.choice(24, size, p=shares / shares.sum())
     shift = rng.integers(6, size=size)
     confidence = rng.uniform(0.55, 1, size)
@@ -93,8 +89,18 @@ def write_uneven(folder: Path) -> tuple[Path, Path]:
     pred = rng.integers(2, size=size)
     labels = np.where(rng.random(size) < chance, 1 - pred, pred)
     probs = np.where(pred == 1, confidence, 1 - confidence)
-    columns = {"id": range(size), "prob_0": 1 - probs, "prob_1": probs}
+    columns = {"prob_0": 1 - probs, "prob_1": probs}
     columns |= {"region": [f"r{each}" for each in region], "shift": [f"s{each}" for each in shift]}
+    return columns, labels
+
+
+def write_uneven(folder: Path) -> tuple[Path, Path]:
+    """The pool of make_uneven and its answer key."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns, labels = make_uneven(np.random.default_rng(14))
+    columns = {"id": range(len(labels))} | columns
     pq.write_table(pa.table(columns), folder / "uneven.parquet")
     lines = "".join(f"{item},{label}\n" for item, label in enumerate(labels))
     (folder / "uneven.labels.csv").write_text("id,label\n" + lines)

@@ -199,13 +199,13 @@ POOLS: dict[str, Callable[[np.random.Generator], Columns]] = {
     "wine": wine,
 }
 # Rows at the end of a pool that its model was trained on.
-_TRAINING_ROWS = {"wine": 400}
+TRAINING_ROWS = {"wine": 400}
 
 
 def write_pool(folder: Path, name: str, seed: int) -> Path:
     """Write one pool, its answer key and its training rows, if any; the path of the pool."""
     columns = POOLS[name](np.random.default_rng([seed, list(POOLS).index(name)]))
-    if rows := _TRAINING_ROWS.get(name):
+    if rows := TRAINING_ROWS.get(name):
         train = {column: values[-rows:] for column, values in columns.items() if column != "pred"}
         pq.write_table(pa.table(train), folder / f"{name}.train.parquet")
         columns = {column: values[:-rows] for column, values in columns.items()}
