@@ -5,7 +5,7 @@ that mean; an interval holds every t that no bettor has refuted.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from activetest.intervals import betting
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.estimate import Increments, Interval
+from activetest.nouns.log import DECLINED, LABELLED
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import is_above
 from activetest.nouns.rows import Array
@@ -37,12 +38,21 @@ def compute_increments_at(
 ) -> list[Increments]:
     """For each value t, increments on a mean that is at least 0 where the metric is at least t.
 
-    Raises NotEstimable for a metric that is no ratio of means, or without bounds.
+    Where declined items count, those with every one of them at its least, and then those with every
+    one at its most. Raises NotEstimable for a metric that is no ratio of means, or without bounds.
     """
     _refuse_unbettable(metric)
     above, below = np.array(metric.ratio)
     weights = above - np.asarray(values)[:, None] * below
-    tested = _weigh_statistics(evidence, metric, group, weights)
+    log, places = evidence.log, None
+    if evidence.counts_declined:
+        places = (
+            np.flatnonzero(log.status == DECLINED),
+            np.flatnonzero(log.supplied_status == DECLINED),
+            np.repeat([0, 1], len(weights)),
+        )
+        evidence, weights = reopen_declined(evidence, LABELLED), np.tile(weights, (2, 1))
+    tested = replace(_weigh_statistics(evidence, metric, group, weights), declined=places)
     return compute_increments(evidence.log, cache, tested, used=evidence.used, seed=seed)
 
 
@@ -73,16 +83,22 @@ class Bets:
     at         increments on a mean that is at least 0 where the metric is at least the threshold
     values     values at which the others bet: 0 alone where one bet serves every value
     increments of each of these
+    most       the same with every declined item at its most, where these count: at its least in the
+               others, which say then how small the metric could be, and these how large
     """
 
     at: Increments
     values: Array
     increments: list[Increments]
+    most: "Bets | None" = None
 
     def until(self, draws: int) -> "Bets":
         """The bets on the first draws alone."""
         return Bets(
-            self.at.until(draws), self.values, [each.until(draws) for each in self.increments]
+            self.at.until(draws),
+            self.values,
+            [each.until(draws) for each in self.increments],
+            None if self.most is None else self.most.until(draws),
         )
 
     def interval(self, level: float, limits: tuple[float, float]) -> Interval:
@@ -90,6 +106,9 @@ class Bets:
         low, high = limits
         if not is_above(high, low):
             return Interval(low, high, level, "exact", 0.0)
+        if self.most is not None:
+            found, most = replace(self, most=None).interval(level, limits), self.most
+            return replace(found, upper=max(found.upper, most.interval(level, limits).upper))
         if len(self.values) == 1:
             return betting.interval(self.increments[0], level, low=low, high=high)
         return _invert_bets(self.values, self.increments, level)
@@ -110,12 +129,22 @@ def bet_on_metric(
     low, high = limits
     assert metric.ratio is not None
     # Of a mean itself, one bet serves every value.
-    single = not is_above(high, low) or not (any(metric.ratio[1][1:]) or evidence.log.declined)
+    ratio = evidence.log.declined and not evidence.counts_declined
+    single = not is_above(high, low) or not (any(metric.ratio[1][1:]) or ratio)
     grid = np.zeros(1) if single else np.linspace(low, high, _GRID)
-    at, *increments = compute_increments_at(
-        evidence, cache, metric, group, [threshold, *grid], seed=seed
+    found = compute_increments_at(evidence, cache, metric, group, [threshold, *grid], seed=seed)
+    size = 1 + len(grid)
+    most = Bets(found[size], grid, found[size + 1 :]) if len(found) > size else None
+    return Bets(found[0], grid, found[1:size], most)
+
+
+def reopen_declined(evidence: Evidence, status: int) -> Evidence:
+    """The evidence with declined items as pending, or as labelled with a label to be set."""
+    log = evidence.log
+    drawn, supplied = (
+        np.where(each == DECLINED, status, each) for each in (log.status, log.supplied_status)
     )
-    return Bets(at, grid, increments)
+    return replace(evidence, log=replace(log, status=drawn, supplied_status=supplied))
 
 
 def _invert_bets(grid: Array, increments: list[Increments], level: float) -> Interval:

@@ -5,7 +5,7 @@ that was known before the draw: it follows from the round's own surrogate and th
 rows had, both computed again in one pass over the pool for all rounds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class TestedMean:
                      where an item was declined, outside the group, and where relevant is False
     relevant         (C,) whether items predicted as the class can change the sums; None: all can
     certain          (S,) the sums over the group's other items
+    declined         where declined items count: (K,) and (L,) their places among the log's drawn
+                     and supplied items, and (S,) whether they are at their least (0) or most (1)
     """
 
     group: Group
@@ -50,6 +52,7 @@ class TestedMean:
     supplied: Array
     relevant: Array | None = None
     certain: Array | None = None
+    declined: tuple[Array, Array, Array] | None = None
 
     def membership(self, rows: Rows) -> Array:
         """(R,) 1.0 where rows belong to the group and can change the sums."""
@@ -103,6 +106,8 @@ def compute_increments(
         return [Increments(*np.empty((6, 0))) for _ in tested.weights]
     # A label may be of a class that was never predicted, also where one class was.
     sums = _Sums(tested, max(len(cache.classes), 2) if cache.classes else 0, log.declined)
+    if tested.declined is not None:
+        sums = sums.count_declined(log, cache, *tested.declined)
     replayed = [_ReplayedRound(each, log, cache, sums, seed) for each in history]
 
     def on_piece(piece: tuple[int, int]) -> list[IncrementRange]:
@@ -126,6 +131,20 @@ class _Sums:
     tested: TestedMean
     classes: int
     declined: bool
+
+    def count_declined(
+        self, log: Log, cache: PoolView, drawn: Array, supplied: Array, sides: Array
+    ) -> "_Sums":
+        """The sums with those of declined items at their least or most, see TestedMean."""
+        tested, each = self.tested, np.arange(len(sides))
+        values = tested.drawn.copy(), tested.supplied.copy()
+        places = (drawn, log.rows), (supplied, log.supplied_rows)
+        for sums, (at, positions) in zip(values, places, strict=True):
+            if len(at):
+                rows = cache.take(positions[at])
+                ends = self.range_by_row(rows)[sides, each]
+                sums[:, at] = ends * tested.membership(rows)
+        return replace(self, tested=replace(tested, drawn=values[0], supplied=values[1]))
 
     def range_by_row(self, rows: Rows) -> Array:
         """(2, S, R) smallest and largest sum of every row."""

@@ -27,7 +27,7 @@ from activetest.estimation.samples import Evidence
 from activetest.item_statistics.metric import Metric, take_mean
 from activetest.nouns.estimate import Estimate, Interval, Sample
 from activetest.nouns.pool import PoolView
-from activetest.nouns.rounding import is_above
+from activetest.nouns.rounding import is_above, is_below
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import make_generator
@@ -66,16 +66,29 @@ class Imputation:
 
 @dataclass(frozen=True)
 class WorstCase:
-    """What a value could be at worst once missing answers come.
+    """What a value could be at worst once missing answers come, or were declined items to count.
 
     low, high   the values with the labels that make the estimate smallest and largest; None where
                 the metric is undefined with them
-    ends        smallest and largest estimate, on the scale of Value.estimate
+    ends        smallest and largest estimate, on the scale of Value.estimate; infinite where
+                nothing bounds what labels could make of it
+    evidence    with these labels, smallest and largest; None where nobody asks for it
     """
 
     low: "Value | None"
     high: "Value | None"
     ends: tuple[float, float]
+    evidence: tuple[Evidence, Evidence] | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there are ends."""
+        return bool(np.isfinite(self.ends).all())
+
+    def change(self, change: "Callable[[Value], Value]") -> "WorstCase":
+        """The same, with both values changed."""
+        low, high = (None if each is None else change(each) for each in (self.low, self.high))
+        return replace(self, low=low, high=high)
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,8 @@ class Value:
     predicted  the metric that the surrogate of the last draw expected; NaN where none is recorded
     sample     what it was estimated from
     worst      what it could be where answers are missing; None where none is
+    declined   what it could be over all items, with declined ones at their least and their most;
+               None where these are ignored, and where none can change it
     sampled    for a value of the population behind the pool: what the pool's sampling adds to it
     """
 
@@ -105,6 +120,7 @@ class Value:
     predicted: float
     sample: Sample
     worst: WorstCase | None = None
+    declined: WorstCase | None = None
     sampled: "SampledPool | None" = None
 
     @property
@@ -122,6 +138,28 @@ class Value:
     def relevant(self) -> int | None:
         """Number of items that can change the metric; None where all can."""
         return self.sample.relevant
+
+    @property
+    def answered(self) -> float | None:
+        """Share of the items that can be answered; None where none was declined."""
+        if len(self.means.mean) == len(self.metric.statistics):
+            return None
+        share = float(self.means.limited_mean[-1])
+        return min(share, 1.0) if is_below(share, 1.0) or is_above(share, 1.0) else None
+
+    @property
+    def over_all(self) -> tuple[float, float]:
+        """The value over all items with declined ones at their least and most, where bounded."""
+        if self.declined is None or not self.declined.bounded:
+            return self.value, self.value
+        low, high = sorted(self.find_ends(self.declined))
+        return low, high
+
+    def find_ends(self, worst: WorstCase) -> list[float]:
+        """The metric at both ends of a worst case."""
+        ends = np.array([float(self.transform(np.array([end]))) for end in worst.ends])
+        found: list[float] = np.clip(ends, self.metric.lower, self.metric.upper).tolist()
+        return found
 
     @property
     def several(self) -> bool:
@@ -282,10 +320,12 @@ def build_interval(
 
     Of one mean, it is built for the mean over what was open before the first draw, and then for
     all. Where answers are missing, it is the hull of the intervals that the worst labels would
-    give. decides is for an end of which much depends, as on that of a gate: see korn_graubard.
+    give; and where items were declined, of those of all items with these at their least and their
+    most, so that it holds over all items. decides is for an end of which much depends, as on that
+    of a gate: see korn_graubard.
     """
-    if value.worst is not None:
-        return _build_hull(value, value.worst, level, group=group, decides=decides)
+    if (worst := value.declined or value.worst) is not None:
+        return _build_hull(value, worst, level, group=group, decides=decides)
     estimate = value.estimate
     low, high = value.bounds
     if estimate.draws is not None and value.metric.interval is not None and not estimate.exact:
@@ -368,22 +408,29 @@ def _widen_gaps(value: Value, found: Interval, level: float, *, decides: bool) -
 def _build_hull(
     value: Value, worst: WorstCase, level: float, *, group: bool, decides: bool
 ) -> Interval:
-    """The hull of a value's interval and those of its worst cases.
+    """The hull of a value's interval without these worst cases and those of them.
 
-    Its variance is what an interval as wide would come from without missing answers.
+    Its variance is what an interval as wide would come from without missing answers. Declined items
+    leave it as it is: random labels would meet them as well.
     """
-    own = build_interval(replace(value, worst=None), level, group=group, decides=decides)
-    ends = np.array([float(value.transform(np.array([end]))) for end in worst.ends])
-    ends = np.clip(ends, value.metric.lower, value.metric.upper)
-    lower, upper = min(own.lower, *ends.tolist()), max(own.upper, *ends.tolist())
-    for each in filter(None, (worst.low, worst.high)):
-        found = build_interval(each, level, group=group, decides=decides)
-        lower, upper = min(lower, found.lower), max(upper, found.upper)
+    declined = worst is value.declined
+    plain = replace(value, declined=None, worst=value.worst if declined else None)
+    own = build_interval(plain, level, group=group, decides=decides)
+    if declined and not worst.bounded:
+        return own
+    ends, cases = value.find_ends(worst), filter(None, (worst.low, worst.high))
+    found = [own, *(build_interval(each, level, group=group, decides=decides) for each in cases)]
+    lower = min(*ends, *(each.lower for each in found))
+    upper = max(*ends, *(each.upper for each in found))
     if own.method == "exact":
+        # A metric may be certain over the items that can be answered, and not over all.
+        doubtful = [each for each in found if each.method not in ("exact", WORST_CASE)]
         method = "exact" if lower == upper else WORST_CASE
-        return replace(own, lower=lower, upper=upper, method=method)
+        of = doubtful[0] if doubtful else replace(own, method=method)
+        return replace(of, lower=lower, upper=upper)
     share = (upper - lower) / (own.upper - own.lower) if own.upper > own.lower else 1.0
-    return replace(own, lower=lower, upper=upper, variance=own.variance * share**2)
+    variance = own.variance if declined else own.variance * share**2
+    return replace(own, lower=lower, upper=upper, variance=variance)
 
 
 def _gap_scale(metric: Metric, means: Estimate) -> float:
@@ -408,10 +455,10 @@ def estimate_difference(
 ) -> tuple[float, Interval]:
     """The metric in first group minus that in another, from first log, and its joint interval.
 
-    Where answers are missing, the interval is the hull of those of worst cases. decides is for ends
-    that have to hold alone.
+    Where answers are missing, or items were declined, the interval is the hull of those of worst
+    cases. decides is for ends that have to hold alone.
     """
-    if first.worst or second.worst:
+    if any(value.worst or value.declined for value in (first, second)):
         return _difference_at_worst(first, second, level, decides=decides)
     apart, joint = combine_difference(first, second)
     found = catalog.load("intervals", "group-t").interval(joint, level)
@@ -477,25 +524,30 @@ def combine_difference(first: Value, second: Value) -> tuple[float, Estimate]:
 def _difference_at_worst(
     first: Value, second: Value, level: float, *, decides: bool
 ) -> tuple[float, Interval]:
-    """The difference where answers are missing in one of two groups or both.
+    """The difference where answers are missing, or items declined, in one of two groups or both.
 
     No item is in both, so that one group can be at its lowest while the other is at its highest.
     """
-    plain = [replace(value, worst=None) for value in (first, second)]
+    plain = [replace(value, worst=None, declined=None) for value in (first, second)]
     apart, own = estimate_difference(plain[0], plain[1], level, decides=decides)
+    cases = [
+        value.declined if value.declined and value.declined.bounded else value.worst
+        for value in (first, second)
+    ]
     lows, highs = (
         [
-            (value if value.worst is None else getattr(value.worst, side)) or without
-            for value, without in zip((first, second), plain, strict=True)
+            getattr(case, side, None) or getattr(case, other, None) or without
+            for case, without in zip(cases, plain, strict=True)
         ]
-        for side in ("low", "high")
+        for side, other in (("low", "high"), ("high", "low"))
     )
     # A metric may fall where its mean rises.
     pairs = [(lows[0], highs[1]), (highs[0], lows[1]), (lows[0], lows[1]), (highs[0], highs[1])]
     found = [
         estimate_difference(left, right, level, decides=decides)[1]
         for left, right in (
-            (replace(first, worst=None), replace(second, worst=None)) for first, second in pairs
+            (replace(first, worst=None, declined=None), replace(second, worst=None, declined=None))
+            for first, second in pairs
         )
     ]
     lower = min(own.lower, *(each.lower for each in found))

@@ -1,5 +1,7 @@
 """Missing answers: draws that have no label yet count at a guess, and at the worst they can be.
 
+Declined items count at the worst they can be, too, where a metric is bounded over all items.
+
 A fixed interval needs every term of an estimate, and a term needs the labels of all earlier draws.
 Where some never came, the estimate takes the surrogate's guess for them, and its interval is the
 hull of the intervals that the worst labels would give: it holds whatever the reason why labels are
@@ -33,7 +35,7 @@ from activetest.item_statistics.metric import Metric, take_mean
 from activetest.item_statistics.statistic import Statistic, combine_statistics
 from activetest.nouns.beliefs import moments
 from activetest.nouns.estimate import Sample
-from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
+from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log, count_usable_draws
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import find_nearly_largest, is_above
 from activetest.nouns.rows import Array, Rows
@@ -57,6 +59,7 @@ class Filled:
     values            (K, L, d) statistics under each label that the item could have
     guess             (K, d) the round's prediction of the statistics
     inside            (K,) 1.0 where the item is in the group and can change the metric
+    until             the round before which answers were filled
     """
 
     evidence: Evidence
@@ -68,6 +71,7 @@ class Filled:
     values: Array
     guess: Array
     inside: Array
+    until: int = 0
 
     def of_group(self, group: Group) -> "Filled":
         """The same evidence, for another group."""
@@ -80,15 +84,17 @@ class Filled:
         """(M,) places of the draws that the estimate is made of."""
         return find_metric_steps(self.evidence, self.metric)
 
-    def complete(self, stats: Array, *, labelled: bool) -> Sample:
-        """The sample with (K, d) statistics of the missing items; counted where `labelled`."""
+    def set_statistics(self, stats: Array) -> Evidence:
+        """The evidence with (K, d) statistics of the missing items."""
         evidence, count = self.evidence, len(self.drawn)
         drawn, supplied = evidence.stats.copy(), evidence.supplied_stats.copy()
         drawn[self.drawn[:, None], self.columns] = stats[:count]
         supplied[self.supplied[:, None], self.columns] = stats[count:]
-        sample = build_sample(
-            replace(evidence, stats=drawn, supplied_stats=supplied), self.metric, self.group
-        )
+        return replace(evidence, stats=drawn, supplied_stats=supplied)
+
+    def complete(self, stats: Array, *, labelled: bool) -> Sample:
+        """The sample with (K, d) statistics of the missing items; counted where `labelled`."""
+        sample = build_sample(self.set_statistics(stats), self.metric, self.group)
         if labelled:
             return sample
         guessed = np.isin(self.steps, self.drawn)
@@ -130,23 +136,85 @@ def estimate_with_missing(filled: Filled, estimator: str) -> Value:
 
     Raises NotEstimable where there is no value.
     """
+    value, found = _find_both_ends(filled, estimator)
+    (low, lowest), (high, highest) = found
+    cases = [_complete_value(filled, stats, estimator) for stats in (lowest, highest)]
+    return replace(value, worst=WorstCase(cases[0], cases[1], (low, high)))
+
+
+def bound_with_declined(
+    evidence: Evidence,
+    cache: PoolView,
+    metric: Metric,
+    group: Group,
+    estimator: str,
+    *,
+    until: int,
+    always: bool,
+) -> WorstCase | None:
+    """A metric over all items, with declined ones at their least and their most.
+
+    Two values of the same log, in which these items have labels: of one mean every item has its own
+    least, or most; of several means those labels with which the metric is least, or most. So have
+    items without an answer before the round `until`. None where no declined item of the group can
+    change the metric, unless `always`. Raises NotEstimable where there is no value.
+    """
+    filled = fill_rounds(evidence, cache, metric, group, until, declined=True)
+    log = evidence.log
+    status = np.append(log.status[filled.drawn], log.supplied_status[filled.supplied])
+    if not (always or filled.inside[status == DECLINED].any()):
+        return None
+    ends = [(each.lower, each.upper) for each in metric.statistics]
+    few = bool(cache.classes) or len(ends) <= _MOST_BOUNDED
+    # The linear form of a curve has no bounds, but the curve has.
+    curve = bool(cache.classes) and bool(np.isfinite([metric.lower, metric.upper]).all())
+    bounded = (few and bool(np.isfinite(ends).all())) or curve
+    if not bounded or (len(ends) > 1 and not can_fill(estimator)):
+        return WorstCase(None, None, (-np.inf, np.inf))
+    if len(ends) == 1:
+        cases = filled.values.min(axis=1), filled.values.max(axis=1)
+        low, high = (_complete_value(filled, stats, estimator) for stats in cases)
+        limits = [float(np.clip(end, *ends[0])) for end in (-np.inf, np.inf)]
+        if low is not None and high is not None:
+            limits = [float(each.estimate.limited_mean[0]) for each in (low, high)]
+    else:
+        _, found = _find_both_ends(filled, estimator, passes=0)
+        cases = found[0][1], found[1][1]
+        low, high = (_complete_value(filled, stats, estimator) for stats in cases)
+        values = [each.value for each in (low, high) if each is not None]
+        limits = [min(found[0][0], *values), max(found[1][0], *values)]
+    if metric.interval is not None:
+        # Steps along the gradient find the largest sum of gaps, and may miss the smallest.
+        low, limits = None, [metric.lower, limits[1]]
+    known = filled.set_statistics(cases[0]), filled.set_statistics(cases[1])
+    return WorstCase(low, high, (limits[0], limits[1]), known)
+
+
+def _find_both_ends(
+    filled: Filled, estimator: str, *, passes: int = _PASSES
+) -> tuple[Value, list[tuple[float, Array]]]:
+    """The value with missing answers at their guess, and at both ends what _find_worst finds.
+
+    passes are those that find the estimator's own guess, which the ends hardly depend on.
+    """
     name, options = catalog.split_options("estimators", estimator)
     method = catalog.load("estimators", name)
     guess = filled.guess
-    for _ in range(_PASSES):
+    for _ in range(passes):
         guess = _take_guess(filled, guess, partial(method.estimate, **options))
     sample = filled.complete(guess, labelled=False)
     value = estimate_metric(sample, filled.metric, estimator)
-    found = [_find_worst(filled, value, sample, guess, method, up=up) for up in (False, True)]
-    values: list[Value | None] = []
-    for _, stats in found:
-        try:
-            completed = filled.complete(stats, labelled=True)
-            values.append(estimate_metric(completed, filled.metric, estimator))
-        except NotEstimable:
-            values.append(None)
-    (low, _), (high, _) = found
-    return replace(value, worst=WorstCase(values[0], values[1], (low, high)))
+    sides = (False, True)
+    return value, [_find_worst(filled, value, sample, guess, method, up=up) for up in sides]
+
+
+def _complete_value(filled: Filled, stats: Array, estimator: str) -> Value | None:
+    """The value with (K, d) statistics of the missing items; None where it is undefined."""
+    try:
+        completed = filled.complete(stats, labelled=True)
+        return estimate_metric(completed, filled.metric, estimator)
+    except NotEstimable:
+        return None
 
 
 def _take_guess(filled: Filled, guess: Array, estimate: Callable[[Sample], object]) -> Array:
@@ -304,10 +372,18 @@ def _expect_width(
     return float(2 * z * np.sqrt(variance + least) + widening / group.size)
 
 
-def _fill_log(log: Log, until: int) -> tuple[Log, Array, Array]:
-    """The log with every missing answer before a round filled, and places of those filled."""
-    drawn = np.flatnonzero((log.status == PENDING) & (log.round < until))
-    supplied = np.flatnonzero((log.supplied_status == PENDING) & (log.supplied_round < until))
+def _fill_log(log: Log, until: int, *, declined: bool = False) -> tuple[Log, Array, Array]:
+    """The log with every missing answer before a round filled, and places of those filled.
+
+    With those of declined items, where they are to count.
+    """
+    drawn, supplied = (
+        np.flatnonzero(((status == PENDING) & (rounds < until)) | (declined & (status == DECLINED)))
+        for status, rounds in (
+            (log.status, log.round),
+            (log.supplied_status, log.supplied_round),
+        )
+    )
     status, supplied_status = log.status.copy(), log.supplied_status.copy()
     status[drawn], supplied_status[supplied] = LABELLED, LABELLED
     filled = replace(log, status=status, supplied_status=supplied_status)
@@ -320,19 +396,26 @@ def _fill_log(log: Log, until: int) -> tuple[Log, Array, Array]:
 
 
 def fill_rounds(
-    evidence: Evidence, cache: PoolView, metric: Metric, group: Group, until: int
+    evidence: Evidence,
+    cache: PoolView,
+    metric: Metric,
+    group: Group,
+    until: int,
+    *,
+    declined: bool = False,
 ) -> Filled:
-    """The evidence with every missing answer before a round filled."""
-    log, drawn, supplied = _fill_log(evidence.log, until)
+    """The evidence with every missing answer before a round filled, and declined items if asked."""
+    log, drawn, supplied = _fill_log(evidence.log, until, declined=declined)
     used, whole = count_usable_draws(log)
     columns = evidence.find_columns(metric)
     parts = evidence.drawn[drawn], evidence.supplied[supplied]
     values, guesses = [], []
     for rows in parts:
         if len(rows.index):
-            values.append(list_values(rows, metric, cache, declined=log.declined))
+            found = list_values(rows, metric, cache, declined=log.declined)
+            values.append(found * rows.mass[:, None, None])
             guess = evidence.surrogate.expected(rows, metric.statistics).T.astype(float)
-            guesses.append(np.column_stack([guess, np.ones((len(guess), int(log.declined)))]))
+            guesses.append(np.column_stack([guess, *[rows.mass] * log.declined]))
     guess, recorded = np.concatenate(guesses), evidence.recorded
     predicted = np.flatnonzero(recorded.count[recorded.round[drawn], 0] > 0)
     guess[predicted, : len(columns)] = recorded.imputed[drawn[predicted]][:, columns]
@@ -340,7 +423,7 @@ def fill_rounds(
     guess = np.clip(guess, found.min(axis=1), found.max(axis=1))
     columns += [len(evidence.statistics)] * log.declined
     stats, supplied_stats = evidence.stats.copy(), evidence.supplied_stats.copy()
-    stats[drawn, -1], supplied_stats[supplied, -1] = 1.0, 1.0
+    stats[drawn, -1], supplied_stats[supplied, -1] = parts[0].mass, parts[1].mass
     filled = Filled(
         evidence=replace(
             evidence,
@@ -359,6 +442,7 @@ def fill_rounds(
         values=found,
         guess=guess,
         inside=np.zeros(len(guess)),
+        until=until,
     )
     return filled.of_group(group)
 
@@ -443,6 +527,9 @@ def _weigh_missing(filled: Filled, sample: Sample, method: Any) -> list[Array]:
     evidence = filled.evidence
     _, drawn, supplied = weigh_items(evidence, filled.metric)
     items = np.append(drawn[filled.drawn], supplied[filled.supplied]) / sample.size
+    # Statistics have the weights of their items already.
+    mass = np.append(evidence.drawn.mass[filled.drawn], evidence.supplied.mass[filled.supplied])
+    items = items / np.where(mass > 0, mass, 1.0)
     found = [np.tile(items[:, None], (1, size)) for _ in range(2)]
     low, high = sample.stats.copy(), sample.stats.copy()
     at = np.flatnonzero(np.isin(filled.drawn, filled.steps))

@@ -146,14 +146,16 @@ def generalise_value(
     if _is_share(value) and group.mass is None:
         mean = float(np.clip(value.estimate.mean[0], 0, 1))
         pool = replace(pool, items=mean * (1 - mean) / max(group.items - 1, 1))
-    worst = value.worst
+    worst, declined = value.worst, value.declined
     if worst is not None:
+        worst = worst.change(lambda each: _add_pool(each, pool, group.items))
+    if declined is not None and declined.evidence is not None:
         low, high = (
-            None if each is None else _add_pool(each, pool, group.items)
-            for each in (worst.low, worst.high)
+            None if each is None else generalise_value(each, known, cache, group, population)
+            for each, known in zip((declined.low, declined.high), declined.evidence, strict=True)
         )
-        worst = replace(worst, low=low, high=high)
-    return replace(_add_pool(value, pool, group.items), worst=worst)
+        declined = replace(declined, low=low, high=high)
+    return replace(_add_pool(value, pool, group.items), worst=worst, declined=declined)
 
 
 def generalise_difference(
@@ -178,11 +180,11 @@ def generalise_difference(
     lower, upper = joint.limits[:, 0].tolist()
     joint = _add_variance(joint, pool, size, (lower, upper))
     found = catalog.load("intervals", "group-t").interval(joint, level)
-    alone = replace(first, worst=None), replace(second, worst=None)
-    found = widen_difference(found, apart, *alone, decides=decides)
-    if first.worst or second.worst:
-        # Missing answers widen it by as much as they do for this pool.
-        known_all = [replace(value, worst=None) for value in pools]
+    alone = [replace(value, worst=None, declined=None) for value in (first, second)]
+    found = widen_difference(found, apart, alone[0], alone[1], decides=decides)
+    if any(value.worst or value.declined for value in pools):
+        # Missing answers and declined items widen it by as much as they do for this pool.
+        known_all = [replace(value, worst=None, declined=None) for value in pools]
         plain = estimate_difference(known_all[0], known_all[1], level)[1]
         hull = estimate_difference(*pools, level)[1]
         lower = max(lower, found.lower - (plain.lower - hull.lower))
@@ -381,7 +383,9 @@ def _is_share(value: Value) -> bool:
 def _add_pool(value: Value, pool: SampledPool, size: int) -> Value:
     """The value for the population, without what could be at worst."""
     about = _add_variance(value.estimate, pool, size, value.bounds)
-    return replace(value, estimate=about, sampled=replace(pool, value=value), worst=None)
+    return replace(
+        value, estimate=about, sampled=replace(pool, value=value), worst=None, declined=None
+    )
 
 
 def _add_variance(

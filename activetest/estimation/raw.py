@@ -83,11 +83,7 @@ def add_raw_to_value(value: Value, cache: PoolView, group: Group) -> Value:
     shift = float(metric.smooth(np.zeros(1)))
     worst = value.worst
     if worst is not None:
-        low, high = (
-            None if each is None else add_raw_to_value(each, cache, group)
-            for each in (worst.low, worst.high)
-        )
-        worst = replace(worst, low=low, high=high)
+        worst = worst.change(lambda each: add_raw_to_value(each, cache, group))
     return replace(
         value,
         metric=metric,

@@ -28,7 +28,7 @@ from activetest.estimation.repredict import repredict
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic, combine_statistics
 from activetest.nouns.beliefs import moments
-from activetest.nouns.choices import Choices, find_lowest_share
+from activetest.nouns.choices import Choices, Declined, find_lowest_share
 from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
 from activetest.nouns.once import Remembers
@@ -115,6 +115,7 @@ class Evidence(Remembers):
     classes                number of classes; 0 for regression
     open_classes           whether labels may be of other classes
     predicted              (G, C) items of each group by predicted class; None for regression
+    counts_declined        whether items were declined that count, at the worst they could be
     """
 
     log: Log
@@ -132,6 +133,7 @@ class Evidence(Remembers):
     classes: int = 0
     open_classes: bool = False
     predicted: Array | None = None
+    counts_declined: bool = False
 
     def find_columns(self, metric: Metric) -> list[int]:
         """(d,) columns of the metric's statistics."""
@@ -185,6 +187,7 @@ def collect_evidence(
         classes=len(cache.classes),
         open_classes=bool(cache.roles.get("open_classes")),
         predicted=count_predictions(cache) if cache.classes else None,
+        counts_declined=log.declined and choices.declined == Declined.WORST,
     )
 
 

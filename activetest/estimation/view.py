@@ -10,10 +10,21 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import NotEstimable, PoolChanged, StudyError
 from activetest.estimation import estimate, samples
-from activetest.estimation.anytime import Bets, bet_on_metric, confidence_sequence
+from activetest.estimation.anytime import (
+    Bets,
+    bet_on_metric,
+    confidence_sequence,
+    reopen_declined,
+)
 from activetest.estimation.certain import find_certainty
 from activetest.estimation.estimate import Imputation, Value
-from activetest.estimation.missing import Filled, can_fill, estimate_with_missing, fill_missing
+from activetest.estimation.missing import (
+    Filled,
+    bound_with_declined,
+    can_fill,
+    estimate_with_missing,
+    fill_missing,
+)
 from activetest.estimation.passes import Passes, add_passes, check_passes, sum_passes
 from activetest.estimation.population import (
     Population,
@@ -25,7 +36,7 @@ from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Augmentation, Choices, Selection
 from activetest.nouns.estimate import Interval, Sample
-from activetest.nouns.log import Log, Round, truncate_log
+from activetest.nouns.log import PENDING, Log, Round, truncate_log
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.surrogate import Surrogate
@@ -81,9 +92,27 @@ class View:
         """
         group = group or self.evidence.groups[0]
         value, evidence = self._find_value(metric, estimator, group, kind=kind, alike=alike)
+        if self.counts_declined and not is_model_based(estimator):
+            filled = None if kind == ANYTIME else self.fill_missing(metric, group, alike=alike)
+            same = filled is not None and evidence is filled.evidence
+            worst = bound_with_declined(
+                self.evidence if same else evidence,
+                self.cache,
+                value.metric,
+                group,
+                estimator,
+                until=filled.until if filled is not None and same else 0,
+                always=alike,
+            )
+            value = replace(value, declined=worst)
         if self.population is None:
             return add_raw_to_value(value, self.cache, group)
         return generalise_value(value, evidence, self.cache, group, self.population)
+
+    @property
+    def counts_declined(self) -> bool:
+        """Whether items were declined that count, at the worst they could be."""
+        return self.evidence.counts_declined
 
     def _find_value(
         self, metric: Metric, estimator: str, group: Group, *, kind: str, alike: bool
@@ -259,7 +288,12 @@ class View:
     def possible_range(self, metric: Metric, group: Group) -> tuple[float, float]:
         """The range of the metric that what is known leaves possible."""
         within = self._in_group(metric, group)
-        return find_possible_range(samples.build_sample(self.evidence, within, group), within)
+        return find_possible_range(samples.build_sample(self._open, within, group), within)
+
+    @cached_property
+    def _open(self) -> Evidence:
+        """The evidence, where declined items that count could have any label."""
+        return reopen_declined(self.evidence, PENDING) if self.counts_declined else self.evidence
 
     def _in_group(self, metric: Metric, group: Group) -> Metric:
         """The metric in a group, with what is known there: a raw value, shares of predictions."""

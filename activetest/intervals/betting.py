@@ -191,6 +191,7 @@ def decide_verdict(
     gates: int = 1,
     low: float = -np.inf,
     high: float = np.inf,
+    highest: Increments | None = None,
 ) -> Verdict:
     """Whether the mean is at least (at most) the threshold: the first crossing decides.
 
@@ -199,8 +200,12 @@ def decide_verdict(
     alpha. It fails once the capital against the claim reaches gates / alpha: of several gates, all
     have to pass, so passing needs no correction, and failing does. Should both happen at one draw,
     it fails. low and high are what is known for certain now; they decide where draws did not.
+    highest are increments on a mean that is no smaller, where the two hold the mean between them.
     """
-    good, bad = log_e_values(increments, threshold)[:: 1 if at_least else -1]
+    above, below = log_e_values(increments, threshold)
+    if highest is not None:
+        _, below = log_e_values(highest, threshold)
+    good, bad = (above, below) if at_least else (below, above)
     passed, failed = (
         _find_crossing(good, np.log(1 / alpha)),
         _find_crossing(bad, np.log(gates / alpha)),

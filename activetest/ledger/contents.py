@@ -30,7 +30,8 @@ from activetest.ledger.tables import (
     StoredRater,
     StoredRound,
 )
-from activetest.nouns.study_lists import FIRST, Plan, Rater
+from activetest.nouns.choices import Declined
+from activetest.nouns.study_lists import FIRST, Rater
 
 # What SQLite says of a file that it may not read or write; everything else means damage.
 _REFUSED = (
@@ -145,7 +146,7 @@ class Contents:
         if any(map(_is_list_or_object, {each.value for each in self.answers})):
             yield "an answer of several classes or numbers"
         for plan in self.plans:
-            if plan.declined != Plan.declined:
+            if plan.declined not in tuple(Declined):
                 yield f"a plan by which declined items count as {plan.declined!r}"
 
     def list_problems(self) -> Iterator[str]:

@@ -87,6 +87,13 @@ class AnnotatorMethod(StrEnum):
     DAWID_SKENE = "dawid-skene"
 
 
+class Declined(StrEnum):
+    """What items that were declined count as."""
+
+    WORST = "worst"
+    IGNORE = "ignore"
+
+
 class Augmentation(StrEnum):
     """What surrogates learn from the model about items without a label."""
 
@@ -382,6 +389,13 @@ class Choices:
         Section.DATA, value=AnnotatorMethod.MAJORITY.value, rule="one of the values",
         values=tuple(AnnotatorMethod), simulated=Simulated.NO,
     )  # fmt: skip
+    declined: str = declare(
+        "Items that are declined: worst bounds metrics over all items, each declined one at its "
+        "least and at its most, and gates pass if they do at the worse end. ignore leaves them out "
+        "of metrics and gates. Fixed after the first draw.",
+        Section.AIM, value=Declined.WORST.value, rule="one of the values",
+        values=tuple(Declined), simulated=Simulated.NO,
+    )  # fmt: skip
     interval: str = declare(
         "Intervals that draws are made for and reports show: fixed ones hold at one look, anytime "
         "ones at any number of looks. With sequential, intervals are fixed, and gates are decided "
@@ -493,7 +507,7 @@ class Choices:
     @staticmethod
     def from_record(entries: Mapping[str, Any]) -> "Choices":
         """The choices that a round recorded."""
-        return Choices(**entries)
+        return Choices(**fill_older(entries))
 
     @property
     def lowest_share(self) -> float:
@@ -504,6 +518,11 @@ class Choices:
     def judged(self) -> str:
         """The metric that groups are judged by: the target, else the metric."""
         return self.target or self.metric
+
+
+def fill_older(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Recorded choices; where nothing is said about declined items, these were left out."""
+    return {"declined": Declined.IGNORE.value, **entries}
 
 
 def find_lowest_share(choices: Mapping[str, Any]) -> float:

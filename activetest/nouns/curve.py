@@ -129,6 +129,11 @@ class Curve:
                 "Recall and false positive rate cannot rise with the threshold: the estimate or an "
                 f"end was moved at {self.moved:,} of {len(self.points):,} points."
             )
+        declined = [each.declined for point in self.points for each in point.measures]
+        if any(each is not None for each in declined):
+            ignored = any(each is not None and each.ignored for each in declined)
+            about = "are ignored" if ignored else "count in intervals, at the worst they could be"
+            notes.append(f"Declined items {about}: points are of the items that can be answered.")
         few = sum(not each.reliable for point in self.points for each in point.measures)
         if few:
             notes.append(

@@ -39,6 +39,24 @@ class Saving:
         return self.random / self.bought if self.random is not None and self.bought else None
 
 
+@dataclass(frozen=True)
+class DeclinedItems:
+    """What declined items leave open about a value, which is about the items that can be answered.
+
+    answered     share of the items that can be answered
+    least, most  the value over all items, with every declined one at its least and at its most: the
+                 interval holds over all items then, from the lower limit of the first to the upper
+                 limit of the second. None where declined items are ignored, and where nothing
+                 bounds what they could cost: the interval is of the items that can be answered then
+    ignored      whether they are ignored because somebody chose so
+    """
+
+    answered: float
+    least: float | None = None
+    most: float | None = None
+    ignored: bool = False
+
+
 # {method of an interval: when it holds}; all others hold at one look.
 _KINDS = {
     "betting": "anytime",
@@ -61,6 +79,7 @@ class Quantity:
     saving          answers that were bought, and how many random labels would be as good
     one_look        the interval holds for one look at best, where those of its report hold at every
                     look
+    declined        what declined items leave open; None where none is among the items
     """
 
     estimate: float | None
@@ -71,6 +90,7 @@ class Quantity:
     reliable: bool = True
     saving: Saving = Saving()
     one_look: bool = False
+    declined: DeclinedItems | None = None
 
     @property
     def kind(self) -> str | None:
@@ -134,6 +154,21 @@ class Measured:
     def n_answers(self) -> int:
         """Answers that were bought, see Saving."""
         return self.quantity.saving.bought
+
+    @property
+    def answered(self) -> float | None:
+        """Share of the items that can be answered; None where none was declined."""
+        return None if self.quantity.declined is None else self.quantity.declined.answered
+
+    @property
+    def least(self) -> float | None:
+        """The value over all items with every declined one at its least, see DeclinedItems."""
+        return None if self.quantity.declined is None else self.quantity.declined.least
+
+    @property
+    def most(self) -> float | None:
+        """The same with every declined one at its most."""
+        return None if self.quantity.declined is None else self.quantity.declined.most
 
     @property
     def reliable(self) -> bool:

@@ -225,6 +225,8 @@ class Counts:
                     without a floor: labelled, pending and declined ones likewise
     missing         ids of pending items in rounds of which, or after which, others were answered
     spent           price of all labels so far, each annotator's; None where labels have no prices
+    declined_as     what declined items count as: "worst", at their least and at their most, or
+                    "ignore"
     """
 
     n_pool: int
@@ -240,6 +242,7 @@ class Counts:
     deterministic: int = 0
     missing: tuple[str, ...] = ()
     spent: float | None = None
+    declined_as: str = "worst"
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,8 @@ class Plan:
                spent; None where no looks are planned
     interval   kind of the intervals that draws are made for
     level      confidence of the study
-    declined   what declined items count as: "ignore" leaves them out
+    declined   what declined items count as: "ignore" leaves them out, "worst" counts each at the
+               least and at the most that its label could make of it
     """
 
     budget: float | None = None
@@ -89,7 +90,7 @@ class Plan:
     spending: str | None = None
     interval: str = "fixed"
     level: float = 0.95
-    declined: str = "ignore"
+    declined: str = "worst"
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def last_lines(report: Report, more: str, *, verbose: bool) -> list[str]:
 def _chooses_by_score(report: Report, first: EstimateRow) -> bool:
     """Whether items are chosen by the largest score, and the headline is not exact all the same."""
     chosen = report.selection == "top" and report.counts.deterministic > 0
-    return chosen and first.method != "exact"
+    return chosen and first.quantity.kind != "exact"
 
 
 def _prefer(rows: Sequence[EstimateRow], estimator: str) -> list[EstimateRow]:

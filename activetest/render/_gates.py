@@ -97,7 +97,7 @@ def evidence(gates: Iterable[Gate]) -> str:
     shown = (
         f"{words.write_level(gate.level)} intervals, {_describe_validity(gate)}"
         for gate in gates
-        if gate.lower is not None and gate.method != "exact"
+        if gate.lower is not None and gate.quantity.kind != "exact"
     )
     kinds = "; ".join(dict.fromkeys(shown))
     return f" ({kinds})" if kinds else ""

@@ -18,15 +18,18 @@ def sentence(judge: JudgeReport) -> str:
         return words.sentence(first)
     share = judge.outputs != "scores"
     value, certainty = _write(first, words.estimate(first), share=share), _describe(first, share)
+    about = words.answerable(first)
     if judge.positive is None and share:
-        return f"The judge agrees with people on {value} of items ({certainty})."
+        items = f"the items {about}" if about else "items"
+        return f"The judge agrees with people on {value} of {items}{certainty}."
     says = _write(first, words.raw(first), share=share)
     if share:
         name = words.name_class(words.plain(judge.positive))
         begin = f"The judge says that {says} of items are {name}; people would say {value}"
     else:
         begin = f"The judge's mean score is {says}; people's would be {value}"
-    return f"{begin} ({certainty}){_compare(judge)}."
+    begin += f" {'of' if share else 'over'} the items {about}" if about else ""
+    return f"{begin}{certainty}{_compare(judge)}."
 
 
 def describe_slopes(judge: JudgeReport) -> str:
@@ -131,16 +134,18 @@ def _write_p(value: float) -> str:
 
 
 def _describe(row: EstimateRow, share: bool) -> str:
-    """How sure the first number is."""
+    """How sure the first number is, behind it."""
+    if row.quantity.declined is not None:
+        return words.certainty(row)
     if row.method == "exact":
-        return "every answer is known"
+        return " (every answer is known)"
     if row.lower is None or row.upper is None:
-        return f"no interval: {words.plain(row.reason or 'too few labels')}"
+        return f" (no interval: {words.plain(row.reason or 'too few labels')})"
     ends = (words.figure(end, words.half_width(row.quantity)) for end in (row.lower, row.upper))
     mark = "" if words.reliable(row) else ", not reliable yet"
     mark += ", for one look" if row.quantity.one_look else ""
     written = " to ".join(_write(row, end, share=share) for end in ends)
-    return f"{words.write_level(row.level)} confidence: {written}{mark}"
+    return f" ({words.write_level(row.level)} confidence: {written}{mark})"
 
 
 def _write(row: EstimateRow, number: str, *, share: bool) -> str:

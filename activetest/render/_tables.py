@@ -12,6 +12,8 @@ from activetest.render import _words as words
 
 # Heading of what estimates would be if the model's outputs were the labels.
 RAW = "model says"
+# Heading of what estimates are over all items, where some were declined.
+_ALL = "all items"
 # Cells shown where a whole matrix has no room, the largest first.
 MOST_CONFUSED = 20
 # More classes than this make a matrix that nobody reads.
@@ -266,6 +268,7 @@ def _overall_table(rows: Sequence[EstimateRow], usual: str) -> Table:
         "estimator": lambda row: row.estimator,
         "estimate": words.estimate,
         "interval": words.interval_or_reason,
+        _ALL: words.over_all,
         RAW: words.raw,
         "labels": lambda row: words.count(row.n_answers),
         "n_eff": lambda row: words.count(row.n_eff),
@@ -275,6 +278,8 @@ def _overall_table(rows: Sequence[EstimateRow], usual: str) -> Table:
         del columns["estimator"]
     if all(row.from_outputs is None for row in rows):
         del columns[RAW]
+    if all(row.least is None for row in rows):
+        del columns[_ALL]
     return Table("", tuple(columns), write_rows(columns, rows))
 
 
@@ -294,6 +299,8 @@ def _metric_table(rows: Sequence[EstimateRow], kind: str, level: float | None, u
     if len(estimators) > 1:
         columns["estimator"] = lambda row: row.estimator
     columns |= {"estimate": words.estimate, "interval": words.interval_or_reason}
+    if any(row.least is not None for row in rows):
+        columns[_ALL] = words.over_all
     if kind == "differences":
         columns["differ"] = words.differ
     elif any(row.shrunk is not None for row in rows):

@@ -40,6 +40,11 @@ _SHARES = {
     "error": "The model is wrong on",
     "accuracy": "The model is right on",
 }
+# What declined items count as.
+_DECLINED_AS = {
+    "worst": " (count at their least and at their most)",
+    "ignore": " (ignored: numbers are about items that can be answered)",
+}
 # The metric that is the share of items labelled as a class.
 _RATE = "rate"
 
@@ -128,6 +133,14 @@ def interval(record: Measured) -> str:
     return " ".join([" to ".join(_ends(record)), *marks])
 
 
+def over_all(row: EstimateRow) -> str:
+    """The value over all items, with every declined one at its least and at its most."""
+    if row.least is None or row.most is None:
+        return "-"
+    ends = (figure(end, half_width(row.quantity), _limit(row)) for end in (row.least, row.most))
+    return " to ".join(ends)
+
+
 def interval_or_reason(row: EstimateRow) -> str:
     """The interval, or why there is none."""
     if row.estimate is None or row.lower is None:
@@ -160,6 +173,9 @@ def sentence(record: EstimateRow | Gate) -> str:
         return f"No estimate yet{f': {reason}' if reason else ''}."
     value, where = with_unit(record, estimate(record)), named(record.group or {})
     items = f"items with {where}" if where else "items"
+    about = answerable(record)
+    if about and record.metric in (*_SHARES, _RATE):
+        items, about = f"the {items} {about}", ""
     if isinstance(record, Gate) and record.against is not None:
         statement = f"{metric_title(record)} is {value} for {group(record)}"
     elif record.metric in _SHARES:
@@ -171,7 +187,40 @@ def sentence(record: EstimateRow | Gate) -> str:
         statement = f"The share of {items} that are {truth} and predicted as {predicted} is {value}"
     else:
         statement = f"{metric_title(record)}{f' for {where}' if where else ''} is {value}"
-    return f"{statement} ({_certainty(record)}){_compare_raw(record)}."
+    statement += f" over the items {about}" if about else ""
+    return f"{statement}{certainty(record)}{_compare_raw(record)}."
+
+
+def answerable(record: Measured) -> str:
+    """Which items an estimate is of where some were declined; empty where none was."""
+    if record.answered is None:
+        return ""
+    # Never "100 %" where an item cannot be answered.
+    share = min(cut_digits(100 * record.answered), 99.9)
+    return f"that can be answered (about {share:.{1 if share > 99 else 0}f} %)"
+
+
+def certainty(record: EstimateRow | Gate) -> str:
+    """How sure a number is, behind it: in brackets, or over all items where some were declined."""
+    declined, found = record.quantity.declined, _certainty(record)
+    if declined is None or record.lower is None:
+        return f" ({found})"
+    if record.least is None or record.most is None:
+        why = "are ignored" if declined.ignored else "have no limit to what they could be"
+        return f" ({found}; declined items {why})"
+    width = half_width(record.quantity)
+    ends = [record.least, record.most, record.lower, record.upper]
+    low, high, lower, upper = (
+        with_unit(record, figure(end, width, _limit(record))) if real(end) else "no limit"
+        for end in ends
+    )
+    if record.quantity.kind == "exact":
+        return f"; over all items between {lower} and {upper} (exact: every answer is known)"
+    marks = found[found.index(", ") :] if ", " in found else ""
+    return (
+        f"; over all items between {low} (lower limit {lower}) and {high} (upper limit {upper}), "
+        f"with {write_level(record.level)} confidence{marks}"
+    )
 
 
 def raw(row: EstimateRow) -> str:
@@ -258,12 +307,15 @@ def scope(report: Report, row: EstimateRow, *, hints: bool) -> str:
     Hints name the option that changes it.
     """
     items = f"{count(row.n_pool)} item{'s' * (row.n_pool != 1)}"
+    # Intervals hold over all items where these have ends.
+    part = answerable(row) if row.least is None else ""
+    part = part and f"the items {part} among "
     if not report.population:
         setting = report.population_setting if hints else ""
         others = f" ({plain(setting)}: future ones too)" if setting else ""
-        return f"the {items} of this pool{others}"
+        return f"{part}the {items} of this pool{others}"
     sampled = f", by {plain(report.cluster)}" if report.cluster else ""
-    return f"the population that the {items} are a sample of{sampled}"
+    return f"{part}the population that the {items} are a sample of{sampled}"
 
 
 def count_bought(row: EstimateRow, counts: Counts) -> str:
@@ -357,10 +409,11 @@ def standing(counts: Counts) -> list[tuple[str, str]]:
     if counts.deterministic:
         how = "top scores, or drawn between groups without a floor"
         rows.append(("not drawn at random", f"{count(counts.deterministic)} ({how})"))
+    meaning = _DECLINED_AS[counts.declined_as]
     rows += [
         ("labelled", count(counts.labeled)),
         ("pending", count(counts.pending)),
-        ("declined", count(counts.declined)),
+        ("declined", count(counts.declined) + meaning * (counts.declined > 0)),
         ("supplied", f"{count(counts.supplied)} (your labels of items that were never drawn)"),
     ]
     if counts.spent is not None:

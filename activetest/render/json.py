@@ -32,13 +32,14 @@ ESTIMATE_KEYS = (
     *("metric", "class", "group", "against", "estimator", "estimate", "lower", "upper", "level"),
     *("method", "kind", "n_draws", "n_labeled", "n_answers", "n_pool", "n_eff", "labels_saved"),
     *("labels_saved_kind", "max_weight_share", "variance_inflated", "headline", "reason"),
-    *("shrunk", "surrogate_std", "from_outputs", "reliable"),
+    *("shrunk", "surrogate_std", "from_outputs", "reliable", "answered", "least", "most"),
 )
 _GATE = (
     *("requirement", "metric", "class", "group", "against", "op", "threshold", "verdict"),
     *("level", "method"),
     *("n_draws", "n_labeled", "n_answers", "estimate", "lower", "upper", "e_pass", "e_fail"),
     *("more_labels", "reason", "decided_round", "look", "looks", "labels_to_next_look", "p_pass"),
+    *("answered", "least", "most"),
 )
 _GROUP = (
     *("group", "n_pool", "n_labeled", "estimate", "lower", "upper", "rank", "p_worst", "p_best"),

@@ -3,12 +3,21 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from activetest.errors import NotEstimable
 from activetest.estimation.samples import Group
 from activetest.estimation.view import FIXED, View
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.specification import suggest_bound
 from activetest.nouns.estimate import Interval
-from activetest.reporting.rows import HEADLINE, count_bought, count_labelled, is_reliable
+from activetest.nouns.quantity import DeclinedItems
+from activetest.reporting.rows import (
+    HEADLINE,
+    count_bought,
+    count_labelled,
+    describe_declined,
+    is_reliable,
+)
 
 
 @dataclass(frozen=True)
@@ -45,12 +54,22 @@ class GateValue:
     few             whether a group has too few labels for a gate
     find_interval   the interval of a level, each end of which has to hold alone
     check_interval  whether there are enough labels to believe such an interval
+    declined        what declined items leave open about the value
     """
 
     value: float
     few: bool
     find_interval: Callable[[float], Interval]
     check_interval: Callable[[Interval], bool]
+    declined: DeclinedItems | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """What the interval would shrink to: more than the value where declined items count."""
+        found = self.declined
+        if found is None or found.least is None or found.most is None:
+            return self.value, self.value
+        return found.least, found.most
 
 
 def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
@@ -63,7 +82,13 @@ def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
         and count_labelled(view, group, metric, alike=apart) < NEEDS_INSIDE
         for group, value in zip(subject.groups, values, strict=True)
     )
-    first = values[0]
+    first, declined = values[0], describe_declined(view, values)
+    if any(value.declined is not None and not value.declined.bounded for value in values):
+        raise NotEstimable(
+            f"nothing bounds what declined items could make of {metric.title}, and no verdict "
+            f"leaves them out; {suggest_bound(metric) or 'choose another metric'}, or another "
+            'study that ignores them (`declined="ignore"`)'
+        )
     if subject.against is None:
         group = subject.group
         return GateValue(
@@ -71,6 +96,7 @@ def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
             few,
             lambda level: view.interval(first, level, FIXED, group, decides=True),
             lambda interval: is_reliable(first, interval.method),
+            declined,
         )
     pair, second = (subject.group, subject.against), values[1]
 
@@ -86,4 +112,5 @@ def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
         few,
         lambda level: view.difference(first, second, pair, level, decides=True)[1],
         check_both,
+        declined,
     )

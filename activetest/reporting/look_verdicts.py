@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from activetest.errors import NotEstimable
+from activetest.estimation.estimate import WORST_CASE
 from activetest.estimation.looks import Look, LookPlan, count_answered
 from activetest.estimation.spending import find_conditional_power, find_look_levels
 from activetest.estimation.view import View
@@ -28,6 +29,8 @@ from activetest.reporting.requirements import (
     explain_shared_error,
 )
 
+# Intervals that cannot be wrong.
+_CERTAIN = ("exact", WORST_CASE)
 # From which time on a gate that will hardly pass is said to be one, and how hardly that is.
 _ADVISED_FROM, _FUTILE = 0.35, 0.05
 
@@ -114,7 +117,7 @@ class LookVerdicts:
         if ends.found.few:
             return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate"), False
         interval, strict = ends.interval, ends.strict
-        if interval.method != "exact" and self._is_exact(look):
+        if interval.method not in _CERTAIN and self._is_exact(look):
             reason = (
                 "every item that can be drawn has an answer, but its value is still in doubt, and "
                 "no error is left for this look"
@@ -128,6 +131,7 @@ class LookVerdicts:
             upper=interval.upper,
             method=interval.method,
             reliable=enough,
+            declined=ends.found.declined,
         )
         gate = replace(gate, quantity=quantity)
         if not enough:
@@ -157,7 +161,7 @@ class LookVerdicts:
             interval = found.find_interval(gate.level)
         except NotEstimable:
             return None
-        if interval.method != "exact":
+        if interval.method not in _CERTAIN:
             return None
         quantity = replace(
             gate.quantity,
@@ -167,13 +171,18 @@ class LookVerdicts:
             method=interval.method,
             reliable=True,
             saving=Saving(subject.count_bought(self.view)),
+            declined=found.declined,
         )
+        verdict = decide_by_interval(requirement, interval.lower, interval.upper)
+        reason = "every answer is known"
+        if verdict == UNDECIDED:
+            reason += ", and declined items leave it open"
         return replace(
             gate,
             quantity=quantity,
-            verdict=decide_by_interval(requirement, interval.lower, interval.upper),
+            verdict=verdict,
             n_labeled=subject.count_labelled(self.view, metric),
-            reason="every answer is known",
+            reason=reason,
         )
 
     def _find_ends(self, then: View, place: int, metric: Metric, subject: Subject) -> Ends:
@@ -243,7 +252,7 @@ class LookVerdicts:
             levels = find_look_levels(self.plan, draws, gates=gates, population=whole)
             present = float(levels[len(self.looks) - 1])
             chosen = ends.interval if toward else ends.strict
-            z_score = _find_z_score(requirement, chosen, ends.found.value, present, toward=toward)
+            z_score = _find_z_score(requirement, chosen, ends.found.ends, present, toward=toward)
             sides.append((z_score, levels[len(self.looks) :]))
         more = [
             wait
@@ -296,13 +305,20 @@ class LookVerdicts:
 
 
 def _find_z_score(
-    requirement: Requirement, interval: Interval, value: float, level: float, *, toward: bool
+    requirement: Requirement,
+    interval: Interval,
+    ends: tuple[float, float],
+    level: float,
+    *,
+    toward: bool,
 ) -> float:
     """How many standard errors the estimate is beyond the threshold, on the side of this verdict.
 
-    The standard error is that of the limit that decides: its distance over that many.
+    The standard error is that of the limit that decides: its distance over that many. ends are what
+    the limits are of: both the estimate, but where declined items count.
     """
     rises = (requirement.op == ">=") == toward
+    value = ends[0] if rises else ends[1]
     room = value - interval.lower if rises else interval.upper - value
     distance = value - requirement.threshold if rises else requirement.threshold - value
     reach = -float(ndtri(level))

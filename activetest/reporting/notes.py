@@ -62,12 +62,12 @@ def write_notes(
     notes += _describe_older_methods(log)
     notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
-    if headline.method != "exact":
+    if headline.quantity.kind != "exact":
         notes += _describe_deterministic(view, headline)
     if any(is_model_based(row.estimator) and row.estimate is not None for row in rows):
         notes += _describe_unchecked(view)
     supplied = int((log.supplied_status == LABELLED).sum())
-    fixed = headline.method not in ("exact", _BETS)
+    fixed = headline.quantity.kind != "exact" and headline.method != _BETS
     if supplied and fixed:
         text = f"Labels that you supplied for items that were not drawn: {supplied}."
         if not is_model_based(headline.estimator):
@@ -76,12 +76,8 @@ def write_notes(
                 "showed, a fixed interval is too narrow."
             )
         notes.append(Note(text, Weight.LIMITED))
-    declined = int((log.status == DECLINED).sum() + (log.supplied_status == DECLINED).sum())
-    if declined:
-        text = (
-            f"Items declined: {declined}. Every estimate is about the items that can be answered."
-        )
-        notes.append(Note(text, Weight.LIMITED))
+    if log.declined:
+        notes.append(Note(_describe_declined(view, rows), Weight.LIMITED))
     if fixed and headline.estimate is not None and not is_model_based(headline.estimator):
         between = chooses_between(view.choices.acquisition)
         notes += _describe_doubts(headline, _count_minority(view, metric), between=between)
@@ -181,6 +177,30 @@ def describe_group_option(group: str, groups: Sequence[str]) -> str:
 def hint_unknown_group(column: str, groups: Sequence[str]) -> str:
     """Which group column of a study was meant, or how to add another one to it."""
     return catalog.suggest(column, groups).rstrip() or describe_group_option(column, groups)
+
+
+def _describe_declined(view: View, rows: Sequence[EstimateRow]) -> str:
+    """How many items were declined, what they count as, and which numbers are not about them."""
+    log = view.log
+    count = int((log.status == DECLINED).sum() + (log.supplied_status == DECLINED).sum())
+    text = f"Items declined: {count:,}. "
+    if not view.counts_declined:
+        return f"{text}They are ignored: every number is about the items that can be answered."
+    text += (
+        "Estimates are of the items that can be answered. Intervals and verdicts are about all "
+        "items: from the lower limit with every declined item at its least to the upper limit with "
+        "every one at its most."
+    )
+    open_ended = [row for row in rows if row.answered is not None and row.least is None]
+    names = [row.estimator if is_model_based(row.estimator) else row.title for row in open_ended]
+    if names:
+        text += (
+            f" Those of {', '.join(dict.fromkeys(names))} are of the items that can be answered "
+            "alone."
+        )
+    if view.choices.question:
+        text += " The answer to the question leaves declined items out."
+    return text
 
 
 def note_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> Note:
@@ -300,22 +320,29 @@ def _describe_picks(view: View, headline: EstimateRow, picks: int, drawn: int) -
 
 def _describe_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> str:
     """The same as a sentence."""
-    name = metric.title
+    name, named = metric.title, half_width
     if row.lower is None or row.upper is None or is_model_based(row.estimator):
         return f"How many labels a half-width of {half_width:g} needs cannot be said yet."
     if not is_above((row.upper - row.lower) / 2, half_width):
         return f"The interval of {name} already has a half-width below {half_width:g}."
     value = view.value(metric, row.estimator)
+    # No further label narrows what declined items leave open.
+    half = (row.upper - row.lower) / 2
+    if row.least is not None and row.most is not None:
+        fixed = (row.most - row.least) / 2
+        half, half_width = half - fixed, half_width - fixed
+        if not half_width > 0:
+            return f"Declined items alone leave {name} a half-width of {fixed:.2g}."
     # The plan is for the interval of the mean; the metric is a smooth map of it.
     more = plan_half_width(
         value.estimate,
-        half_width=(row.upper - row.lower) / 2 / abs(value.slope),
+        half_width=half / abs(value.slope),
         goal=half_width / abs(value.slope),
         size=view.cache.size,
         level=row.level,
     )
     labels = f"{more:,} more label" + "s" * (more != 1)
-    return f"The interval of {name} needs about {labels} for a half-width of {half_width:g}."
+    return f"The interval of {name} needs about {labels} for a half-width of {named:g}."
 
 
 def _describe_rest(drawn: int, others: str, own_view: str, remedy: str) -> str:

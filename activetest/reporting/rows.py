@@ -9,7 +9,7 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation import shrinkage
-from activetest.estimation.estimate import Value
+from activetest.estimation.estimate import WORST_CASE, Value
 from activetest.estimation.group_estimates import HEADLINE, count_labelled, find_metric_variance
 from activetest.estimation.known_items import restrict_to_open
 from activetest.estimation.random_draws import RandomDraws, expect_random_draws
@@ -21,7 +21,7 @@ from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import FEW, RARE, Interval
 from activetest.nouns.log import LABELLED, PENDING, count_answers
-from activetest.nouns.quantity import Quantity, Saving, SavingKind
+from activetest.nouns.quantity import DeclinedItems, Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.rounding import MARGIN, is_below
 from activetest.progress import step
@@ -212,6 +212,7 @@ def _estimate(
         method=interval.method,
         reliable=reliable,
         saving=saving if design else Saving(bought),
+        declined=describe_declined(view, [value]),
     )
     inflated = design and interval.variance > value.estimate.variance[0, 0] * (1 + MARGIN)
     row = replace(
@@ -223,14 +224,36 @@ def _estimate(
     return row, value
 
 
+def describe_declined(view: View, values: Sequence[Value]) -> DeclinedItems | None:
+    """What declined items leave open about a value, or about the first of two less the second.
+
+    None where no declined item can change them.
+    """
+    shares = [value.answered for value in values if value.answered is not None]
+    cases = [value.declined for value in values if value.declined is not None]
+    believed = any(value.estimate.draws is not None for value in values)
+    if not shares or (view.counts_declined and not (cases or believed)):
+        return None
+    if believed or not cases or not all(case.bounded for case in cases):
+        return DeclinedItems(min(shares), ignored=not view.counts_declined)
+    (low, high), *others = (value.over_all for value in values)
+    for least, most in others:
+        low, high = low - most, high - least
+    return DeclinedItems(min(shares), low, high)
+
+
 def is_reliable(value: Value, method: str) -> bool:
     """Whether there are enough labels for the interval to be believed.
 
     Intervals for statistics that are 0 or 1 are made wide enough while labels are few. The others
-    cannot foresee how much losses that were not sampled yet would change.
+    cannot foresee how much losses that were not sampled yet would change. Over all items, declined
+    ones among them, both ends have to be believed.
     """
-    if method in ("exact", "betting"):
+    if method in ("exact", WORST_CASE, "betting"):
         return True
+    if value.declined is not None:
+        ends = filter(None, (value.declined.low, value.declined.high))
+        return all(is_reliable(each, method) for each in (replace(value, declined=None), *ends))
     if value.several and method in ("delta-beta", "group-beta", "group-t"):
         return value.estimate.minority_count >= FEW
     if method == "gamma":
@@ -352,6 +375,7 @@ def _subtract_pairs(
                     level,
                     interval.method,
                     saving=bought,
+                    declined=describe_declined(view, [value, subtracted]),
                 ),
                 metric=metric.name,
                 class_name=metric.class_name,

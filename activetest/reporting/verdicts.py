@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from activetest.errors import ChoiceError, NotEstimable
+from activetest.estimation.anytime import Bets
+from activetest.estimation.estimate import WORST_CASE, Value
 from activetest.estimation.looks import plan_looks_of_log
 from activetest.estimation.planning import plan_gate
 from activetest.estimation.samples import Group
@@ -12,6 +14,7 @@ from activetest.intervals import betting
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import suggest_bound, why_not_bettable
+from activetest.nouns.estimate import Increments
 from activetest.nouns.quantity import Quantity, Saving
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.nouns.surface_report import SurfaceCell
@@ -22,10 +25,7 @@ from activetest.reporting.group_notes import describe_group
 from activetest.reporting.look_verdicts import LookVerdicts
 from activetest.reporting.notes import describe_group_option, hint_unknown_group
 from activetest.reporting.requirements import Requirement
-from activetest.reporting.rows import (
-    HEADLINE,
-    count_known,
-)
+from activetest.reporting.rows import HEADLINE, count_known, describe_declined
 from activetest.reporting.surface_answer import (
     SURFACE,
     PoolSurface,
@@ -68,12 +68,13 @@ def judge_requirements(
     Raises ChoiceError as check_requirements does.
     """
     looks, cells = _check_all(view, required, interval)
-    return tuple(
+    gates = (
         _count_draws(_judge(view, requirement, metric, interval, looks, len(required)))
         if cell is None or surface is None
         else _judge_by_surface(view, requirement, metric, cell, len(required), surface)
         for (requirement, metric), cell in zip(required, cells, strict=True)
     )
+    return tuple(_say_ignored(view, gate) for gate in gates)
 
 
 def check_requirements(
@@ -159,6 +160,14 @@ def _judge(
     return _judge_anytime(view, requirement, metric, subject.group, count)
 
 
+def _say_ignored(view: View, gate: Gate) -> Gate:
+    """The gate; where declined items are ignored, its reason says so."""
+    if not view.log.declined or view.counts_declined:
+        return gate
+    about = "declined items are ignored: it is about the items that can be answered"
+    return replace(gate, reason=about if gate.reason is None else f"{about}; {gate.reason}")
+
+
 def _count_draws(gate: Gate) -> Gate:
     """The gate with its draws, which its labels are of; without where its value is exact."""
     return replace(gate, n_draws=None if gate.quantity.kind == "exact" else gate.n_labeled)
@@ -215,13 +224,14 @@ def _judge_anytime(
         gates=count,
         low=low - requirement.threshold,
         high=high - requirement.threshold,
+        highest=None if bets.most is None else bets.most.at,
     )
-    more = None
-    if verdict.word == UNDECIDED and len(bets.at.value) > 1:
+    more, at = None, _find_deciding(bets)
+    if verdict.word == UNDECIDED and at is not None and len(at.value) > 1:
         more = plan_gate(
-            bets.at,
+            at,
             0.0,
-            estimate=float((bets.at.offset + bets.at.value).mean()),
+            estimate=float((at.offset + at.value).mean()),
             at_least=requirement.op == ">=",
             alpha=alpha,
             gates=count,
@@ -244,15 +254,16 @@ def _judge_anytime(
         reason = requirements.explain_shared_error(
             requirement, interval.lower, interval.upper, count
         )
-    estimate = _estimate_or_none(view, metric, group)
+    value = _value_or_none(view, metric, group)
     return replace(
         gate,
         quantity=replace(
             gate.quantity,
-            estimate=estimate,
+            estimate=None if value is None else value.value,
             lower=interval.lower,
             upper=interval.upper,
             method=interval.method,
+            declined=None if value is None else describe_declined(view, [value]),
         ),
         verdict=verdict.word,
         e_pass=verdict.e_pass,
@@ -261,6 +272,18 @@ def _judge_anytime(
         decided_round=moment.round,
         reason=reason,
     )
+
+
+def _find_deciding(bets: Bets) -> Increments | None:
+    """The increments that may decide a gate; None where declined items alone leave it open.
+
+    The metric is at least the threshold if it is with every declined item at its least, and at most
+    the threshold if it is with every one at its most.
+    """
+    if bets.most is None or (bets.at.offset + bets.at.value).sum() >= 0:
+        return bets.at
+    most = bets.most.at
+    return most if (most.offset + most.value).sum() < 0 else None
 
 
 @dataclass(frozen=True)
@@ -312,7 +335,7 @@ def _judge_once(
     enough, reason = found.check_interval(interval), None
     if not enough:
         verdict, reason = UNDECIDED, "there are too few labels for its interval to be reliable"
-    elif interval.method != "exact":
+    elif interval.method not in ("exact", WORST_CASE):
         reason = "a fixed interval holds for one look at a number of labels chosen in advance"
         if verdict == UNDECIDED and (
             shared := requirements.explain_shared_error(
@@ -332,6 +355,7 @@ def _judge_once(
             upper=interval.upper,
             method=interval.method,
             reliable=enough,
+            declined=found.declined,
         ),
         verdict=verdict,
         reason=reason,
@@ -376,6 +400,9 @@ def _judge_by_surface(
     strict = find(1 - 2 * (1 - view.choices.level) / count)
     if cell.lower is None or strict.lower is None or strict.upper is None:
         return replace(gate, quantity=cell.quantity, reason=cell.reason)
+    if view.counts_declined:
+        reason = "the surface leaves out declined items, and no verdict does"
+        return replace(gate, quantity=cell.quantity, reason=reason)
     return replace(
         gate,
         quantity=cell.quantity,
@@ -475,9 +502,9 @@ def _undecided_gate(view: View, requirement: Requirement, metric: Metric, subjec
     )
 
 
-def _estimate_or_none(view: View, metric: Metric, group: Group) -> float | None:
+def _value_or_none(view: View, metric: Metric, group: Group) -> Value | None:
     try:
-        return view.value(metric, HEADLINE, group, kind=ANYTIME).value
+        return view.value(metric, HEADLINE, group, kind=ANYTIME)
     except NotEstimable:
         return None
 

@@ -86,7 +86,7 @@ def usual_looks() -> dict[str, Any]:
     return {name: getattr(Choices, name) for name in _OF_LOOKS}
 
 
-def check_lasting_looks(before: Choices, now: Choices, *, where: str = "") -> None:
+def check_lasting_choices(before: Choices, now: Choices, *, where: str = "") -> None:
     """Raises ChoiceError where a study that has begun would change what its gates rest on.
 
     before   the choices that the first round was drawn with
@@ -94,28 +94,30 @@ def check_lasting_looks(before: Choices, now: Choices, *, where: str = "") -> No
 
     The budget may change where the last look was planned for itself.
     """
-    if Interval.SEQUENTIAL not in (before.interval, now.interval):
-        return
-    names = ["interval", *usual_looks(), "level"]
-    uniform = before.floor == 1 and catalog.fact("acquisition", before.acquisition, "NEEDS_MEMBERS")
-    if not uniform:
-        # Else the round itself drew uniformly, while the members of the surrogate agreed.
-        names += ["floor", "floor_rule"]
-    names += ["budget"] if before.last_look is None else []
+    names = ["declined"]
+    if Interval.SEQUENTIAL in (before.interval, now.interval):
+        names += ["interval", *usual_looks(), "level"]
+        names += ["budget"] if before.last_look is None else []
+        needs_members = catalog.fact("acquisition", before.acquisition, "NEEDS_MEMBERS")
+        if not (before.floor == 1 and needs_members):
+            # Else the round itself drew uniformly, while the members of the surrogate agreed.
+            names += ["floor", "floor_rule"]
     name = next((each for each in names if getattr(now, each) != getattr(before, each)), None)
     if name is None:
         return
     value = getattr(before, name)
-    why = (
-        "stays after the first draw: the looks of sequential gates are planned before it, and "
-        f"this study has {'none' if value is None else value}"
+    reason, remedy = (
+        "the looks of sequential gates are planned before it",
+        "draws may go on beyond the last look, but they decide nothing; for other gates start "
+        "another study: `Study.create(pool, folder)`",
     )
+    if name == "declined":
+        reason = "what declined items count as must not depend on labels"
+        remedy = "start another study: `Study.create(pool, folder)`"
+    why = f"stays after the first draw: {reason}, and this study has "
+    why += "none" if value is None else str(value)
     if not where:
-        raise ChoiceError(
-            f"`{name}` {why}",
-            "draws may go on beyond the last look, but they decide nothing; for other gates start "
-            "another study: `Study.create(pool, folder)`",
-        )
+        raise ChoiceError(f"`{name}` {why}", remedy)
     line = f"restore the line {name} = {json.dumps(value)}"
     raise ChoiceError(f"{where}: {name} {why}", "remove the line" if value is None else line)
 

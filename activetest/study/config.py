@@ -13,7 +13,7 @@ from typing import Any
 
 from activetest import atomic
 from activetest.errors import ChoiceError, StudyError
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Choices, fill_older
 from activetest.nouns.report_settings import ReportSettings, read_report_settings
 from activetest.nouns.study_lists import Criterion, Model, Part, Rater
 from activetest.pool.schema import Schema
@@ -74,7 +74,8 @@ def read_config(folder: Path) -> Config:
         raise ChoiceError(f"{path}: there is no section {min(unknown)!r}", "remove it")
     if not isinstance(entries.get("choices", {}), dict):
         raise ChoiceError(f"{path}: [choices] is no section", "restore what was there")
-    choices = check_choices(entries.get("choices", {}), pool, where=name_section(folder, "choices"))
+    chosen = fill_older(entries.get("choices", {}))
+    choices = check_choices(chosen, pool, where=name_section(folder, "choices"))
     report = read_report_settings(entries.get("report", {}), name_section(folder, "report"))
     if report.require:
         _check_gates(report.require, path)

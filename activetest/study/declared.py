@@ -37,6 +37,7 @@ def describe_plan(choices: Choices, pool: Mapping[str, Any]) -> Plan:
         spending=choices.spending if sequential else None,
         interval=choices.interval,
         level=float(choices.level),
+        declined=choices.declined,
     )
 
 

@@ -12,6 +12,7 @@ from activetest.nouns.answer_fields import ID, ORDER
 from activetest.nouns.choices import (
     Augmentation,
     Choices,
+    Declined,
     FloorRule,
     Interval,
     Question,
@@ -572,6 +573,8 @@ def _describe_aim(
     parts += [f"level {choices.level}"] * (choices.level != Choices.level)
     if parts:
         yield f"intervals: {', '.join(parts)}"
+    if choices.declined == Declined.IGNORE:
+        yield "declined items: ignored, numbers are about items that can be answered"
     if choices.budget is not None:
         unit = "for labels" if priced else f"label{'s' * (choices.budget != 1)}"
         more = f" (the pool has {rows:,} items)" * (not priced and choices.budget > rows)

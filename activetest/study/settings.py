@@ -24,7 +24,7 @@ from activetest.pool.schema import Schema
 from activetest.sampling.choices import (
     check_choices,
     check_inputs,
-    check_lasting_looks,
+    check_lasting_choices,
     check_training,
     usual_looks,
 )
@@ -201,7 +201,9 @@ def choose_choices(
     check_inputs(choices, entries)
     check_training(choices, training=bool(files.get("train")))
     if began:
-        check_lasting_looks(study.choices if study else default, choices)
+        # Draws that were made elsewhere come before any choice.
+        before = study.choices if study else replace(default, declined=choices.declined)
+        check_lasting_choices(before, choices)
     if "metric" in settings:
         named = (choices.metric, *choices.also)
         recorded = _list_recorded(metrics, named, entries, choices.costs)
@@ -259,7 +261,7 @@ def _fit_choices(study: StoredStudy, default: Choices, schema: Schema) -> Choice
     before = parse_schema(study.pool)
     if schema.task != before.task:
         of_draws = ("acquisition", "floor", "floor_rule", "refit")
-        kept = (*of_draws, "level", "budget", "interval", *usual_looks())
+        kept = (*of_draws, "level", "budget", "interval", "declined", *usual_looks())
         return replace(default, **{name: getattr(stored, name) for name in kept})
     if schema.kind != before.kind:
         named = (stored.metric, *stored.also)

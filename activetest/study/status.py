@@ -45,6 +45,7 @@ def status(study: StoredStudy, cache: Cache | None = None) -> Status:
         budget=study.choices.budget,
         deterministic=deterministic,
         missing=tuple(_list_missing(record.draws, statuses)),
+        declined_as=study.choices.declined,
     )
     pending = 0.0
     if study.pool.get("price") and (cache is not None or not study.find_missing_pool()):

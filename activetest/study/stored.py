@@ -40,7 +40,7 @@ from activetest.pool import convert
 from activetest.pool.files import Files
 from activetest.pool.outputs import LARGEST
 from activetest.pool.pool import Pool
-from activetest.sampling.choices import check_choices, check_lasting_looks
+from activetest.sampling.choices import check_choices, check_lasting_choices
 from activetest.study import absent_pool, config, provenance
 from activetest.study.conversion import ensure_conversion, find_current
 from activetest.study.declared import describe_plan
@@ -95,7 +95,7 @@ class StoredStudy:
             study = StoredStudy(folder, config.read_config(folder), ledger)
             if (first := ledger.first_choices()) is not None:
                 where = config.name_section(folder, "choices")
-                check_lasting_looks(first, study.choices, where=where)
+                check_lasting_choices(first, study.choices, where=where)
             # It stays open as long as the study is used.
             stack.pop_all()
         return study

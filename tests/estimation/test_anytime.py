@@ -20,7 +20,9 @@ from activetest.nouns.log import DECLINED, Log
 from tests.makers import build_table, play_rounds, set_status
 
 SIZE = 80
-CHOICES = Choices("f1[dog]", ("f1[dog]", "error"), "agreement", groups=("place",))
+CHOICES = Choices(
+    *("f1[dog]", ("f1[dog]", "error"), "agreement"), groups=("place",), declined="ignore"
+)
 
 # What is bounded by other values than 0 and 1.
 METRICS, LIMITS = ("error", "f1[dog]", "recall[cat]", "brier"), {"brier": (0.0, 2.0)}

@@ -198,8 +198,8 @@ def test_nobody_bets_on_picks_and_they_are_known_after_them(pool, truth, name, v
 
 @pytest.mark.parametrize("group", [0, 2])
 @pytest.mark.parametrize(("name", "value"), BETS)
-def test_items_that_cannot_be_answered_are_worth_nothing(pool, truth, name, value, group):
-    study = Study(pool, truth, ERROR).draw(3, declined=1)
+def test_items_that_are_ignored_are_worth_nothing(pool, truth, name, value, group):
+    study = Study(pool, truth, replace(ERROR, declined="ignore")).draw(3, declined=1)
     study.bring(1, status=DECLINED).draw(3, declined=0).draw(2)
     check(study, metric_of(pool, name), group, value)
 

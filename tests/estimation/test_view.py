@@ -73,10 +73,10 @@ CHOICES = Choices(metric="error", metrics=("error",), surrogate="agreement", gro
 GROUPED = pytest.mark.pool(rows=60, groups=("place",))
 
 
-def view(pool, log, *names):
+def view(pool, log, *names, choices=CHOICES):
     facts = describe_pool(pool.roles, None, pool)
     metrics = [find_metric(name, facts) for name in names]
-    return build_view(log, pool, CHOICES, metrics, seed=1, own_view=False), metrics
+    return build_view(log, pool, choices, metrics, seed=1, own_view=False), metrics
 
 
 @GROUPED
@@ -156,12 +156,13 @@ def test_two_draws_are_enough_for_an_estimate_and_one_is_not(pool, play_rounds):
 def test_known_items_leave_a_ratio_with_a_constant_the_range_of_every_answer(
     pool, truth, play_rounds, declined
 ):
-    """Items that were declined count nowhere, neither above nor below."""
+    """Items that were declined and are ignored count nowhere, neither above nor below."""
     declined = list(declined)
     log = play_rounds((CHOICES, 60))
     log = set_status(log, declined, DECLINED)
     log = set_status(log, [7, 30], PENDING)
-    found, (metric,) = view(pool, log, "specificity[dog]")
+    ignoring = replace(CHOICES, declined="ignore")
+    found, (metric,) = view(pool, log, "specificity[dog]", choices=ignoring)
     low, high = found.possible_range(metric, found.evidence.groups[0])
     pred = pool.rows(0, 60).outputs.pred
     kept = np.setdiff1d(np.arange(60), log.rows[declined])

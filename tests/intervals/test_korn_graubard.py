@@ -14,7 +14,7 @@ from activetest.nouns.estimate import Estimate, Sides
 MANY = 200_000
 # Labels of the rarer kind with which the observed variance is believed: from a floor of 0.35 on;
 # for the near end of a gate; for its far end, and below that floor.
-ENOUGH, NEAR, DECIDING = 12, 8, 20
+ENOUGH, NEAR, DECIDING = 15, 8, 20
 
 
 def estimate(
@@ -208,7 +208,9 @@ def test_what_the_surrogate_expects_counts_where_it_is_more_than_uniform_draws_l
     assert variance_of(one) == approx(uniform / 9 / 4 + 3 * uniform * 3 / 4)
     less = replace(one, model_variance=uniform / 2)
     assert variance_of(less) == variance_of(replace(one, model_variance=0.0))
-    assert variance_of(replace(one, sides=Sides((ENOUGH, ENOUGH), (1.0, 1.0)))) == approx(uniform / 9)
+    assert variance_of(replace(one, sides=Sides((ENOUGH, ENOUGH), (1.0, 1.0)))) == approx(
+        uniform / 9
+    )
 
 
 def test_an_observed_variance_above_all_others_stays():

@@ -13,6 +13,8 @@ from activetest.render import json as as_json
 
 DIMENSIONS = ("model", "part", "criterion", "repeat")
 
+OF_DECLINED = ("answered", "least", "most")
+
 
 def test_the_report_has_the_documented_keys(whole):
     document = json.loads(as_json.render(whole))
@@ -46,6 +48,7 @@ def test_the_report_has_the_documented_keys(whole):
         "surrogate_std",
         "from_outputs",
         "reliable",
+        *OF_DECLINED,
     ]
     assert document["estimates"][0]["group"] is None
     assert document["estimates"][3]["group"] == {"ink": "little"}
@@ -80,6 +83,7 @@ def test_gates_are_objects_in_the_order_asked(judged):
         "looks",
         "labels_to_next_look",
         "p_pass",
+        *OF_DECLINED,
     ]
     assert [gate["verdict"] for gate in gates] == ["pass", "fail", "undecided"]
     assert gates[1]["class"] == "cat"
@@ -89,7 +93,8 @@ def test_gates_are_objects_in_the_order_asked(judged):
 
 def test_nothing_that_a_row_or_a_gate_knows_is_left_out(judged):
     document = json.loads(as_json.render(judged))
-    numbers = {field.name for field in fields(Quantity)} - {"saving"} | {"n_answers"}
+    numbers = {field.name for field in fields(Quantity)} - {"saving", "declined"}
+    numbers |= {"n_answers", *OF_DECLINED}
     for kind, key in ((EstimateRow, "estimates"), (Gate, "gates")):
         names = {field.name.replace("class_name", "class") for field in fields(kind)}
         expected = (names | numbers | set(DIMENSIONS)) - {"quantity"}

@@ -374,7 +374,9 @@ def test_an_interval_is_reliable_from_so_many_labels_of_the_rarer_kind_on(method
 
     def reliable(count: float, weighted: float) -> bool:
         estimate = SimpleNamespace(minority_count=count, weighted_minority_count=weighted)
-        return rows.is_reliable(SimpleNamespace(several=several, estimate=estimate), method)
+        return rows.is_reliable(
+            SimpleNamespace(several=several, estimate=estimate, declined=None), method
+        )
 
     assert reliable(enough, enough)
     if enough:
@@ -390,7 +392,9 @@ def test_gamma_limits_are_reliable_unless_few_losses_make_most_of_the_variance(s
         estimate = SimpleNamespace(
             terms=np.zeros((draws, 1)), spread_freedom=freedom, minority_count=2.0
         )
-        return rows.is_reliable(SimpleNamespace(several=several, estimate=estimate), "gamma")
+        return rows.is_reliable(
+            SimpleNamespace(several=several, estimate=estimate, declined=None), "gamma"
+        )
 
     assert reliable(50, 6.0) and reliable(1000, 90.0)
     assert not reliable(49, 40.0)
@@ -401,7 +405,9 @@ def test_gamma_limits_are_reliable_unless_few_losses_make_most_of_the_variance(s
 def test_what_is_certain_or_holds_at_every_look_is_reliable(method):
     estimate = SimpleNamespace(minority_count=0.0, weighted_minority_count=0.0)
     for several in (True, False):
-        assert rows.is_reliable(SimpleNamespace(several=several, estimate=estimate), method)
+        assert rows.is_reliable(
+            SimpleNamespace(several=several, estimate=estimate, declined=None), method
+        )
 
 
 def test_an_interval_wider_than_its_variance_says_is_marked(farm):

@@ -63,6 +63,19 @@ def test_a_report_has_the_surface_in_short_and_more_if_requested(opened):
     assert any("come from a model" in note.text for note in report.notes)
 
 
+def test_a_gate_on_a_combination_is_undecided_while_declined_items_count(opened):
+    gate = "accuracy@sex*race=M*a>=0.5"
+    (before,) = opened.report(require=[gate]).gates
+    assert before.verdict == "pass"
+    first = next(iter(opened.next(1).ids))
+    opened.ingest([{"id": first, "label": "", "status": "declined"}])
+    (after,) = opened.report(require=[gate]).gates
+    assert (after.verdict, after.method) == ("undecided", "surface")
+    assert after.reason == "the surface leaves out declined items, and no verdict does"
+    note = next(note.text for note in opened.report().notes if note.text.startswith("Items declin"))
+    assert note.endswith("The answer to the question leaves declined items out.")
+
+
 def test_top_scores_of_a_surface_are_said_to_be_top_scores(opened):
     study = at.Study.create("pool.parquet", "top", attributes=["sex"], seed=1)
     study.change(question="surface", selection="top")

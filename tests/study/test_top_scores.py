@@ -265,6 +265,10 @@ def test_declined_picks_leave_the_target(study, buy, label_file):
     codes = np.array([cache.classes.index(name) for name in truth])
     wrong = codes != cache.rows(0, 40).outputs.pred
     kept = np.setdiff1d(np.arange(40), cache.find(ids[15:]))
-    assert current.estimates[0].method == "exact"
-    assert current.estimates[0].estimate == pytest.approx(wrong[kept].mean())
+    first = current.estimates[0]
+    assert first.estimate == pytest.approx(wrong[kept].mean())
+    # Over all items, what five labels would have been stays open.
+    assert first.method == "worst-case" and first.quantity.kind == "exact"
+    ends = wrong[kept].sum() / 40, (wrong[kept].sum() + 5) / 40
+    assert (first.lower, first.upper) == pytest.approx(ends)
     assert notes(current) == []
