@@ -78,6 +78,15 @@ def report(
             help="Most that one item can cost; gives anytime intervals to losses without a bound.",
         ),
     ] = None,
+    assume: Annotated[
+        list[str] | None,
+        Option(
+            "--assume",
+            metavar="SHARE",
+            help="Rest intervals on what you know of rare classes, such as "
+            "'rate[fraud]@score<1e-4<=0.0001'; may be given again.",
+        ),
+    ] = None,
     population: Annotated[
         bool,
         Option(
@@ -146,6 +155,7 @@ def report(
         "interval": interval,
         "half_width": half_width,
         "bound": bound,
+        "assume": assume,
         "population": population,
         "cluster": cluster,
         "surface": surface,

@@ -119,6 +119,7 @@ _REPORT = {
     "simultaneous": Parameter("--simultaneous", Takes.NOTHING),
     "half_width": Parameter("--half-width"),
     "bound": Parameter("--bound"),
+    "assume": Parameter("--assume", Takes.REPEATED),
     "population": Parameter("--population", Takes.NOTHING),
     "cluster": Parameter("--cluster"),
     "surface": Parameter("--surface", Takes.NOTHING),

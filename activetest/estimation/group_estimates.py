@@ -9,7 +9,7 @@ from activetest.estimation.certain import find_part
 from activetest.estimation.estimate import Value
 from activetest.estimation.samples import Group, find_metric_steps
 from activetest.estimation.view import View
-from activetest.intervals._belief import raise_variances
+from activetest.intervals import group_beta
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.log import LABELLED
@@ -70,6 +70,4 @@ def find_metric_variance(value: Value) -> float:
         return 0.0
     if not value.estimate.inside.any():
         return np.nan
-    variance = max(value.estimate.variance[0, 0], value.estimate.expected_variance)
-    believed = max(raise_variances(value.estimate, variance, decides=False))
-    return float(believed * value.slope**2)
+    return group_beta.believe_variance(value.estimate) * value.slope**2

@@ -277,7 +277,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         # Labels that were supplied or deterministic say nothing about the variance of draws.
         counted=((log.status[steps] == LABELLED) & (member[steps] > 0)).astype(float),
         uniform=draws.uniform,
-        limits=_possible_means(metric, total, unknown, group.total, log.declined),
+        limits=limit_means(metric, total, unknown, group.total, log.declined),
         possible=(
             find_possible(evidence, metric, part, total, group.total)
             if len(metric.statistics) > 1
@@ -531,9 +531,7 @@ def _measure_unknown(
     return max(group.total - float(mass.sum() + supplied.sum()), 0.0) if left else 0.0
 
 
-def _possible_means(
-    metric: Metric, total: Array, unknown: float, size: float, declined: bool
-) -> Array:
+def limit_means(metric: Metric, total: Array, unknown: float, size: float, declined: bool) -> Array:
     """(2, d) means that what is known leaves possible: the rest at its lower and upper bound."""
     bounds = np.array([[each.lower, each.upper] for each in metric.statistics]).T
     if declined:

@@ -16,6 +16,7 @@ from activetest.estimation.anytime import (
     confidence_sequence,
     reopen_declined,
 )
+from activetest.estimation.assumptions import Assumed, Assumption, assume, bears_on
 from activetest.estimation.certain import find_certainty
 from activetest.estimation.estimate import Imputation, Value
 from activetest.estimation.missing import (
@@ -63,6 +64,7 @@ class View:
     filled       what fill_missing found so far, by metric and group
     samples      what was built so far, by metric or its one statistic, and group
     population   what the pool is a sample of, where values are about that; None for the pool itself
+    assumptions  what fixed intervals of the whole pool rest on where they can
     """
 
     log: Log
@@ -75,6 +77,7 @@ class View:
     filled: dict[tuple[str, str], Filled | None] = field(default_factory=dict)
     samples: dict[Hashable, Sample] = field(default_factory=dict)
     population: Population | None = None
+    assumptions: tuple[Assumption, ...] = ()
 
     def value(
         self,
@@ -120,6 +123,9 @@ class View:
         """The value for this pool, and the evidence behind it: see value."""
         evidence, whole = self.evidence, group.column is None
         refined = self.metrics[metric.title]
+        from_draws = kind != ANYTIME and not is_model_based(estimator)
+        if from_draws and (assumptions := self.find_assumptions(metric, group)):
+            return self._assume(assumptions).estimate(refined, estimator), evidence
         if metric.refine and not whole:
             # A curve has another shape in every group; no round can have predicted it.
             refined = linearise_curve(metric, self.log, self.cache, group)
@@ -142,6 +148,21 @@ class View:
             self._refuse_missing_items(refined, len(sample.prob))
             self._refuse_waiting_draws(len(sample.prob))
         return estimate.estimate_metric(sample, refined, estimator), evidence
+
+    def find_assumptions(self, metric: Metric, group: Group) -> tuple[Assumption, ...]:
+        """The assumptions that a fixed interval of a metric rests on: those of the whole pool's."""
+        refined = self.metrics.get(metric.title, metric)
+        sets = [self.assumptions, *((each,) for each in self.assumptions)]
+        bearing = (each for each in sets if bears_on(each, refined, self.evidence))
+        return next(bearing, ()) if group.column is None else ()
+
+    def _assume(self, given: tuple[Assumption, ...]) -> Assumed:
+        """The assumptions in force, for all metrics that they bear on."""
+        known = [each for each in self.metrics.values() if bears_on(given, each, self.evidence)]
+        about = given, self.evidence, self.cache, self.choices, known
+        return self.evidence.compute_once(
+            ("assumed", given), lambda: assume(*about, seed=self.seed)
+        )
 
     def _build_sample(self, evidence: Evidence, metric: Metric, group: Group) -> Sample:
         """The sample of a metric in a group; from the view's own evidence it is built once.
@@ -205,6 +226,8 @@ class View:
     ) -> Filled | None:
         """The evidence with missing answers filled; None where whole rounds are used: see value."""
         decides = self.evidence.groups[0] if alike or group is None else group
+        if not alike and self.find_assumptions(metric, decides):
+            return None
         key = metric.title, decides.name
         if key not in self.filled:
             about = self.metrics[metric.title], decides, self.choices.level
@@ -329,6 +352,7 @@ class View:
             own_view=False,
             surrogate=surrogate or self.evidence.surrogate,
             population=self.population,
+            assumptions=self.assumptions,
         )
 
     def at_end_of(self, number: int, metrics: Sequence[Metric]) -> "View":
@@ -445,11 +469,12 @@ def build_view(
     own_view: bool,
     surrogate: Surrogate | None = None,
     population: Population | None = None,
+    assumptions: tuple[Assumption, ...] = (),
 ) -> View:
     """The view of these metrics; own_view allows for estimates that rest on the surrogate alone.
 
     surrogate is what rounds.fit.get_surrogate gives, where that is at hand. population is what
-    values are about, where that is not this pool.
+    values are about, where that is not this pool. assumptions are those that are in force.
     """
     # The raw value of the pool is that of no other items, and of no part of them.
     known = population is None and not log.declined
@@ -460,7 +485,11 @@ def build_view(
     evidence = samples.collect_evidence(
         log, cache, choices, [*refined.values(), *about], seed=seed, surrogate=surrogate
     )
-    return View(log, cache, choices, seed, evidence, own_view, refined, population=population)
+    return View(
+        *(log, cache, choices, seed, evidence, own_view, refined),
+        population=population,
+        assumptions=assumptions,
+    )
 
 
 def _has_shares(metric: Metric) -> bool:

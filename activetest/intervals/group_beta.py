@@ -16,6 +16,12 @@ from activetest.intervals._shares import (
 from activetest.nouns.estimate import Estimate, Interval
 
 
+def believe_variance(estimate: Estimate) -> float:
+    """The larger one of the variances behind the two ends."""
+    variance = max(float(estimate.variance[0, 0]), estimate.expected_variance)
+    return max(raise_variances(estimate, variance, decides=False))
+
+
 def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Interval:
     """Interval for one value (d = 1) of a group, between the estimate's limits.
 

@@ -80,6 +80,8 @@ class Quantity:
     one_look        the interval holds for one look at best, where those of its report hold at every
                     look
     declined        what declined items leave open; None where none is among the items
+    assumptions     what the interval rests on besides the draws, as the user wrote it; None where
+                    that is nothing
     """
 
     estimate: float | None
@@ -91,6 +93,7 @@ class Quantity:
     saving: Saving = Saving()
     one_look: bool = False
     declined: DeclinedItems | None = None
+    assumptions: str | None = None
 
     @property
     def kind(self) -> str | None:
@@ -169,6 +172,11 @@ class Measured:
     def most(self) -> float | None:
         """The same with every declined one at its most."""
         return None if self.quantity.declined is None else self.quantity.declined.most
+
+    @property
+    def assumptions(self) -> str | None:
+        """What the interval rests on besides the draws."""
+        return self.quantity.assumptions
 
     @property
     def reliable(self) -> bool:

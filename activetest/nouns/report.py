@@ -17,6 +17,8 @@ SCHEMA_VERSION = 3
 SKIPPED = "status=skipped in the label file"
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
+# What labels say about an assumption.
+REFUTED, SUPPORTED, UNTESTED = "refuted", "supported", "untested"
 
 
 class Weight(IntEnum):
@@ -53,6 +55,36 @@ class Note:
     def is_caution(self) -> bool:
         """Whether it is a reason to be careful with a number."""
         return Weight.FACT < self.weight < Weight.ANSWER
+
+
+@dataclass(frozen=True)
+class AssumptionCheck:
+    """What the labels at hand say about an assumption that a report was asked to make.
+
+    assumption       as the user wrote it: rate[fraud]@score<1e-4<=0.0001
+    class_name       the class whose share among its items is bounded
+    below, at_most   its items have a score below, and this is the largest share
+    n_pool           number of its items
+    n_labeled        labels of them, whoever chose the items
+    n_found          how many of these are of the class
+    most             the largest number that is assumed to be
+    stands_for       number of items of the class that drawn ones stand for in an estimate
+    upper            upper end of the share that the labels leave possible, at the study's level
+    verdict          "refuted": it is not used; "supported"; or "untested": so few labels could not
+                     have shown that it is wrong
+    """
+
+    assumption: str
+    class_name: str
+    below: float
+    at_most: float
+    n_pool: int
+    n_labeled: int
+    n_found: int
+    most: int
+    stands_for: float
+    upper: float
+    verdict: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,6 +301,8 @@ class Report:
                                              of, and not about the pool itself
     cluster                                  column of clusters that the pool is a sample of; None
                                              for items
+    assumptions                              those that were requested, and what labels say about
+                                             them: those that are not refuted were used
     weight                                   column of the items' weights; None where all items
                                              count alike
     population_setting                       the setting of a report on the population; empty where
@@ -302,6 +336,7 @@ class Report:
     estimators: tuple[str, ...] = ()
     population: bool = False
     cluster: str | None = None
+    assumptions: tuple[AssumptionCheck, ...] = ()
     weight: str | None = None
     population_setting: str = ""
     surface: SurfaceReport | None = None

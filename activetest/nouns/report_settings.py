@@ -22,6 +22,7 @@ class ReportSettings:
     difference  group columns whose groups are compared with each other
     interval    "fixed", "anytime" or "posterior"
     bound       most that one item can cost
+    assume      what intervals may rest on besides the labels, as "rate[fraud]@score<1e-4<=0.0001"
 
     What is empty or None is as if nothing was said.
     """
@@ -33,6 +34,7 @@ class ReportSettings:
     difference: tuple[str, ...] = ()
     interval: str | None = None
     bound: float | None = None
+    assume: tuple[str, ...] = ()
 
     def list_entries(self) -> dict[str, Any]:
         """{name: value} of what is said, as study.toml has it."""

@@ -104,7 +104,7 @@ class AskedGate:
     level        confidence of the study
     interval     "fixed", "anytime" or "sequential": how it is decided
     source       who asked: OF_REPORT or OF_CONFIG
-    conditions   what else its number depends on: "population", "cluster", "bound"
+    conditions   what else its number depends on: "population", "cluster", "bound", "assume"
     """
 
     requirement: str

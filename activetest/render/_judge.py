@@ -142,7 +142,8 @@ def _describe(row: EstimateRow, share: bool) -> str:
     if row.lower is None or row.upper is None:
         return f" (no interval: {words.plain(row.reason or 'too few labels')})"
     ends = (words.figure(end, words.half_width(row.quantity)) for end in (row.lower, row.upper))
-    mark = "" if words.reliable(row) else ", not reliable yet"
+    mark = f", {condition}" if (condition := words.condition(row)) else ""
+    mark += "" if words.reliable(row) else ", not reliable yet"
     mark += ", for one look" if row.quantity.one_look else ""
     written = " to ".join(_write(row, end, share=share) for end in ends)
     return f" ({words.write_level(row.level)} confidence: {written}{mark})"

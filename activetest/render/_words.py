@@ -125,12 +125,22 @@ def estimate(record: Measured) -> str:
 
 def interval(record: Measured) -> str:
     """Both ends; one that does not exist is written out, and what is not reliable is marked."""
-    if record.method == "exact":
-        return "exact"
-    if record.lower is None and record.upper is None:
+    if record.lower is None and record.upper is None and record.method != "exact":
         return "-"
-    marks = [MARK] * (not reliable(record)) + [ONE_LOOK] * record.quantity.one_look
-    return " ".join([" to ".join(_ends(record)), *marks])
+    if record.method == "exact":
+        return f"exact {condition(record)}".rstrip()
+    return " ".join([" to ".join(_ends(record)), *marks(record)])
+
+
+def marks(record: Measured) -> list[str]:
+    """What stands behind both ends: the condition, and the marks."""
+    found = [MARK] * (not reliable(record)) + [ONE_LOOK] * record.quantity.one_look
+    return [condition(record)] * bool(record.assumptions) + found
+
+
+def condition(record: Measured) -> str:
+    """The assumptions that a number rests on: "if ..."; empty without any."""
+    return plain(f"if {record.assumptions}") if record.assumptions else ""
 
 
 def over_all(row: EstimateRow) -> str:
@@ -438,14 +448,15 @@ def _ends(record: Measured) -> list[str]:
 
 def _certainty(record: EstimateRow | Gate) -> str:
     """How sure a number is."""
+    given = f", {condition(record)}" if record.assumptions else ""
     if record.method == "exact":
         open_items = isinstance(record, EstimateRow) and record.n_labeled < record.n_pool
         known = "no further label can change it" if open_items else "every answer is known"
-        return f"exact: {known}"
+        return f"exact: {known}{given}"
     if record.lower is None and record.upper is None:
         return "no interval" + (f": {plain(record.reason)}" if record.reason else "")
     ends = " to ".join(with_unit(record, end) for end in _ends(record))
-    mark = "" if reliable(record) else ", not reliable yet"
+    mark = given + ("" if reliable(record) else ", not reliable yet")
     mark += ", for one look" if record.quantity.one_look else ""
     kind = "credible" if record.method == _CREDIBLE else "confidence"
     return f"{write_level(record.level)} {kind}: {ends}{mark}"

@@ -16,7 +16,14 @@ from activetest.nouns.group_report import (
 )
 from activetest.nouns.inspection import Inspection
 from activetest.nouns.quantity import Measured
-from activetest.nouns.report import SCHEMA_VERSION, Counts, Gate, JudgeReport, Report
+from activetest.nouns.report import (
+    SCHEMA_VERSION,
+    AssumptionCheck,
+    Counts,
+    Gate,
+    JudgeReport,
+    Report,
+)
 from activetest.nouns.report_details import ConfusionTable, ReportDetails
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.render import _assessment, _judge
@@ -33,6 +40,7 @@ ESTIMATE_KEYS = (
     *("method", "kind", "n_draws", "n_labeled", "n_answers", "n_pool", "n_eff", "labels_saved"),
     *("labels_saved_kind", "max_weight_share", "variance_inflated", "headline", "reason"),
     *("shrunk", "surrogate_std", "from_outputs", "reliable", "answered", "least", "most"),
+    "assumptions",
 )
 _GATE = (
     *("requirement", "metric", "class", "group", "against", "op", "threshold", "verdict"),
@@ -40,6 +48,11 @@ _GATE = (
     *("n_draws", "n_labeled", "n_answers", "estimate", "lower", "upper", "e_pass", "e_fail"),
     *("more_labels", "reason", "decided_round", "look", "looks", "labels_to_next_look", "p_pass"),
     *("answered", "least", "most"),
+    "assumptions",
+)
+_ASSUMPTION = (
+    *("assumption", "class", "below", "at_most", "n_pool", "n_labeled", "n_found", "upper"),
+    "verdict",
 )
 _GROUP = (
     *("group", "n_pool", "n_labeled", "estimate", "lower", "upper", "rank", "p_worst", "p_best"),
@@ -96,6 +109,7 @@ def render(report: Report) -> str:
             "population": report.population,
             "cluster": report.cluster,
             "weight": report.weight,
+            "assumptions": [read_record(each, _ASSUMPTION) for each in report.assumptions],
             "counts": asdict(report.counts),
             "estimates": [read_record(row, ESTIMATE_KEYS) for row in report.estimates],
             "notes": [note.text for note in report.notes],
@@ -247,7 +261,7 @@ def begin_row() -> dict[str, Any]:
     return dict.fromkeys(DIMENSIONS)
 
 
-def read_record(record: Measured, keys: Sequence[str]) -> dict[str, Any]:
+def read_record(record: Measured | AssumptionCheck, keys: Sequence[str]) -> dict[str, Any]:
     """A row: {key: value} of a record and its quantity, the other side of a difference as a row."""
     found = begin_row() | read_values(record, keys)
     for side in _SIDES & found.keys():
@@ -255,7 +269,7 @@ def read_record(record: Measured, keys: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def read_values(record: Measured, keys: Sequence[str]) -> dict[str, Any]:
+def read_values(record: Measured | AssumptionCheck, keys: Sequence[str]) -> dict[str, Any]:
     """{key: value} of a record and its quantity."""
     return {key: attrgetter(_ATTRIBUTES.get(key, key))(record) for key in keys}
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from activetest.errors import NotEstimable
-from activetest.estimation.cells import CutPool
+from activetest.estimation.cut_pool import CutPool
 from activetest.estimation.samples import Group
 from activetest.estimation.view import View, build_view
 from activetest.intervals.group_t import NEEDS_INSIDE

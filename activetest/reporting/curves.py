@@ -12,7 +12,8 @@ import numpy as np
 
 from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.estimation.cells import CutPool, view_cells
+from activetest.estimation.cells import view_cells
+from activetest.estimation.cut_pool import CutPool
 from activetest.estimation.estimate import Value
 from activetest.estimation.samples import find_metric_steps
 from activetest.estimation.simultaneous import find_joint_level

@@ -145,7 +145,8 @@ def _shrink_column(
             estimates.append(_estimate(view, metric, HEADLINE, group, level, kind))
             estimating.advance()
     try:
-        whole = view.value(metric, HEADLINE)
+        # Groups rest on no assumption.
+        whole = replace(view, assumptions=()).value(metric, HEADLINE)
     except NotEstimable:
         return [row for row, _ in estimates]
     values = [np.nan if value is None else value.value for _, value in estimates]
@@ -190,6 +191,11 @@ def _estimate(
     exact = value.of_pool.estimate.exact
     if is_model_based(estimator):
         row = replace(row, surrogate_std=value.spread)
+    from_draws = kind != ANYTIME and not is_model_based(estimator)
+    assumptions = name_assumptions(view, metric, group) if from_draws else None
+    if assumptions:
+        used = int(value.sample.counted.sum())
+        row = replace(row, n_draws=used, n_labeled=used)
     if exact:
         row = replace(row, n_draws=None, n_labeled=inside)
     elif not whole and used < NEEDS_INSIDE:
@@ -213,6 +219,7 @@ def _estimate(
         reliable=reliable,
         saving=saving if design else Saving(bought),
         declined=describe_declined(view, [value]),
+        assumptions=assumptions,
     )
     inflated = design and interval.variance > value.estimate.variance[0, 0] * (1 + MARGIN)
     row = replace(
@@ -240,6 +247,11 @@ def describe_declined(view: View, values: Sequence[Value]) -> DeclinedItems | No
     for least, most in others:
         low, high = low - most, high - least
     return DeclinedItems(min(shares), low, high)
+
+
+def name_assumptions(view: View, metric: Metric, group: Group) -> str | None:
+    """What a fixed interval rests on besides the draws, as the user wrote it; None for nothing."""
+    return " and ".join(each.text for each in view.find_assumptions(metric, group)) or None
 
 
 def is_reliable(value: Value, method: str) -> bool:

@@ -25,7 +25,12 @@ from activetest.reporting.group_notes import describe_group
 from activetest.reporting.look_verdicts import LookVerdicts
 from activetest.reporting.notes import describe_group_option, hint_unknown_group
 from activetest.reporting.requirements import Requirement
-from activetest.reporting.rows import HEADLINE, count_known, describe_declined
+from activetest.reporting.rows import (
+    HEADLINE,
+    count_known,
+    describe_declined,
+    name_assumptions,
+)
 from activetest.reporting.surface_answer import (
     SURFACE,
     PoolSurface,
@@ -488,7 +493,9 @@ def _undecided_gate(view: View, requirement: Requirement, metric: Metric, subjec
     level = 1 - float(f"{2 * (1 - view.choices.level):.9g}")
     return Gate(
         quantity=Quantity(
-            None, None, None, level, "none", saving=Saving(subject.count_bought(view))
+            *(None, None, None, level, "none"),
+            saving=Saving(subject.count_bought(view)),
+            assumptions=name_assumptions(view, metric, subject.group),
         ),
         requirement=requirement.text,
         metric=metric.name,

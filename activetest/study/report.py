@@ -1,10 +1,12 @@
 """Reports: every estimate with its interval, and what to know before believing it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from activetest import catalog
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, NotEstimable
+from activetest.estimation.assumptions import check_assumption, parse_assumptions
 from activetest.estimation.population import Population
 from activetest.estimation.view import (
     ANYTIME,
@@ -26,16 +28,17 @@ from activetest.nouns.group_beliefs import GroupBeliefs
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.log import Log, drop_waiting_rounds
 from activetest.nouns.name_lists import join_names
-from activetest.nouns.report import JudgeReport, Note, Weight, sort_notes
+from activetest.nouns.report import REFUTED, AssumptionCheck, JudgeReport, Note, Weight, sort_notes
 from activetest.nouns.study_lists import OF_REPORT
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.parallel import one_blas_thread
 from activetest.reporting import notes as about
 from activetest.reporting import rows, surface_notes, verdicts
+from activetest.reporting.assumption_notes import write_assumption_notes
 from activetest.reporting.group_answer import answer_question
 from activetest.reporting.group_beliefs import describe_beliefs
 from activetest.reporting.judge import describe_judge, find_judge_metrics
-from activetest.reporting.requirements import parse_requirement
+from activetest.reporting.requirements import Requirement, parse_requirement
 from activetest.reporting.rows import HEADLINE
 from activetest.reporting.surface_answer import (
     PoolSurface,
@@ -74,6 +77,7 @@ def report(
     source: str = OF_REPORT,
     half_width: float | None = None,
     bound: float | None = None,
+    assume: Sequence[str] = (),
     population: bool = False,
     cluster: str | None = None,
     surface: bool = False,
@@ -100,6 +104,7 @@ def report(
     source        who asks for them: OF_REPORT or OF_CONFIG
     bound         what one item can cost at most: larger losses count as this, and losses without a
                   bound of their own get anytime-valid intervals
+    assume        assumptions, written as estimation.assumptions says, that fixed intervals rest on
     half_width    adds a note: how many more labels the headline's interval needs for that
     population    numbers are about what the pool is a sample of: intervals hold the pool's own
                   sampling variance as well
@@ -146,16 +151,21 @@ def report(
     view = build_view(
         log, cache, choices, about_all, seed=study.seed, own_view=own_view, population=sampled
     )
-    gates = list(zip(parsed, required, strict=True))
+    gates, kind = list(zip(parsed, required, strict=True)), _find_kind(choices, interval)
+    view, kinds, checks = _check_gates(view, gates, interval, assume)
     unrecorded = record_gates(
         study.ledger,
         parsed,
-        verdicts.check_requirements(view, gates, interval),
+        kinds,
         level=choices.level,
         source=source,
-        conditions={"population": population, "cluster": cluster, "bound": bound},
+        conditions={
+            "population": population,
+            "cluster": cluster,
+            "bound": bound,
+            "assume": [each.assumption for each in checks],
+        },
     )
-    kind = _find_kind(choices, interval)
     estimates = rows.estimate_overall(view, shown, estimators, kind)
     answers = study.ledger.record().answers
     notes = about.write_notes(view, estimates, shown[0], answers)
@@ -163,6 +173,7 @@ def report(
     estimates += rows.estimate_differences(view, tabled, compared, simultaneous=simultaneous)
     estimates = rows.mark_one_look(estimates, kind)
     notes += (
+        *write_assumption_notes(view, checks, shown, estimates, kind),
         *about.note_kinds(kind, compared, estimates),
         *about.note_uncertain_groups(cache, estimates),
     )
@@ -206,6 +217,7 @@ def report(
         estimators=named,
         population=population,
         cluster=cluster,
+        assumptions=checks,
         weight=cache.roles.get("weight"),
         population_setting="" if population else "`population=True`",
         surface=described,
@@ -354,6 +366,35 @@ def _check_population(kind: str, half_width: float | None) -> None:
             "however many of its items are labelled",
             f"`study.report(half_width={half_width:g})`, without `population`",
         )
+
+
+def _check_gates(
+    view: View,
+    gates: list[tuple[Requirement, Metric]],
+    interval: str | None,
+    assume: Sequence[str],
+) -> tuple[View, tuple[str, ...], tuple[AssumptionCheck, ...]]:
+    """The view with its assumptions, how gates are decided, and what labels say of assumptions.
+
+    Those that labels refute are left out of the view. Raises ChoiceError for gates that cannot be
+    decided, for other texts than assumptions, and where a number would not rest on them.
+    """
+    kinds = verdicts.check_requirements(view, gates, interval)
+    assumptions = parse_assumptions(assume, view.cache)
+    others = {_find_kind(view.choices, interval), *kinds} & {ANYTIME, POSTERIOR}
+    if assumptions and (others or view.population is not None):
+        raise ChoiceError(
+            "`assume` is for this pool, in intervals from draws that hold for one look and in "
+            "gates at one look or planned ones",
+            '`interval="fixed"`' if others else "leave out `population`",
+        )
+    checks = tuple(
+        check_assumption(each, view.evidence, view.cache, view.choices.level)
+        for each in assumptions
+    )
+    pairs = zip(assumptions, checks, strict=True)
+    used = tuple(each for each, check in pairs if check.verdict != REFUTED)
+    return replace(view, assumptions=used), kinds, checks
 
 
 def _read_population(

@@ -484,6 +484,7 @@ class Study:
         simultaneous: bool = False,
         half_width: float | None = None,
         bound: float | None = None,
+        assume: str | Sequence[str] | None = None,
         estimators: str | Sequence[str] | None = None,
         population: bool = False,
         cluster: str | None = None,
@@ -508,13 +509,17 @@ class Study:
             differences: Columns whose groups are compared with each other.
             require: Gates, as "recall[fraud]>=0.8" or "error@region=EU<=0.1".
 
-                For metrics, groups, differences, require, interval and bound, the section [report]
-                of study.toml may say another default; () asks for none.
+                For metrics, groups, differences, require, interval, bound and assume, the section
+                [report] of study.toml may say another default; () asks for none.
             interval: "fixed" for one look, "anytime" for any number of them, "posterior" for what
                 the surrogate believes. Default: the study's, and "anytime" for gates.
             simultaneous: All intervals of the groups of a column hold together.
             half_width: Adds how many more labels make the headline's interval this narrow.
             bound: What one item can cost at most, for anytime-valid intervals of losses.
+            assume: What intervals of the whole pool may rest on besides the labels, for a rare
+                class: "rate[fraud]@score<1e-4<=0.0001" says that of the items to which the model
+                gives fraud a probability below 1e-4, at most one in 10,000 is fraud. Labels test
+                it, and one that they refute is not used.
             estimators: What to estimate with, with options in brackets as in
                 "alt-mas[plug-in=nothing]". Default: the doubly robust estimate and the surrogate's
                 own view.
@@ -555,6 +560,7 @@ class Study:
         require = usual.require if require is None else require
         interval = usual.interval if interval is None else read_name("interval", interval)
         bound = usual.bound if bound is None else read_number("bound", bound)
+        assume = usual.assume if assume is None else read_names("assume", assume)
         force = read_flag("force", force)
         save = saving_plots(stored.choices, maps, plot, stored.folder, force=force)
         found = report(
@@ -568,6 +574,7 @@ class Study:
             simultaneous=read_flag("simultaneous", simultaneous),
             half_width=None if half_width is None else read_number("half_width", half_width),
             bound=bound,
+            assume=assume,
             estimators=read_names("estimators", estimators) or None,
             population=read_flag("population", population),
             cluster=None if cluster is None else read_name("cluster", cluster),

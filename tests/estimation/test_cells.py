@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from activetest.estimation.cells import CutPool
+from activetest.estimation.cut_pool import CutPool
 
 pytestmark = pytest.mark.pool(rows=12, seed=3)
 

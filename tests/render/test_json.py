@@ -49,6 +49,7 @@ def test_the_report_has_the_documented_keys(whole):
         "from_outputs",
         "reliable",
         *OF_DECLINED,
+        "assumptions",
     ]
     assert document["estimates"][0]["group"] is None
     assert document["estimates"][3]["group"] == {"ink": "little"}
@@ -84,6 +85,7 @@ def test_gates_are_objects_in_the_order_asked(judged):
         "labels_to_next_look",
         "p_pass",
         *OF_DECLINED,
+        "assumptions",
     ]
     assert [gate["verdict"] for gate in gates] == ["pass", "fail", "undecided"]
     assert gates[1]["class"] == "cat"

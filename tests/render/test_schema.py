@@ -41,6 +41,7 @@ REPORTS = {
         ["--require", "error<=0.99,recall[cat]>=0.99,accuracy@place=barn>=0.5"],
     ),
     "gates, one look": ([], 30, ["--require", "error<=0.5", "--interval", "fixed"]),
+    "assumption": ([], 30, ["--metric", "recall", "--assume", "rate[cat]@score<0.05<=0.9"]),
     "sequential, early": (["--budget", "40"], 5, ["--require", "error<=0.5"]),
     "sequential": (
         ["--budget", "40", "--looks", "2"],
@@ -276,7 +277,7 @@ every_document = pytest.mark.parametrize("document", NAMES, indirect=True)
 # Together these have objects of every definition.
 WHOLE = (
     *("compare", "gates", "groups, differences", "surface", "status", "simulation", "answers"),
-    *("inspection", "judge", "details", *CURVES),
+    *("inspection", "judge", "details", "assumption", *CURVES),
 )
 whole_documents = pytest.mark.parametrize("document", WHOLE, indirect=True)
 

@@ -21,6 +21,7 @@ _TEXTS = (
     "kind",
     "labels_saved_kind",
     "reason",
+    "assumptions",
 )
 _COUNTS = ("n_draws", "n_labeled", "n_answers", "n_pool")
 _FLAGS = ("variance_inflated", "headline", "reliable")

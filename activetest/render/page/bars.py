@@ -165,9 +165,8 @@ def write(record: Measured, *, plain: bool = False) -> tuple[str, str]:
     value = words.with_unit(record, value)
     if record.method == "exact" or record.lower is None or record.upper is None:
         return value, reach
-    marks = [mark for mark in (words.MARK, words.ONE_LOOK) if mark in reach]
-    for mark in marks:
-        reach = reach.replace(f" {mark}", "")
+    marks = words.marks(record)
+    reach = reach.removesuffix(" ".join(["", *marks]))
     ends = " to ".join(words.with_unit(record, end) for end in reach.split(" to "))
     return value, " ".join([ends, *marks])
 

@@ -64,12 +64,15 @@ def write_history(report: Report, details: ReportDetails) -> Section | None:
     numbers = markup.write_table(
         f"{details.history_of}, round by round", headings, rows, ("interval", "random labels")
     )
+    given = f", {condition}" if row and (condition := words.condition(row)) else ""
     caption = f"{key}<br>{markup.write_code(details.random_band or '')}"
     return markup.section(
         "rounds",
         "How it converged",
         (
-            markup.paragraph(f"{details.history_of}, estimated again after each round of labels."),
+            markup.paragraph(
+                f"{details.history_of}{given}, estimated again after each round of labels."
+            ),
             markup.figure(picture, caption, numbers),
         ),
     )
