@@ -276,7 +276,7 @@ class _ReplayedRound:
         weight = self._blend(rows, free)
         if self.clips:
             weight = race.clip_weights(weight, free, self.level)
-        return weight if rows.rate is None else weight * rows.rate
+        return weight if rows.weight is None else weight * rows.weight
 
     def _blend(self, rows: Rows, free: Array) -> Array:
         """(R,) the blended scores of the rows, see race.blend_scores: weights but for rates."""
@@ -291,8 +291,7 @@ class _ReplayedRound:
 
         def on_piece(piece: tuple[int, int]) -> Array:
             rows, free = self.cache.rows(*piece), self.free[slice(*piece)]
-            rates = np.ones(len(free)) if rows.rate is None else rows.rate
-            return np.array([(self._blend(rows, free) * rates).sum(), rates[free].sum()])
+            return np.array([(self._blend(rows, free) * rows.mass).sum(), rows.mass[free].sum()])
 
         total, count = map_reduce(self.cache.chunks(), on_piece, np.add)
         return float(self.choices.floor * total / count)

@@ -18,7 +18,8 @@ import numpy as np
 from activetest.estimation.samples import Group
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
-from activetest.rounds.group_sums import list_group_names, measure_levels
+from activetest.parallel import map_reduce
+from activetest.rounds.group_sums import list_group_names, measure_levels, sum_by_group
 
 # Points in time, over what the lightest and the heaviest items take, and halvings of an interval.
 _TIMES, _HALVINGS = 400, 60
@@ -55,6 +56,22 @@ class RandomDraws:
             else:
                 high = count
         return (low + high) / 2
+
+
+def find_random_price(cache: PoolView, group: Group) -> float | None:
+    """Mean price of the label of a random draw from a group; None where labels have no prices."""
+    if not cache.roles.get("price"):
+        return None
+
+    def sum_piece(piece: tuple[int, int]) -> Array:
+        rows = cache.rows(*piece)
+        return sum_by_group(cache, rows.codes, [rows.mass * rows.price, rows.mass])
+
+    sums = cache.compute_once(
+        "random prices", lambda: map_reduce(cache.chunks(), sum_piece, np.add)
+    )
+    paid, mass = sums[list_group_names(cache).index(group.name)]
+    return float(paid / mass) if mass > 0 else None
 
 
 def expect_random_draws(cache: PoolView, group: Group) -> RandomDraws:

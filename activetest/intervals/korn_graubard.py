@@ -11,7 +11,7 @@ observed and few draws make most of it, that limit allows for it.
 
 import numpy as np
 
-from activetest.intervals._belief import ENOUGH, believe, limit_share
+from activetest.intervals._belief import ENOUGH, limit_share
 from activetest.intervals._shares import CLOPPER_PEARSON, JEFFREYS
 from activetest.nouns.estimate import HIGH_FLOOR, Estimate, Interval
 from activetest.nouns.rounding import MARGIN, is_above
@@ -20,8 +20,6 @@ from activetest.nouns.rounding import MARGIN, is_above
 # is believed at the ends that decide gates, near and far; that of the far one, and of draws with a
 # lower floor, were all draws as unlikely as the least likely one.
 _ENOUGH_NEAR, _ENOUGH_FAR = 8.0, 20.0
-# The same for the variance as it most likely is.
-_ENOUGH_ON_AVERAGE = 8.0
 # Part of an observed variance's own error that the binomial limits leave out: the kurtosis of terms
 # whose weights differ.
 _LEFT_OUT = 0.5
@@ -65,19 +63,6 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     lower, upper = (1 - far, 1 - near) if is_above(mean, 0.5) else (near, far)
     lower, upper = np.clip(_round_outward(lower, upper, estimate.open_items), floor, ceiling)
     return Interval(float(lower), float(upper), level, "korn-graubard", variance)
-
-
-def estimate_variance(estimate: Estimate) -> float:
-    """The variance of the mean as it most likely is, which limits that must hold exceed.
-
-    The observed one is believed as far as the labels of the rarer kind support it, counted as
-    uniform draws would have shown them.
-    """
-    mean = float(np.clip(estimate.mean[0], 0, 1))
-    uniform = mean * (1 - mean) / estimate.inside.sum() * estimate.undrawn
-    support = estimate.uniform_minority_count / _ENOUGH_ON_AVERAGE
-    expected = max(uniform, estimate.model_variance)
-    return believe(float(estimate.variance[0, 0]), expected, support)
 
 
 def _count_freedom(estimate: Estimate, support: float) -> float:

@@ -207,15 +207,15 @@ class Log:
         return Log(whole, real, whole, whole, real, whole, whole, real, whole)
 
 
-def count_answers(log: Log, inside: Array, supplied_inside: Array) -> int:
-    """Number of answers that were bought about items inside: labels and declined items.
+def count_answers(log: Log, amount: Array, supplied_amount: Array) -> float:
+    """Number of answers that were bought, or their price: labels and declined items.
 
-    inside (D,) and supplied_inside (B,) are 0 for items to leave out. Every annotator's answer
-    counts; a correction of an own answer is no further one.
+    amount (D,) and supplied_amount (B,) are what an answer about each item counts, 0 for items to
+    leave out. Every annotator's answer counts; a correction of an own answer is no further one.
     """
     status = np.concatenate([log.status, log.supplied_status])
     answers = (status != PENDING) if log.answers is None else log.answers
-    return int(answers[np.concatenate([inside, supplied_inside]) > 0].sum())
+    return float(answers @ np.concatenate([amount, supplied_amount]))
 
 
 def truncate_log(log: Log, number: int, *, supplied: int) -> Log:

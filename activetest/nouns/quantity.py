@@ -20,23 +20,39 @@ class SavingKind(StrEnum):
 
 @dataclass(frozen=True)
 class Saving:
-    """How many random labels would be as good as the answers that were bought.
+    """How many random labels of the pool, or the group, would be as good as the answers bought.
 
     bought   answers about items of the pool (of the group), whoever chose the items: labels of
              drawn, supplied and deterministic items, also those that estimates do not use yet,
              declined items, and every annotator's answer where several answered
-    random   random draws that would leave the same variance; None unless kind is ABOUT
+    random   random draws from all its items that would leave the same variance; None unless kind is
+             ABOUT
     kind     what can be said
+    spent    price of these answers; None where labels have no prices
+    price    mean price of a random draw; None where labels have none
     """
 
     bought: int = 0
     random: float | None = None
     kind: SavingKind = SavingKind.NONE
+    spent: float | None = None
+    price: float | None = None
+
+    @property
+    def cost(self) -> float | None:
+        """What the random labels would cost; None where that is not known."""
+        if self.random is None or self.price is None:
+            return None
+        return self.random * self.price
 
     @property
     def ratio(self) -> float | None:
-        """Random labels over the answers bought: below 1 where nothing was saved."""
-        return self.random / self.bought if self.random is not None and self.bought else None
+        """Random labels over the answers bought, by money where labels have prices.
+
+        Below 1 where nothing was saved.
+        """
+        random, used = (self.random, self.bought) if self.price is None else (self.cost, self.spent)
+        return random / used if random is not None and used else None
 
 
 @dataclass(frozen=True)
@@ -64,6 +80,12 @@ _KINDS = {
     "exact": "exact",
     "worst-case": "exact",
 }
+
+
+def add_bought(first: Saving, second: Saving) -> Saving:
+    """What was bought in both, for a number that rests on two groups; without what was saved."""
+    spent = None if first.spent is None or second.spent is None else first.spent + second.spent
+    return Saving(first.bought + second.bought, spent=spent)
 
 
 @dataclass(frozen=True)
@@ -106,7 +128,7 @@ class Quantity:
 
     @property
     def saved(self) -> float | None:
-        """Random labels that would be as good, over the answers bought; None where unknown."""
+        """Random labels that would be as good, over the answers bought, see Saving.ratio."""
         return self.saving.ratio
 
 

@@ -256,7 +256,8 @@ class Counts:
     deterministic   items without a probability, chosen by the largest score or drawn between groups
                     without a floor: labelled, pending and declined ones likewise
     missing         ids of pending items in rounds of which, or after which, others were answered
-    spent           price of all labels so far, each annotator's; None where labels have no prices
+    spent           price of all answers so far, each annotator's and those of declined items; None
+                    where labels have no prices
     declined_as     what declined items count as: "worst", at their least and at their most, or
                     "ignore"
     """

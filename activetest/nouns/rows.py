@@ -132,18 +132,6 @@ class Rows:
         """The same rows without their weights."""
         return self if self.weight is None else replace(self, weight=None)
 
-    @property
-    def rate(self) -> Array | None:
-        """(R,) what draws are in proportion to besides scores; None where that is nothing.
-
-        An item's part of a mean is in proportion to its weight w. Draws in proportion to
-        w / sqrt(price) times the deviation that is expected of it make the product of expected
-        cost and variance smallest (Cochran 1977, section 5.5, for strata).
-        """
-        if self.price is None:
-            return self.weight
-        return self.mass / np.sqrt(self.price)
-
     def __getitem__(self, index: Index) -> "Rows":
         """These rows."""
         return Rows(

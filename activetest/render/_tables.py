@@ -211,10 +211,10 @@ def strategies(results: Sequence[dict]) -> Table:
         "surrogate": lambda result: result["surrogate"],
         "estimator": lambda result: result["estimator"],
         "labels": lambda result: words.count(result["n_labeled"]),
-        "saved": lambda result: words.times(result["mse_ratio"]),
+        "mse ratio": lambda result: words.times(result["mse_ratio"]),
         "+-": lambda result: words.figure(result["mse_ratio_se"], 0.1),
         "surrogate alone": lambda result: words.times(result["surrogate_mse_ratio"]),
-        "label ratio": lambda result: words.times(result["labels_saved"]),
+        "saved": lambda result: words.times(result["labels_saved"]),
         "coverage": lambda result: words.figure(result["coverage"], 0.01),
         "width": lambda result: words.short(result["width"]),
         "rmse": lambda result: words.short(result["rmse"]),
@@ -228,7 +228,7 @@ def strategies(results: Sequence[dict]) -> Table:
     if all(result["surrogate_mse_ratio"] is None for result in results):
         del columns["surrogate alone"]
     rows = write_rows(columns, _sort_results(results))
-    return Table("", tuple(columns), rows, kept=("saved", "+-"))
+    return Table("", tuple(columns), rows, kept=("mse ratio", "+-"))
 
 
 def remarks(results: Sequence[dict]) -> list[str]:
@@ -241,8 +241,8 @@ def _describe_surrogate_alone(results: Sequence[dict]) -> list[str]:
     if all(result["surrogate_mse_ratio"] is None for result in results):
         return []
     return [
-        "surrogate alone: what random draws save with the same surrogate and the doubly robust "
-        "estimate; what is above it, active draws add."
+        "surrogate alone: the mse ratio of random draws with the same surrogate (doubly-robust); "
+        "what is above it, active draws add."
     ]
 
 

@@ -23,7 +23,7 @@ Colors = Sequence[Sequence[tuple[str, str] | None]]
 # Columns that are dropped on a narrow terminal, the first first; those of _SPARE_IF_SAME only where
 # all of their cells are the same.
 _SPARE = (
-    *("runs", "bias", "median", "rmse", "items", "n_eff", "label ratio"),
+    *("runs", "bias", "median", "rmse", "items", "n_eff"),
     *("surrogate alone", "width", "+-"),
     *("example", "P(best)", "ranks", "P(worst)", "saved", "labels", "shrunk", "coverage"),
 )

@@ -306,6 +306,8 @@ def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
     if row is None:
         return [("labels", f"{count(counts.labeled)} of {items}")]
     rows = [("labels used", f"{count_bought(row, counts)} of {items}")]
+    if counts.spent is not None:
+        rows.append(("spent", f"{money(counts.spent)} for labels"))
     if saved := labels_saved(row.quantity.saving):
         rows.append(("labels saved", saved))
     return rows
@@ -351,11 +353,12 @@ def labels_saved(saving: Saving) -> str:
         return ""
     random = count(saving.random)
     labels = "1 random label" if random == "1" else f"{random} random labels"
-    return f"as good as about {labels} ({times(saving.ratio)})"
+    cost = "" if saving.cost is None else f", which cost about {money(saving.cost)}"
+    return f"as good as about {labels}{cost} ({times(saving.ratio)})"
 
 
 def ratio_saved(saving: Saving) -> str:
-    """Random labels over those bought, as a cell."""
+    """Random labels over those bought, by money where labels have prices, as a cell."""
     return "too early" if saving.kind == SavingKind.TOO_EARLY else times(saving.ratio)
 
 

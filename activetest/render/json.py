@@ -38,7 +38,7 @@ DIMENSIONS = ("model", "part", "criterion", "repeat")
 ESTIMATE_KEYS = (
     *("metric", "class", "group", "against", "estimator", "estimate", "lower", "upper", "level"),
     *("method", "kind", "n_draws", "n_labeled", "n_answers", "n_pool", "n_eff", "labels_saved"),
-    *("labels_saved_kind", "max_weight_share", "variance_inflated", "headline", "reason"),
+    *("labels_saved_kind", "spent", "max_weight_share", "variance_inflated", "headline", "reason"),
     *("shrunk", "surrogate_std", "from_outputs", "reliable", "answered", "least", "most"),
     "assumptions",
 )
@@ -86,6 +86,7 @@ _ATTRIBUTES = {
     "class": "class_name",
     "labels_saved": "quantity.saved",
     "labels_saved_kind": "quantity.saving.kind",
+    "spent": "quantity.saving.spent",
     "difference": "estimate",
     "accuracy": "estimate",
 }

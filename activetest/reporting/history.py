@@ -14,7 +14,7 @@ from activetest.estimation.view import ANYTIME, FIXED, View
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import Interval
 from activetest.nouns.log import PENDING, Log
-from activetest.nouns.quantity import Quantity, SavingKind, write_level
+from activetest.nouns.quantity import Quantity, Saving, SavingKind, write_level
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.report_details import MOST_POINTS, HistoryPoint
 from activetest.nouns.rows import Array
@@ -38,7 +38,7 @@ class RandomBand:
 
     value   the present one
     single  variance of one random draw
-    draws   random draws from the items that can change the metric
+    draws   random draws from the pool
     more    variance that the pool's own sampling adds, where values are of a population
     share   whether it is one mean of a statistic that is 0 or 1
     level   of the interval
@@ -123,10 +123,8 @@ def find_random_band(view: View, metric: Metric, estimator: str) -> RandomBand |
     except NotEstimable:
         return None
     draws = expect_random_draws(view.cache, view.evidence.groups[0])
-    if value.relevant is not None:
-        draws = RandomDraws(value.relevant)
     reliable = is_reliable(value, interval.method)
-    saving = measure_saving(value, interval, draws, 0, reliable=reliable)
+    saving = measure_saving(value, interval, draws, Saving(), reliable=reliable)
     if saving.kind != SavingKind.ABOUT:
         return None
     more = value.sampled.variance if value.sampled else 0.0

@@ -390,6 +390,8 @@ def _describe_doubts(row: EstimateRow, minority_count: float, *, between: bool) 
     saving = row.quantity.saving
     if minority_count >= RARE and saving.ratio is not None and is_below(saving.ratio, 1):
         labels = f"{saving.bought} labels are as good as {saving.random:.0f} random ones"
+        if saving.cost is not None and saving.spent:
+            labels += f", which cost {saving.cost / saving.spent:.0%} of what was spent"
         notes.append(
             Note(f"The draws are made for the groups: for the whole pool {labels}.")
             if between

@@ -11,21 +11,22 @@ from activetest.errors import NotEstimable
 from activetest.estimation import shrinkage
 from activetest.estimation.estimate import WORST_CASE, Value
 from activetest.estimation.group_estimates import HEADLINE, count_labelled, find_metric_variance
-from activetest.estimation.known_items import restrict_to_open
-from activetest.estimation.random_draws import RandomDraws, expect_random_draws
+from activetest.estimation.random_draws import RandomDraws, expect_random_draws, find_random_price
 from activetest.estimation.raw import measure_raw
 from activetest.estimation.samples import Group
 from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
-from activetest.intervals import korn_graubard
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.estimate import FEW, RARE, Interval
+from activetest.nouns.estimate import FEW, RARE, Estimate, Interval
 from activetest.nouns.log import LABELLED, PENDING, count_answers
-from activetest.nouns.quantity import DeclinedItems, Quantity, Saving, SavingKind
+from activetest.nouns.quantity import DeclinedItems, Quantity, Saving, SavingKind, add_bought
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.rounding import MARGIN, is_below
 from activetest.progress import step
 
+# Labels, counted as uniform draws would have shown them, with which a claim of what was saved half
+# believes a surrogate; and labels of the rarer kind with which it does so entirely.
+_SHOWN, _ENOUGH = 70, 12
 # Kinds of intervals that hold at one look at best.
 _ONE_LOOK = ("fixed", "posterior")
 # Draws from which on coverage was measured, and degrees of freedom that the variance needs: where a
@@ -172,9 +173,9 @@ def _estimate(
     used = inside
     if not is_model_based(estimator):
         used = count_labelled(view, group, None if kind == ANYTIME else metric)
-    bought = count_bought(view, group)
+    bought = measure_bought(view, group)
     row = EstimateRow(
-        quantity=Quantity(None, None, None, level, "none", saving=Saving(bought)),
+        quantity=Quantity(None, None, None, level, "none", saving=bought),
         metric=metric.name,
         class_name=metric.class_name,
         estimator=estimator,
@@ -199,7 +200,7 @@ def _estimate(
     if exact:
         row = replace(row, n_draws=None, n_labeled=inside)
     elif not whole and used < NEEDS_INSIDE:
-        labels = "labels" if used == bought else "drawn labels"
+        labels = "labels" if used == bought.bought else "drawn labels"
         return replace(row, reason=f"too few {labels} ({used} of {NEEDS_INSIDE})"), value
     try:
         interval = view.interval(value, level, kind, group)
@@ -217,7 +218,7 @@ def _estimate(
         level=level,
         method=interval.method,
         reliable=reliable,
-        saving=saving if design else Saving(bought),
+        saving=saving if design else bought,
         declined=describe_declined(view, [value]),
         assumptions=assumptions,
     )
@@ -299,45 +300,76 @@ def _is_known(view: View, group: Group) -> bool:
 
 def count_bought(view: View, group: Group) -> int:
     """All answers about items of a group that were bought, whoever chose the items."""
+    return measure_bought(view, group).bought
+
+
+def measure_bought(view: View, group: Group) -> Saving:
+    """These answers, and where labels have prices what they cost, and what a random one would."""
     evidence = view.evidence
-    return count_answers(
-        evidence.log,
-        group.membership(evidence.drawn.codes),
-        group.membership(evidence.supplied.codes),
-    )
+    rows = evidence.drawn, evidence.supplied
+    inside = [group.membership(each.codes) for each in rows]
+    bought = round(count_answers(evidence.log, *inside))
+    price = find_random_price(view.cache, group)
+    if price is None:
+        return Saving(bought)
+    paid = [here * each.price for here, each in zip(inside, rows, strict=True)]
+    return Saving(bought, spent=count_answers(evidence.log, *paid), price=price)
 
 
 def measure_saving(
-    value: Value, interval: Interval, draws: RandomDraws, bought: int, *, reliable: bool
+    value: Value, interval: Interval, draws: RandomDraws, bought: Saving, *, reliable: bool
 ) -> Saving:
-    """How many random draws would leave the variance of the interval.
+    """How many random draws would leave the variance of the interval, beside what was bought.
 
-    Where some items cannot change the metric, draws from the others.
+    They are from all items of the pool, or of the group, those included that cannot change the
+    metric.
 
     The variance of one is that over the items: all of them, so that labels that were supplied or
     picked count for what they add. Where items have weights, it is in proportion to them. Too
     early while the interval is not reliable, and while labels of one kind alone are known: nothing
-    is known of s^2 then. Of a share, the variance is as it most likely is: limits hold it up more.
+    is known of s^2 then. That of the estimate is as it most likely is: limits hold it up more.
     """
     if not np.isfinite(interval.variance):
-        return Saving(bought)
-    single, variance = find_variance_of_items(value, interval), interval.variance
-    if interval.method == "korn-graubard":
-        about = restrict_to_open(value.estimate)
-        variance = korn_graubard.estimate_variance(about) * value.estimate.open_share**2
-    known = reliable and value.estimate.minority_count > 0 and single > 0 and variance > 0
-    if not known:
-        return Saving(bought, kind=SavingKind.TOO_EARLY)
-    # What the pool's own sampling adds, uniform draws would have as well.
-    drawn = variance - (value.sampled.variance if value.sampled else 0.0)
-    if value.relevant is not None:
-        draws = RandomDraws(value.relevant)
-    return Saving(bought, float(draws.find_count(single, drawn)), SavingKind.ABOUT)
+        return bought
+    single, minority_count = find_variance_of_items(value, interval), value.estimate.minority_count
+    if not (reliable and minority_count > 0 and single > 0 and interval.variance > 0):
+        return replace(bought, kind=SavingKind.TOO_EARLY)
+    # What the pool's own sampling adds, uniform draws would have as well. No draw of ours is spent
+    # on what cannot change the metric.
+    alone = single if value.relevant is None else value.estimate.one_draw
+    variance = _expect_variance(value.of_pool.estimate, alone)
+    random = draws.find_count(single, variance)
+    return replace(bought, random=float(random), kind=SavingKind.ABOUT)
+
+
+def _expect_variance(estimate: Estimate, single: float) -> float:
+    """The variance as it most likely is, as often below the truth as above; single is of one draw.
+
+    At least the observed one. Of one with f degrees of freedom the median is about 1 - 2 / (3 f) of
+    its mean: few draws rarely show the large residuals that make most of it. At least, too, what
+    the surrogate expects, as far as it is believed: by the labels of the rarer kind and by all, as
+    uniform draws would have shown them, for without them a model that is right and one that is
+    confidently wrong look alike. For the rest stands the variance of uniform draws, if larger.
+    """
+    if estimate.exact:
+        return 0.0
+    observed = estimate.variance[0, 0] * (1 + 2 / (3 * estimate.spread_freedom))
+    uniform = single * estimate.open_share**2 / estimate.inside.sum() * estimate.undrawn
+    model, shown = estimate.model_variance, max(estimate.uniform_count, MARGIN)
+    rarer = min(estimate.uniform_minority_count / _ENOUGH, 1.0)
+    believed = max(rarer, 1 / (1 + (_SHOWN / shown) ** 2))
+    return float(max(observed, believed * model + (1 - believed) * max(uniform, model)))
 
 
 def find_variance_of_items(value: Value, interval: Interval) -> float:
-    """The variance of one uniform draw; of a share, as its interval takes it to be."""
-    if interval.method != "korn-graubard" or value.relevant is not None:
+    """The variance of one uniform draw; of a share, as its interval takes it to be.
+
+    Where a share r of the items can change the metric, n draws meet r n of these: they leave
+    s^2 (1 / (r n) - 1 / (r N)), s^2 the variance over these, as if that over all were s^2 / r.
+    """
+    if value.relevant is not None:
+        return value.estimate.one_draw * value.sample.size / value.relevant
+    if interval.method != "korn-graubard":
         return value.estimate.one_draw
     share = float(np.clip(value.estimate.mean[0], 0, 1))
     # Random draws meet items that are declined as well.
@@ -376,7 +408,7 @@ def _subtract_pairs(
     rows = []
     for (group, value), (other, subtracted) in pairs:
         apart, interval = view.difference(value, subtracted, (group, other), level)
-        bought = Saving(count_bought(view, group) + count_bought(view, other))
+        bought = add_bought(*(measure_bought(view, each) for each in (group, other)))
         labels = sum(count_labelled(view, each, metric, alike=True) for each in (group, other))
         rows.append(
             EstimateRow(

@@ -29,7 +29,7 @@ def mix_scores(
     """(R,) probabilities of the first draw, and (K,) the sum of squares of each kind of score.
 
     scores (K, R), at least zero; free (R,) bool, and rows that are not free get zero; rates (R,)
-    multiply what blend_scores gives, see Rows.rate; rule is how the floor is applied. Raises
+    multiply what blend_scores gives, see find_rates; rule is how the floor is applied. Raises
     ValueError for scores that are negative or not finite.
     """
     scores = np.where(free, scores, 0.0)

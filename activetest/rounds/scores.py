@@ -27,8 +27,12 @@ def make_scorer(
 ) -> Callable[[Rows, Sequence[Objective]], Array]:
     """score(rows, objectives) -> (A, R) for a round: one line per objective.
 
-    Scores are those of the items themselves, without their weights: see rounds.weighted. A row's
-    scores do not depend on other rows: they can be computed again, in other chunks. An acquisition
+    Scores are those of the items themselves, without their weights: see rounds.weighted. Where
+    labels have prices they are over the root of the price: draws in proportion to them make the
+    product of expected cost and variance smallest (Cochran 1977, section 5.5, for strata). The
+    floor comes after that, so that it bounds the probability of dear items as of cheap ones. A
+    row's scores do not depend on other rows: they can be computed again, in other chunks. Equal
+    scores draw at random, whatever the prices. An acquisition
     that needs the kinds of outcomes scores rows for all objectives together: then all lines are
     alike, and what mixes them leaves them as they are. Raises ChoiceError where it cannot use what
     the surrogate believes.
@@ -67,8 +71,10 @@ def make_scorer(
     def score(rows: Rows, objectives: Sequence[Objective]) -> Array:
         rows = rows.unweighted
         if not (needs_members or needs_kinds):
-            return score_alone(rows, objectives)
-        return np.hstack([score_at_once(strip, objectives) for strip in _cut(rows)])
+            scores = score_alone(rows, objectives)
+        else:
+            scores = np.hstack([score_at_once(strip, objectives) for strip in _cut(rows)])
+        return scores if rows.price is None else scores / np.sqrt(rows.price)
 
     return score
 

@@ -8,15 +8,18 @@ such as a random sample of the traffic.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from activetest import catalog
 from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.choices import Choices, Interval, Selection, find_lowest_share
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
+from activetest.rounds import race
 
 # Levels of weights, for each power of two, whose rows members are summed over at once.
 _LEVELS = 8
@@ -104,10 +107,40 @@ def find_counted(cache: PoolView) -> Array | None:
 
 
 def find_rates(cache: PoolView) -> Array | None:
-    """(N,) what draws are in proportion to besides scores: see Rows.rate; None for nothing."""
-    if not (cache.roles.get("weight") or cache.roles.get("price")):
+    """(N,) what draws are in proportion to besides scores: weights; None where all count alike."""
+    if not cache.roles.get("weight"):
         return None
-    return _read_once(cache, "rates", lambda rows: np.asarray(rows.rate))
+    return _read_once(cache, "rates", lambda rows: rows.mass)
+
+
+def find_prices(cache: PoolView) -> Array | None:
+    """(N,) price of each item's label; None where all cost alike."""
+    if not cache.roles.get("price"):
+        return None
+    return _read_once(cache, "prices", lambda rows: np.asarray(rows.price))
+
+
+def describe_floor_cost(cache: PoolView, choices: Choices) -> tuple[str, ...]:
+    """A notice about the money that the floor takes; none without prices or a floor of its own.
+
+    A draw is with probability f a random one, f the floor. The rest follows scores over the root of
+    the price: of equal scores here, as nothing else is known before the first draw.
+    """
+    prices, share = find_prices(cache), find_lowest_share(asdict(choices))
+    alike = catalog.fact("acquisition", choices.acquisition, "ALIKE")
+    fixed = choices.selection == Selection.DRAW and choices.interval != Interval.ANYTIME
+    if prices is None or alike or not fixed or not 0 < share < 1:
+        return ()
+    counted, rates = find_counted(cache), find_rates(cache)
+    free = np.ones(cache.size, bool) if counted is None else counted
+    scores = 1 / np.sqrt(prices)[None]
+    prob, _ = race.mix_scores(scores, free, choices.floor, rates, choices.floor_rule)
+    part = share * np.average(prices, weights=rates) / (prob @ prices)
+    return (
+        f"prices: the floor of {choices.floor:g} makes every item, however dear, at least "
+        f"{share:.2g} times as likely as a random draw does. That takes about {100 * part:.0f} % "
+        "of the money; a lower `floor` takes less, and learns less about dear items",
+    )
 
 
 def _read_once(cache: PoolView, name: str, read: Callable[[Rows], Array]) -> Array:

@@ -11,8 +11,10 @@ import numpy as np
 
 from activetest.item_statistics.metric import Metric, evaluate
 from activetest.nouns.choices import Choices, Selection
+from activetest.nouns.pool import PoolView
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array, Outputs
+from activetest.rounds.weighted import find_prices, find_rates
 
 # Simulated studies for metrics that are not a mean, and sample sizes at which they are evaluated.
 _RUNS, _SIZES = 1000, 24
@@ -60,23 +62,18 @@ def compute_baseline(
     budgets: tuple[int, ...],
     rng: np.random.Generator,
     weights: Array | None = None,
-    *,
-    drawable: Array | None = None,
 ) -> Baseline:
     """The baseline of a metric for a pool whose labels (N,) are known.
 
     A mean, or a map of one, has a closed form (to first order); everything else is simulated, and
-    so is every metric of items with weights (N,). Draws are among the items that are drawable (N,),
-    where the others cannot change the metric.
+    so is every metric of items with weights (N,). Draws are from the whole pool, also from items
+    that strategies leave out because they cannot change the metric.
     """
     if weights is not None:
         # What does not count is drawn by nobody.
         counted = weights > 0
         outputs, truth, weights = outputs[counted], truth[counted], weights[counted]
     value = evaluate(metric, outputs, truth, weights)
-    if drawable is not None and drawable.any():
-        metric = _restrict_metric(metric, outputs, truth, drawable)
-        outputs, truth = outputs[drawable], truth[drawable]
     size = len(truth)
     # Who has seen every item makes no error.
     budgets = tuple(budget for budget in budgets if 0 < budget <= size) or (size,)
@@ -105,14 +102,12 @@ def compute_baseline(
     return Baseline(value, points, np.maximum(means, _SMALLEST_ERROR), exact, medians)
 
 
-def _restrict_metric(metric: Metric, outputs: Outputs, truth: Array, drawable: Array) -> Metric:
-    """The metric as a map of means over the drawable items; the sums over the others are known."""
-    share, others = drawable.mean(), ~drawable
-    sums = [
-        each.value(outputs[others], truth[others, None]).sum() / len(truth)
-        for each in metric.statistics
-    ]
-    return replace(metric, smooth=lambda mean: metric.smooth(share * mean + np.array(sums)))
+def count_random_labels(cache: PoolView, rows: Array) -> tuple[float, ...]:
+    """(1,) how many random labels cost as much as those of rows (n,); nothing without prices."""
+    prices = find_prices(cache)
+    if prices is None:
+        return ()
+    return (float(prices[rows].sum() / np.average(prices, weights=find_rates(cache))),)
 
 
 def compare_with_uniform(
@@ -120,9 +115,11 @@ def compare_with_uniform(
 ) -> SimulatedStrategy:
     """Errors against the truth, and against those of uniform draws.
 
-    table (runs, 4): estimate, lower, upper and labels of each run. If nothing is
-    random, as with top scores, all runs are the same, and there are no standard errors.
+    table (runs, 4): estimate, lower, upper and labels of each run; where labels have prices there
+    is a column more, see count_random_labels, and uniform draws are as many as cost as much. If
+    nothing is random, as with top scores, all runs are the same, and there are no standard errors.
     """
+    paid = float(table[:, 4].mean()) if table.shape[1] > 4 else budget
     apart = table[:, 0] - uniform.truth
     # Draws that leave no error, or labels of all items: what is left is rounding.
     apart[np.abs(apart) <= _ROUNDING * abs(uniform.truth)] = 0.0
@@ -130,7 +127,7 @@ def compare_with_uniform(
     lower_quartile, median, upper_quartile = np.quantile(errors, [0.25, 0.5, 0.75]).tolist()
     mse = errors.mean()
     # Without a label, uniform draws have no estimate to compare with.
-    expected = uniform.error(budget) if budget else np.nan
+    expected = uniform.error(paid) if budget else np.nan
     saved = expected / mse if mse > 0 else np.inf
     runs_differ = np.ptp(table[:, 0]) > _ROUNDING * np.abs(table[:, 0]).max()
     spread = errors.std(ddof=1) / np.sqrt(len(table))
@@ -155,7 +152,7 @@ def compare_with_uniform(
         quartiles=(lower_quartile, upper_quartile),
         mse_ratio=float(saved),
         mse_ratio_se=None if standard_error is None else float(standard_error),
-        labels_saved=float(uniform.labels(mse) / budget) if mse > 0 and budget else np.inf,
+        labels_saved=float(uniform.labels(mse) / paid) if mse > 0 and budget else np.inf,
         coverage=float(covered.mean())
         if runs_differ or choices.selection != Selection.TOP
         else None,

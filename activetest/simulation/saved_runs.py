@@ -23,7 +23,7 @@ RunKey = tuple[int, int]
 # {(estimator, metric, budget): numbers}
 RunNumbers = dict[tuple[str, str, int], tuple[float, ...]]
 # How many there are of an estimate or an answer; and what JSON has no number for.
-_NUMBERS = (4, 6)
+_NUMBERS = (4, 5, 6)
 _NOT_FINITE = ("nan", "inf", "-inf")
 
 

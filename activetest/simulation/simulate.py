@@ -56,6 +56,7 @@ from activetest.simulation.baseline import (
     add_surrogate_ratio,
     compare_with_uniform,
     compute_baseline,
+    count_random_labels,
 )
 from activetest.simulation.design import (
     Plan,
@@ -436,7 +437,8 @@ class _Study:
                 except NotEstimable:
                     continue
                 numbers = value.value, interval.lower, interval.upper, float(len(self.log.rows))
-                self.found[estimator, metric.title, budget] = numbers
+                paid = count_random_labels(built, self.log.rows)
+                self.found[estimator, metric.title, budget] = numbers + paid
         if choices.question == Question.SURFACE:
             errors = measure_surface(self.log, built, choices, truth, seed=self.seed)
             self.found[SURFACE, name_surface(choices), budget] = errors
@@ -543,9 +545,6 @@ def _results(
     outputs = rows.outputs
     if outputs.probs is not None:
         outputs = replace(outputs, probs=outputs.probs.astype(float))
-    # Strategies differ in how they draw, not in what they are for.
-    codes = find_drawn_classes(plan.strategies[0], built.roles, built)
-    drawable = None if codes is None else find_predicted_as(built, codes)
     baselines = {
         metric.title: compute_baseline(
             metric,
@@ -554,7 +553,6 @@ def _results(
             plan.budgets,
             np.random.default_rng([plan.seed, 1]),
             rows.weight,
-            drawable=drawable,
         )
         for metric in _metrics(plan.metrics, built, plan.strategies[0])
     }

@@ -35,6 +35,7 @@ from activetest.rounds.fit import (
 from activetest.rounds.objectives import find_objectives, linearise_objective
 from activetest.rounds.scores import make_scorer
 from activetest.rounds.weighted import find_rates
+from activetest.simulation.baseline import count_random_labels
 from activetest.simulation.design import Plan
 
 # Estimator, metric and budget.
@@ -91,8 +92,9 @@ def play_study(
                     numbers = _estimate(draws, cache, truth, metric, estimator, choices, plan)
                 except NotEstimable:
                     continue
-                labels = len(np.unique(draws.rows))
-                yield (estimator, metric.title, budget), (*numbers, labels)
+                rows = np.unique(draws.rows)
+                paid = count_random_labels(cache, rows)
+                yield (estimator, metric.title, budget), (*numbers, len(rows), *paid)
 
 
 @dataclass(frozen=True)

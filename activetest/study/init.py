@@ -28,6 +28,7 @@ from activetest.pool.notices import describe_pool
 from activetest.pool.pool import Pool
 from activetest.pool.remote import reject_secrets
 from activetest.rounds.surface import describe_arms
+from activetest.rounds.weighted import describe_floor_cost
 from activetest.safe_text import mask_secrets
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, complete_task, read_settings
@@ -245,7 +246,7 @@ def _list_notices(
 ) -> tuple[str, ...]:
     """What was understood of the pool, the choices and the files, in sentences; see init."""
     notices = pool.notices + describe_arms(built, choices) + built.notices
-    notices += describe_priors(choices, pool)
+    notices += describe_priors(choices, pool) + describe_floor_cost(built, choices)
     notices += _describe_image(pool, choices)
     notices += auxiliary.check_unused_files(built, pool, **given.files)
     notices += provenance.describe_unavailable(built)
@@ -263,7 +264,7 @@ def describe_setup(study: StoredStudy) -> Setup:
     pool = study.open_pool()
     found = describe_pool(pool.schema, pool.files.schema, pool.rows)
     notices = found + describe_arms(built, study.choices) + built.notices
-    notices += describe_priors(study.choices, pool)
+    notices += describe_priors(study.choices, pool) + describe_floor_cost(built, study.choices)
     notices += _describe_image(pool, study.choices)
     return Setup(
         outcome="opened",

@@ -9,7 +9,7 @@ from activetest.cache.cache import Cache
 from activetest.estimation.looks import has_looks, plan_looks, plan_looks_of_log
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Draw, Record
-from activetest.nouns.log import DECLINED, LABELLED
+from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.nouns.name_lists import list_few
 from activetest.nouns.report import SKIPPED, Counts
 from activetest.rounds.fit import find_drawable_items, find_predicted_as
@@ -50,7 +50,7 @@ def status(study: StoredStudy, cache: Cache | None = None) -> Status:
     pending = 0.0
     if study.pool.get("price") and (cache is not None or not study.find_missing_pool()):
         waiting = [draw.id for draw in record.draws if draw.id not in known]
-        answered = [answer.id for answer in record.answers if answer.status == LABELLED]
+        answered = [answer.id for answer in record.answers if answer.status != PENDING]
         # Prices are of the pool itself: no surrogate's auxiliary data is needed.
         if cache is None:
             cache = study.cache(auxiliary=False)

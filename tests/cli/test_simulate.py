@@ -122,7 +122,7 @@ def test_ways_to_draw_can_be_named_again(words, capsys):
     ]
     assert main(words) == 0
     shown = capsys.readouterr().out
-    assert {"acquisition", "saved", "+-"} <= set(shown.splitlines()[0].split())
+    assert {"acquisition", "mse", "ratio", "+-"} <= set(shown.splitlines()[0].split())
     assert all(how in shown for how in ("optimal ^3", "optimal top", "active-risk ^3"))
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from activetest.cli.app import main
 from activetest.errors import ChoiceError, PoolChanged
+from activetest.render import html
 from activetest.study.study import Study
 from tests.makers import write_pool
 
@@ -148,6 +149,37 @@ def test_a_budget_with_prices_is_money(weighted, capsys):
     assert "7.5, " in shown
 
 
+def test_a_report_says_what_was_spent_and_what_it_saved_of_the_money(weighted):
+    study = Study.create(weighted, price="cost", groups="place", seed=1)
+    for _ in range(3):
+        batch = study.next(8)
+        study.ingest({id: "cat" if number else "dog" for number, id in enumerate(batch.ids)})
+    report = study.report(metrics=["error"])
+    saving, spent = report.headline.quantity.saving, report.counts.spent
+    assert saving.spent == pytest.approx(spent) == study.status().counts.spent
+    # A random label costs 0.25 or 4, as often.
+    assert saving.price == pytest.approx(2.125)
+    assert saving.ratio == pytest.approx(saving.random * 2.125 / spent)
+    groups = [row for row in report.estimates if row.group]
+    assert sum(row.quantity.saving.spent for row in groups) == pytest.approx(spent)
+    row = json.loads(report.to_json())["estimates"][0]
+    assert row["labels_saved"] == pytest.approx(saving.ratio)
+    assert row["spent"] == pytest.approx(spent)
+    for written in (str(report), report.to_markdown()):
+        assert f"{spent:g} for labels" in written
+        assert f"random labels, which cost about {saving.cost:,.2f}".rstrip("0") in written
+    assert "spent, for labels" in html.render(report)
+
+
+def test_a_declined_item_was_paid_for_as_well(weighted):
+    study = Study.create(weighted, price="cost", seed=1)
+    batch = study.next(2)
+    study.ingest([{"id": id, "label": "", "status": "declined"} for id in batch.ids])
+    assert study.status().counts.spent == sum(
+        0.25 if int(id.split("-")[1]) % 2 else 4.0 for id in batch.ids
+    )
+
+
 def test_a_second_annotators_answer_costs_as_much(weighted):
     study = Study.create(weighted, price="cost", seed=1)
     study.ingest([{"id": "item-0", "label": "cat", "annotator": name} for name in "ab"])
@@ -169,9 +201,32 @@ def test_a_budget_without_prices_is_a_number_of_labels(weighted):
 
 
 def test_cheap_items_are_drawn_more_often(weighted):
-    study = Study.create(weighted, price="cost", floor=1, seed=1)
-    batch = study.next(1)
+    drawn = [
+        Study.create(weighted, name, seed=1, **settings).next(10).ids
+        for name, settings in (("priced", {"price": "cost"}), ("plain", {}))
+    ]
+    priced, plain = (sum(int(id.split("-")[1]) % 2 for id in ids) for ids in drawn)
+    assert priced > plain
+
+
+@pytest.mark.parametrize("settings", [{"floor": 1}, {"acquisition": "uniform"}])
+def test_random_draws_are_random_whatever_labels_cost(weighted, settings):
+    study = Study.create(weighted, price="cost", seed=1, **settings)
+    study.next(1)
     (row,) = study.export()
-    cheap = int(batch.ids[0].split("-")[1]) % 2
-    total = 20 / 0.25**0.5 + 20 / 4**0.5
-    assert row.probability == pytest.approx((0.25 if cheap else 4) ** -0.5 / total)
+    assert row.probability == pytest.approx(1 / SIZE)
+
+
+def test_init_says_what_share_of_the_money_the_floor_takes(weighted):
+    """Of draws at equal scores, by hand: 40 items, half of them for 4 and half for 0.25."""
+    prices, share = np.repeat([0.25, 4.0], SIZE // 2), 0.35
+    weight = np.sqrt((1 - share**2) / prices / np.mean(1 / prices) + share**2)
+    part = share * prices.mean() / (weight @ prices / weight.sum())
+    setup = Study.create(weighted, price="cost", seed=1).setup
+    (said,) = (each for each in setup.notices if each.startswith("prices: "))
+    assert "the floor of 0.35 makes every item, however dear, at least 0.35 times as" in said
+    assert f"That takes about {100 * part:.0f} % of the money" in said
+    study = Study.open()
+    assert said in study.setup.notices
+    for quiet in ({"floor": 1}, {"floor": 0}, {"price": ""}):
+        assert "of the money" not in str(study.change(**quiet).notices)

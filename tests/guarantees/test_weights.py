@@ -1,6 +1,6 @@
 """Items with weights: weighted numbers everywhere, and nothing new where all weights are equal."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from activetest.estimation.anytime import compute_increments_at
 from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Choices, find_lowest_share
 from activetest.nouns.log import Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import find_free_items
@@ -206,6 +206,18 @@ def test_draws_with_prices_say_more_for_the_money(tmp_path, columns):
     least = (scores * np.sqrt(prices)).sum() ** 2
     assert found[0] == pytest.approx(least, rel=1e-4)
     assert found[0] < 0.8 * found[1]
+
+
+@pytest.mark.parametrize("fields", [{}, {"floor_rule": "clip"}, {"acquisition": "entropy"}])
+def test_no_price_makes_an_item_less_likely_than_the_floor_says(tmp_path, columns, fields):
+    """One item in ten costs a hundred times as much: it may be the one that is wrong."""
+    prices = np.where(np.arange(SIZE) % 10, 1.0, 100.0)
+    pool = build(tmp_path, columns | {"cost": prices}, price="cost")
+    choices = replace(CHOICES, **fields)
+    least = find_lowest_share(asdict(choices)) / SIZE
+    prob = prepare_round(Log.empty(), pool, choices, seed=1).weight
+    assert prob.min() > least * (1 - 1e-9)
+    assert prob[prices > 1].mean() < prob[prices == 1].mean()
 
 
 def test_rounds_record_what_the_surrogate_expects_of_weighted_items(tmp_path, columns, truth):

@@ -40,6 +40,7 @@ def test_the_report_has_the_documented_keys(whole):
         "n_eff",
         "labels_saved",
         "labels_saved_kind",
+        "spent",
         "max_weight_share",
         "variance_inflated",
         "headline",
@@ -107,7 +108,7 @@ def test_nothing_that_a_row_or_a_gate_knows_is_left_out(judged):
         assert set(document[key][0]) == expected
 
 
-_SAVING = {"n_eff", "labels_saved", "labels_saved_kind"}
+_SAVING = {"n_eff", "labels_saved", "labels_saved_kind", "spent"}
 
 
 def test_the_exit_code_can_be_told_from_the_verdicts_in_the_document(judged):

@@ -21,7 +21,7 @@ def test_what_was_saved_is_shown_in_80_columns_however_many_ways_to_draw(result,
         for surrogate in surrogates
     ]
     heading, first, *lines = text.simulation(results, width=80, color=False).splitlines()
-    assert {"saved", "+-", "estimator", "acquisition"} <= set(heading.split())
+    assert {"mse", "ratio", "+-", "estimator", "acquisition"} <= set(heading.split())
     assert ("surrogate" in heading) == (len(surrogates) > 1)
     assert "2.9x  0.12" in first
     drawn = "\n".join(lines)

@@ -16,13 +16,14 @@ from activetest.estimation.random_draws import RandomDraws
 from activetest.estimation.view import View, build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
-from activetest.nouns.estimate import Estimate, Interval, Sides
+from activetest.nouns.estimate import Estimate, Interval, Shape, Sides
 from activetest.nouns.log import DECLINED, PENDING, Log, count_answers
 from activetest.nouns.quantity import Saving
 from activetest.reporting import rows
 from activetest.reporting.notes import note_kinds
 from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.verdicts import judge_requirements
+from activetest.simulation.baseline import compute_baseline
 from tests.makers import build_farm, play_rounds, set_status, supply_first, supply_labels
 
 SIZE = 240
@@ -193,7 +194,9 @@ def test_as_many_random_labels_would_leave_the_same_variance(farm):
     view, metric = view_of(farm), find_metric(farm, "error")
     row = rows.estimate_row(view, metric, "doubly-robust", level=0.95)
     value = view.value(metric, "doubly-robust")
-    variance = view.interval(value, 0.95).variance
+    estimate = value.estimate
+    variance = estimate.variance[0, 0] * (1 + 2 / 3 / estimate.spread_freedom)
+    assert estimate.model_variance < variance
     single = value.value * (1 - value.value)
     assert row.n_eff == approx(single / (variance + single / SIZE))
     assert row.quantity.saved == approx(row.n_eff / 120)
@@ -215,8 +218,13 @@ def saving_of(
     reliable=True,
     method="gamma",
     means=(0.2,),
-    tally=100.0,
+    tally=np.inf,
+    rarer_shown=0.0,
     open_share=1.0,
+    model=0.0,
+    freedom=1e12,
+    relevant=None,
+    bought=None,
 ):
     """What is said of 20 labels that leave this variance, where one draw leaves `single`."""
     made_of = Estimate(
@@ -229,19 +237,26 @@ def saving_of(
         inside=np.ones(20),
         one_draw=single,
         minority_count=rarer,
-        sides=Sides((tally, tally), (1.0, 1.0)),
+        model_variance=model,
+        shape=Shape(freedom, 0.0, freedom),
+        uniform_count=tally,
+        sides=Sides((rarer_shown, rarer_shown), (1.0, 1.0)),
         open_share=open_share,
         known=(1 - open_share) * single,
     )
     value = SimpleNamespace(
         estimate=made_of,
-        relevant=None,
+        of_pool=SimpleNamespace(estimate=made_of),
+        sample=SimpleNamespace(size=100),
+        relevant=relevant,
         means=SimpleNamespace(mean=np.array(means)),
         metric=SimpleNamespace(statistics=("loss",)),
         sampled=None,
     )
     interval = Interval(0.1, 0.3, 0.95, method, variance)
-    return rows.measure_saving(value, interval, RandomDraws(size), 20, reliable=reliable)
+    return rows.measure_saving(
+        value, interval, RandomDraws(size), bought or Saving(20), reliable=reliable
+    )
 
 
 def test_a_number_is_shown_wherever_the_interval_is_reliable_also_below_one():
@@ -261,17 +276,72 @@ def test_a_share_has_the_variance_of_its_items_and_random_draws_meet_declined_on
     assert asked.random == approx(share.random / 0.75, rel=1e-6)
 
 
-def test_of_few_errors_the_variance_is_believed_as_far_as_uniform_draws_would_have_shown_them():
-    """Between that of the draws, with 8 errors, and that of uniform draws, with none."""
-    known = {"single": 0.2, "variance": 0.001, "size": 10**9, "method": "korn-graubard"}
-    assert saving_of(**known, tally=8.0).random == approx(0.16 / 0.001, rel=1e-6)
-    assert saving_of(**known, tally=4.0).random == approx(0.16 / (0.0005 + 0.004), rel=1e-6)
+@pytest.mark.parametrize("method", ["korn-graubard", "gamma", "delta-beta", "group-t"])
+def test_a_surrogate_is_believed_as_far_as_uniform_draws_would_have_shown_that_it_is_wrong(method):
+    """Between what it expects, with many labels, and the variance of uniform draws, with none."""
+    known = {"single": 0.2, "variance": 0.001, "size": 10**9, "method": method, "model": 0.002}
+    single = 0.16 if method == "korn-graubard" else 0.2
+    uniform = single / 20
+    half = approx(single / (0.001 + uniform / 2), rel=1e-6)
+    assert saving_of(**known, tally=np.inf).random == approx(single / 0.002, rel=1e-6)
+    assert saving_of(**known, tally=70.0).random == half
     assert saving_of(**known, tally=0.0).random == approx(20, rel=1e-6)
+    # Or as far as labels of the rarer kind support it.
+    assert saving_of(**known, tally=0.0, rarer_shown=6.0).random == half
+    assert saving_of(**known, tally=0.0, rarer_shown=12.0).random == approx(single / 0.002)
+    # What the draws show is the least, and a surrogate that expects more than uniform draws counts.
+    assert saving_of(**known | {"variance": 0.02}).random == approx(single / 0.02, rel=1e-6)
+    assert saving_of(**known | {"model": 0.02}, tally=0.0).random == approx(single / 0.02, rel=1e-6)
+
+
+def test_of_few_residuals_that_make_a_variance_the_claim_is_the_median():
+    """Half of the variances of f degrees of freedom are above 1 - 2 / (3 f) of their mean."""
+    known = {"single": 0.2, "variance": 0.001, "size": 10**9}
+    claimed = saving_of(**known, freedom=6.0).random
+    assert claimed == approx(200 / (1 + 2 / 18), rel=1e-6)
+    median = np.median(np.random.default_rng(1).chisquare(6, 100_000)) / 6
+    assert claimed == approx(200 * median, rel=0.02)
+
+
+def test_random_labels_are_of_the_whole_pool_also_where_few_items_can_change_the_metric():
+    """Of 100 items 20 are flagged: of n random labels, n / 5 are of these."""
+    known = {"single": 0.2, "variance": 0.004}
+    assert saving_of(**known, size=10**9, relevant=20).random == approx(5 * 50, rel=1e-6)
+    # Draws of ours are of these, also where the surrogate is not believed.
+    assert saving_of(**known, size=10**9, relevant=20, tally=0.0).random == approx(5 * 20, rel=1e-6)
+    # Who has drawn all 20 has left no doubt, and random labels need all 100 for that.
+    assert saving_of(**known | {"variance": 1e-12}, size=100, relevant=20).random == approx(100)
+
+
+@pytest.mark.parametrize("name", ["precision[yes]", "recall[yes]", "error"])
+def test_one_meaning_of_saved_random_labels_of_the_pool_reach_the_same_error(farm, name):
+    """As a simulation counts them: where few items can change the metric, too."""
+    choices = replace(CHOICES, metric=name, metrics=(name,))
+    metric = find_metric(farm, name)
+    log = play_rounds(farm.pool, farm.truth, (choices, 60))
+    view = view_of(farm, log, metrics=(name,), choices=choices)
+    value, outputs = view.value(metric, "doubly-robust"), farm.pool.rows(0, SIZE).outputs
+    single = rows.find_variance_of_items(value, view.interval(value, 0.95))
+    rng = np.random.default_rng(2)
+    uniform = compute_baseline(metric, outputs, farm.truth, (60,), rng).error(60)
+    assert RandomDraws(SIZE).leave_variance(single, 60) == approx(uniform, rel=0.3)
+
+
+def test_where_labels_have_prices_what_was_saved_is_money():
+    """Labels of cheap items are worth less each, and more for the money."""
+    paid = Saving(20, spent=10.0, price=4.0)
+    saving = saving_of(single=0.2, variance=0.02, size=10**9, bought=paid)
+    assert (saving.random, saving.cost) == (approx(10), approx(40))
+    assert (saving.ratio, saving_of(single=0.2, variance=0.02, size=10**9).ratio) == approx(
+        (4, 0.5)
+    )
+    assert Saving(20, price=4.0, spent=0.0).ratio is None
 
 
 def test_what_was_known_before_the_first_draw_counts_while_errors_are_few():
     """Of 1,000 items 500 are known: 20 uniform draws of the rest leave a quarter of the doubt."""
     given = {"single": 0.2, "variance": 0.0, "size": 1000, "method": "korn-graubard", "tally": 0.0}
+    given["variance"] = 1e-12
     half = saving_of(**given, open_share=0.5).random
     assert half == approx(0.16 / (0.25 * 0.16 / 20 + 0.16 / 1000), rel=1e-6)
     assert half > 3.5 * saving_of(**given).random

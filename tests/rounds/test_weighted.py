@@ -101,16 +101,17 @@ def test_weights_that_are_nearly_the_same_are_summed_at_their_mean():
     assert variances == approx(3 * np.array([[2 * 1.005**2 + 16, 1.005**2 + 32]]))
 
 
-def test_items_without_weight_do_not_count_and_prices_slow_draws_down(tmp_path, pool, monkeypatch):
+def test_items_without_weight_do_not_count_and_prices_change_no_weight(tmp_path, pool, monkeypatch):
     monkeypatch.setattr(pool, "chunks", lambda: [(0, 9), (9, SIZE)])
     assert (weighted.find_counted(pool) == (WEIGHT > 0)).all()
-    rates = MASS / np.sqrt(pool.rows(0, SIZE).price)
-    assert weighted.find_rates(pool) == approx(rates)
+    assert weighted.find_rates(pool) == approx(MASS)
+    prices = 4 + np.arange(SIZE) % 3
+    assert weighted.find_prices(pool) == approx(prices)
     priced = build(_folder(tmp_path, "priced"), price="cents")
-    assert weighted.find_counted(priced) is None
-    assert weighted.find_rates(priced) == approx(1 / np.sqrt(4 + np.arange(SIZE) % 3))
+    assert weighted.find_counted(priced) is None and weighted.find_rates(priced) is None
+    assert weighted.find_prices(priced) == approx(prices)
     heavy = build(_folder(tmp_path, "heavy"), weight="visits")
-    assert weighted.find_rates(heavy) == approx(MASS)
+    assert weighted.find_rates(heavy) == approx(MASS) and weighted.find_prices(heavy) is None
     plain = build(_folder(tmp_path, "plain"))
     assert weighted.find_counted(plain) is None and weighted.find_rates(plain) is None
     assert not isinstance(fit(plain), weighted.WeightedSurrogate)

@@ -110,6 +110,25 @@ def test_what_rounding_leaves_is_no_error(pool):
     assert one.mse_ratio == one.labels_saved == np.inf and one.mse_ratio_se is None
 
 
+def test_where_labels_have_prices_random_ones_are_as_many_as_cost_as_much(pool):
+    """40 labels that cost as much as 20 random ones."""
+    facts, outputs, labels = pool
+    uniform = compute_baseline(
+        specification.find_metric("error", facts), outputs, labels, (40,), np.random.default_rng(0)
+    )
+    values = uniform.truth + np.array([-0.05, 0.05])
+    table = np.column_stack([values, values, values, np.full(2, 40.0)])
+    choices = Choices("error", ("error",), "agreement")
+    alike, paid = (
+        compare_with_uniform(choices, "lure", "error", 40, each, uniform)
+        for each in (table, np.column_stack([table, [10.0, 30.0]]))
+    )
+    assert alike.n_labeled == paid.n_labeled == 40
+    assert alike.mse_ratio == approx(uniform.error(40) / 0.0025)
+    assert paid.mse_ratio == approx(uniform.error(20) / 0.0025)
+    assert paid.labels_saved == approx(2 * alike.labels_saved)
+
+
 @pytest.mark.parametrize(("name", "weighted"), [("auroc[owl]", False), ("accuracy", True)])
 def test_a_budget_of_the_whole_pool_may_be_the_only_one(pool, name, weighted):
     facts, outputs, labels = pool

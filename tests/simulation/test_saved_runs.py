@@ -183,7 +183,7 @@ NUMBERS = "0.1, 0.0, 0.2, 5.0"
         '{"strategy": 0, "run": 5}',
         '{"strategy": 0, "run": 5, "found": {}}',
         '{"strategy": 0, "run": 5, "found": [["lure", "error", 5, 0.1]]}',
-        f'{{"strategy": 0, "run": 5, "found": [["lure", "error", 5, {NUMBERS}, 1.0]]}}',
+        f'{{"strategy": 0, "run": 5, "found": [["lure", "error", 5, {NUMBERS}, 1.0, 1.0, 1.0]]}}',
         f'{{"strategy": 0, "run": 5, "found": [["lure", ["error"], 5, {NUMBERS}]]}}',
         f'{{"strategy": 0, "run": 5, "found": [["lure", "error", "5", {NUMBERS}]]}}',
         '{"strategy": 0, "run": 5, "found": [["lure", "error", 5, 0.1, null, 0.2, 5.0]]}',

@@ -126,7 +126,7 @@ def _write_cost(report: Report) -> str:
         if name == "labels saved":
             text, _, ratio = value.removesuffix(")").rpartition(" (")
             tiles.append((ratio, text) if text else (value, ""))
-        elif name.startswith("labels"):
+        elif name.startswith(("labels", "spent")):
             number, _, rest = value.partition(" ")
             tiles.append((number, f"{name}, {rest}" if rest[:1] != "(" else f"{name} {rest}"))
     about = dict(_tables.facts(report, hints=False)).get("about")
