@@ -56,6 +56,7 @@ ABOUT = {
     "render/test_simulation": "simulations in every format",
     "reporting/test_limits": "the limits at which reports say something else",
     "study/test_leftovers": "files that a killed command left",
+    "study/test_several_annotators": "studies whose labels are corrected for annotators' errors",
     "study/test_top_scores": "studies of the top scores",
     "surfaces/test_methods": "every surface",
     "surrogates/test_neural": "every neural network",

@@ -126,6 +126,12 @@ def bet_on_metric(
 ) -> Bets:
     """The bets on a metric within limits, from one pass over the pool."""
     _refuse_unbettable(metric)
+    if evidence.log.given is not None:
+        raise NotEstimable(
+            "labels that are corrected by several annotators' answers have none that is valid at "
+            "every look",
+            'use `interval="fixed"`',
+        )
     low, high = limits
     assert metric.ratio is not None
     # Of a mean itself, one bet serves every value.

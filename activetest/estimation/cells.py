@@ -14,6 +14,7 @@ import numpy as np
 
 from activetest.estimation.cut_pool import CutPool
 from activetest.estimation.repredict import repredict
+from activetest.estimation.samples import correct_log, list_groups
 from activetest.estimation.view import View, build_view
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic
@@ -101,10 +102,15 @@ def view_cells(
         log,
         labels=_convert_labels(log.labels, code),
         supplied_labels=_convert_labels(log.supplied_labels, code),
+        given=None,
         soft=_convert_soft(log.soft, code),
         supplied_soft=_convert_soft(log.supplied_soft, code),
         history=tuple(history),
     )
+    correction = None
+    if log.given is not None:
+        rows = cache.take(log.rows), cache.take(log.supplied_rows)
+        correction = correct_log(log, cache, list_groups(cache)[0], *rows, seed=seed).tell(code)
     surrogate = _CellSurrogate(get_surrogate(log, cache, choices, seed=seed), cache, code)
     return build_view(
         converted,
@@ -114,6 +120,7 @@ def view_cells(
         seed=seed,
         own_view=False,
         surrogate=weigh_surrogate(cast("Surrogate", surrogate), cut),
+        correction=correction,
     )
 
 

@@ -125,6 +125,7 @@ def _find_model_variance(
     off = sample.per_unit(sample.stats) @ slope - guess
     return {
         "model_variance": model + doubt,
+        "doubt": doubt,
         "one_draw": sample.spread(slope, mean) if sample.spread else np.nan,
         "minority_count": _count_rarer(sides),
         "weighted_minority_count": _count_rarer(sides * (mass * inverse)),

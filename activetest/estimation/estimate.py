@@ -502,13 +502,18 @@ def combine_difference(first: Value, second: Value) -> tuple[float, Estimate]:
         slope**2 * value.estimate.expected_variance
         for slope, value in zip(slopes, (first, second), strict=True)
     )
+    # Groups share annotators, whose errors move both values the same way: never more than this.
+    doubt = sum(
+        slope**2 * value.estimate.doubt
+        for slope, value in zip(slopes, (first, second), strict=True)
+    )
     exact = first.estimate.exact and second.estimate.exact
     open_ = [value for value in (first, second) if not value.estimate.exact] or [first]
     fewer = min(open_, key=lambda value: np.count_nonzero(value.estimate.inside))
     joint = replace(
         first.estimate,
         mean=np.array([apart]),
-        variance=residuals.T @ residuals / shrink if shrink > 0 else np.zeros((1, 1)),
+        variance=doubt + (residuals.T @ residuals / shrink if shrink > 0 else np.zeros((1, 1))),
         terms=terms,
         limits=np.array([[-1.0], [1.0]]) * (first.metric.upper - first.metric.lower),
         inside=fewer.estimate.inside,

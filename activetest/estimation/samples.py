@@ -19,6 +19,7 @@ from activetest.estimation.certain import (
     find_steps,
     sum_supplied_before,
 )
+from activetest.estimation.corrections import Correction, correct_labels, tabulate
 from activetest.estimation.recorded_predictions import (
     RecordedPredictions,
     collect_recorded,
@@ -116,6 +117,7 @@ class Evidence(Remembers):
     open_classes           whether labels may be of other classes
     predicted              (G, C) items of each group by predicted class; None for regression
     counts_declined        whether items were declined that count, at the worst they could be
+    correction             of labels of several annotators; None where labels are taken as they are
     """
 
     log: Log
@@ -134,6 +136,7 @@ class Evidence(Remembers):
     open_classes: bool = False
     predicted: Array | None = None
     counts_declined: bool = False
+    correction: Correction | None = None
 
     def find_columns(self, metric: Metric) -> list[int]:
         """(d,) columns of the metric's statistics."""
@@ -154,10 +157,12 @@ def collect_evidence(
     seed: int,
     predict_again: bool = True,
     surrogate: Surrogate | None = None,
+    correction: Correction | None = None,
 ) -> Evidence:
     """Everything that samples of these metrics need, collected once.
 
-    surrogate is what get_surrogate gives, where that is at hand. What rounds did not record is
+    surrogate is what get_surrogate gives, where that is at hand, and correction that of labels, for
+    a log without the answers that it rests on. What rounds did not record is
     predicted again with their own surrogates, unless `predict_again` is False: the metrics that
     need it are then estimated without.
     """
@@ -169,16 +174,24 @@ def collect_evidence(
     drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
     count, whole = count_usable_draws(log)
     groups = list_groups(cache)
+    stats = _statistics_of_labelled(drawn, log.labels, log.status, statistics)
+    supplied_stats = _statistics_of_labelled(
+        supplied, log.supplied_labels, log.supplied_status, statistics
+    )
+    if log.given is not None:
+        correction = correct_log(log, cache, groups[0], drawn, supplied, seed=seed)
+    if correction is not None:
+        about = statistics, len(cache.classes)
+        stats = correction.correct(stats, drawn, *about, 0)
+        supplied_stats = correction.correct(supplied_stats, supplied, *about, len(stats))
     return Evidence(
         log=log,
         used=count,
         steps=np.flatnonzero(~log.deterministic[:count]),
         whole=whole,
         drawn=drawn,
-        stats=_statistics_of_labelled(drawn, log.labels, log.status, statistics),
-        supplied_stats=_statistics_of_labelled(
-            supplied, log.supplied_labels, log.supplied_status, statistics
-        ),
+        stats=stats,
+        supplied_stats=supplied_stats,
         supplied=supplied,
         statistics=statistics,
         groups=groups,
@@ -188,6 +201,7 @@ def collect_evidence(
         open_classes=bool(cache.roles.get("open_classes")),
         predicted=count_predictions(cache) if cache.classes else None,
         counts_declined=log.declined and choices.declined == Declined.WORST,
+        correction=correction,
     )
 
 
@@ -216,6 +230,8 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     known, known_supplied = log.status != PENDING, log.supplied_status != PENDING
     total = part.certain + stats[known].sum(axis=0) + supplied[known_supplied].sum(axis=0)
     drawn_mass, supplied_mass = evidence.drawn.mass, evidence.supplied.mass
+    correction = evidence.correction
+    corrected = correction is not None and correction.raters is not None
     mass = member * drawn_mass
     unknown = (
         part.count_unknown(log)
@@ -277,12 +293,21 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         # Labels that were supplied or deterministic say nothing about the variance of draws.
         counted=((log.status[steps] == LABELLED) & (member[steps] > 0)).astype(float),
         uniform=draws.uniform,
-        limits=limit_means(metric, total, unknown, group.total, log.declined),
+        # Corrected labels say what is likely, and rule nothing out.
+        limits=limit_means(
+            metric,
+            total * (not corrected),
+            group.total if corrected else unknown,
+            group.total,
+            log.declined,
+        ),
         possible=(
             find_possible(evidence, metric, part, total, group.total)
-            if len(metric.statistics) > 1
+            if len(metric.statistics) > 1 and not corrected
             else None
         ),
+        # The intervals of sums of gaps know nothing of the labels' doubt.
+        doubted=correction is not None and (correction.doubted or metric.interval is not None),
         certain=part.certain_open,
         relevant=None if part.count == group.size else part.count,
         expect=expect,
@@ -307,8 +332,9 @@ def _is_loss(metric: Metric, classes: int) -> bool:
     """
     if len(metric.statistics) != 1 or metric.refine:
         return False
-    (one,) = metric.statistics
-    return not one.is_indicator and (classes > 0 or bool(np.isfinite([one.lower, one.upper]).all()))
+    (loss,) = metric.statistics
+    bounded = classes > 0 or bool(np.isfinite([loss.lower, loss.upper]).all())
+    return bounded and not loss.is_indicator
 
 
 def _find_draws(evidence: Evidence, metric: Metric) -> Draws:
@@ -400,6 +426,18 @@ def known_weights(
     return *list_labelled(log), np.concatenate([drawn[labelled], supplied[more]])
 
 
+def correct_log(
+    log: Log, cache: PoolView, whole: Group, drawn: Rows, supplied: Rows, *, seed: int
+) -> Correction:
+    """The correction of the labels of a log with answers, each item with its weight in an estimate.
+
+    drawn and supplied are its rows.
+    """
+    _, _, weights = known_weights(log, whole.items, whole, drawn, supplied)
+    predicted = np.append(drawn.outputs.pred, supplied.outputs.pred)
+    return correct_labels(log, predicted, weights, len(cache.classes), seed=seed)
+
+
 def weigh_items(evidence: Evidence, metric: Metric) -> tuple[Array, Array, Array]:
     """(M,) weights of the draws that estimates use, and (D,), (B,) of all items, labelled or not.
 
@@ -442,26 +480,25 @@ def _label_variance(evidence: Evidence, metric: Metric, weights: Array, shares: 
 
     shares (D + B,) are the weights of items in the estimate.
     """
-    log = evidence.log
+    log, correction = evidence.log, evidence.correction
     if log.soft is None or log.supplied_soft is None:
         return 0.0
-    labelled, supplied = log.status == LABELLED, log.supplied_status == LABELLED
-    outputs = [evidence.drawn.outputs[labelled], evidence.supplied.outputs[supplied]]
-    soft = np.concatenate([log.soft[labelled], log.supplied_soft[supplied]])
     objective = combine_statistics(metric.statistics, list(weights[: len(metric.statistics)]))
+    if correction is not None and correction.raters is not None:
+        tables = np.concatenate(
+            [
+                tabulate(objective, each, evidence.classes)
+                for each in (evidence.drawn, evidence.supplied)
+            ]
+        )
+        at = correction.places
+        return correction.raters.measure_doubt(tables[at][:, correction.codes], shares[at])
+    labelled, supplied = log.status == LABELLED, log.supplied_status == LABELLED
+    rows = evidence.drawn[labelled], evidence.supplied[supplied]
+    soft = np.concatenate([log.soft[labelled], log.supplied_soft[supplied]])
     # A label may also be of a class that is none of the pool's.
     soft = np.column_stack([soft, np.clip(1 - soft.sum(axis=1), 0, 1)])
-    tables = np.concatenate(
-        [
-            np.hstack(
-                [
-                    objective.table(each, soft.shape[1] - 1),
-                    objective.value(each, -np.ones((len(each.pred), 1))),
-                ]
-            )
-            for each in outputs
-        ]
-    )
+    tables = np.concatenate([tabulate(objective, each, soft.shape[1] - 1) for each in rows])
     mean = (soft * tables).sum(axis=1)
     shares = shares[np.concatenate([labelled, supplied])]
     return float(shares**2 @ np.maximum((soft * tables**2).sum(axis=1) - mean**2, 0))

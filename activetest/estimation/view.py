@@ -18,6 +18,7 @@ from activetest.estimation.anytime import (
 )
 from activetest.estimation.assumptions import Assumed, Assumption, assume, bears_on
 from activetest.estimation.certain import find_certainty
+from activetest.estimation.corrections import Correction
 from activetest.estimation.estimate import Imputation, Value
 from activetest.estimation.missing import (
     Filled,
@@ -470,11 +471,13 @@ def build_view(
     surrogate: Surrogate | None = None,
     population: Population | None = None,
     assumptions: tuple[Assumption, ...] = (),
+    correction: Correction | None = None,
 ) -> View:
     """The view of these metrics; own_view allows for estimates that rest on the surrogate alone.
 
     surrogate is what rounds.fit.get_surrogate gives, where that is at hand. population is what
     values are about, where that is not this pool. assumptions are those that are in force.
+    correction as in samples.collect_evidence.
     """
     # The raw value of the pool is that of no other items, and of no part of them.
     known = population is None and not log.declined
@@ -483,7 +486,13 @@ def build_view(
     whole = samples.list_groups(cache)[0] if any(map(_has_shares, refined.values())) else None
     about = [give_shares(each, cache, whole) for each in refined.values() if whole]
     evidence = samples.collect_evidence(
-        log, cache, choices, [*refined.values(), *about], seed=seed, surrogate=surrogate
+        log,
+        cache,
+        choices,
+        [*refined.values(), *about],
+        seed=seed,
+        surrogate=surrogate,
+        correction=correction,
     )
     return View(
         *(log, cache, choices, seed, evidence, own_view, refined),
@@ -522,6 +531,13 @@ def linearise_curve(
     drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
     whole = samples.list_groups(cache)[0]
     rows, labels, weights = samples.known_weights(log, whole.items, group or whole, drawn, supplied)
+    if log.given is not None:
+        correction = samples.correct_log(log, cache, whole, drawn, supplied, seed=0)
+        if (raters := correction.raters) is not None:
+            codes = np.where(correction.codes < len(cache.classes), correction.codes, -1)
+            labels = np.tile(codes.astype(float), len(rows))
+            weights = (weights[:, None] * raters.posterior).ravel()
+            rows = np.repeat(rows, len(codes))
     if group is None and not weights.any() and (log.left_out or log.deterministic.any()):
         refined = metric.refine(*expand_beliefs(cache, restore_surrogate(log.history[-1], cache)))
     else:

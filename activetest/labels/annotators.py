@@ -21,8 +21,6 @@ MAJORITY, DAWID_SKENE = METHODS = ("majority", "dawid-skene")
 # Posterior probabilities closer than this say nothing about which label is right: where two
 # annotators disagree, they follow from a few other items by chance.
 _MARGIN = 0.1
-# With fewer annotators, their error rates cannot be told apart.
-_FEWEST = 3
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,8 @@ def resolve_answers(answers: Sequence, *, values: bool = False) -> dict[str, tup
 def infer_labels(answers: Sequence) -> InferredLabels:
     """The Dawid-Skene posterior of every item with a label. Its labels are classes, not values.
 
-    Labels are the most probable classes. Expectations of a loss under the posterior would be too
-    large: it knows the annotators' answers, but not that the model, mostly right, agrees with them.
+    Labels are the most probable classes. They steer draws; estimates are corrected by a model that
+    has the black box as one more rater, see latent_classes.
     """
     labelled = [answer for answer in answers if answer[2] == LABELLED]
     items, item_codes = _encode([answer[0] for answer in labelled])
@@ -109,6 +107,11 @@ def measure_agreement(answers: Sequence, *, values: bool = False) -> Agreement:
     annotators = {annotator for _, annotator, status, _ in answers if status == LABELLED}
     share = equal / pairs if pairs else None
     return Agreement(len(annotators), len(several), pairs, share, _compute_alpha(several, values))
+
+
+def list_labelling(answers: Sequence) -> tuple[str, ...]:
+    """The names of those who gave a label to any item, in the order of their first ones."""
+    return tuple(dict.fromkeys(who for _, who, status, _ in answers if status == LABELLED))
 
 
 def list_annotators(answers: Sequence) -> tuple[AnnotatorAnswers, ...]:
@@ -187,22 +190,6 @@ def describe_agreement(answers: Sequence, method: str, *, values: bool = False) 
     return (
         f"{agreement.annotators:,} annotators: {with_several} two or more labels, "
         f"{agreement.agreeing:.0%} of all pairs agree{alpha}. {rule}."
-    )
-
-
-def describe_doubt(answers: Sequence, method: str) -> str | None:
-    """A sentence about Dawid-Skene with too few annotators; None where there are enough.
-
-    Two annotators who disagree are as likely under error rates of which either is the larger: only
-    a third can tell who is right (Dawid & Skene 1979 have five).
-    """
-    agreement = measure_agreement(answers)
-    if method != DAWID_SKENE or not agreement.items or agreement.annotators >= _FEWEST:
-        return None
-    return (
-        "With fewer than three annotators, Dawid-Skene cannot tell who is right where they "
-        "disagree: the first answer counts, unless the other class is clearly more frequent. "
-        "A third annotator for these items would decide."
     )
 
 

@@ -77,6 +77,8 @@ class Sample(Remembers):
                   group
     label_variance   label_variance(weights (d,)) -> variance that doubt about labels adds to the
                   mean of the weighted sum; 0 where labels are certain
+    doubted       labels of several annotators could not be corrected, or the model that corrects
+                  them was not tested, or was refuted: no interval is reliable
 
     reach       reach(guess (M,)) -> (2, 2, M), for one statistic between bounds that is no
                   indicator: of every drawn item, below and above, the value from which its label
@@ -116,6 +118,7 @@ class Sample(Remembers):
     learned: Array | None = None
     unbounded: Array | None = None
     reach: Callable[[Array], Array] | None = None
+    doubted: bool = False
 
     @property
     def drawn_mass(self) -> Array:
@@ -215,6 +218,7 @@ class Estimate(Remembers):
     known                    part of the mean that was known before the first draw; 0.0 for a mean
                              over answerable items and for functions of several means
     open_share               share of the items that was not known before it; 1.0 for these
+    doubt                    part of each variance that not knowing labels for certain adds
     open_items               number of items that were not known before it, or where items have
                              weights, as many as weigh what the drawn ones do on average; infinite
                              where that was not recorded
@@ -247,6 +251,7 @@ class Estimate(Remembers):
     undefined: int = 0
     known: float = 0.0
     open_share: float = 1.0
+    doubt: float = 0.0
     open_items: float = np.inf
 
     @property

@@ -13,7 +13,7 @@ from activetest.nouns.study_lists import FIRST, PartDraws, Target
 PENDING, LABELLED, DECLINED = 0, 1, 2
 # The methods by which the numbers of reports follow from a log. It grows when the same log leads to
 # other numbers; what changed then is a sentence in reporting/notes.py.
-METHODS = 1
+METHODS = 2
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
@@ -168,6 +168,9 @@ class Log:
     answers              (D + B,) number of answers that count about each drawn and then each
                          supplied item, by any annotator; None where one was given about each item
                          that is not pending
+    given                (D + B, J) class code of each annotator's answer about each drawn and then
+                         each supplied item, the number of classes for a label that is none of
+                         them, -1 without an answer; None where labels are taken as they are
     """
 
     rows: Array
@@ -183,6 +186,7 @@ class Log:
     soft: Array | None = None
     supplied_soft: Array | None = None
     answers: Array | None = None
+    given: Array | None = None
 
     @property
     def deterministic(self) -> Array:
@@ -233,6 +237,7 @@ def truncate_log(log: Log, number: int, *, supplied: int) -> Log:
         soft=cut(log.soft, drawn),
         supplied_soft=cut(log.supplied_soft, known),
         answers=cut(log.answers, np.concatenate([drawn, known])),
+        given=cut(log.given, np.concatenate([drawn, known])),
     )
 
 

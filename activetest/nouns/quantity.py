@@ -20,11 +20,12 @@ class SavingKind(StrEnum):
 
 @dataclass(frozen=True)
 class Saving:
-    """How many random labels of the pool, or the group, would be as good as the answers bought.
+    """How many random labels of the pool, or the group, would be as good as the items labelled.
 
     bought   answers about items of the pool (of the group), whoever chose the items: labels of
              drawn, supplied and deterministic items, also those that estimates do not use yet,
              declined items, and every annotator's answer where several answered
+    answered items that these are about; None: as many
     random   random draws from all its items that would leave the same variance; None unless kind is
              ABOUT
     kind     what can be said
@@ -37,6 +38,12 @@ class Saving:
     kind: SavingKind = SavingKind.NONE
     spent: float | None = None
     price: float | None = None
+    answered: int | None = None
+
+    @property
+    def items(self) -> int:
+        """Items with an answer: several annotators' answers to one of them are one label."""
+        return self.bought if self.answered is None else self.answered
 
     @property
     def cost(self) -> float | None:
@@ -47,11 +54,11 @@ class Saving:
 
     @property
     def ratio(self) -> float | None:
-        """Random labels over the answers bought, by money where labels have prices.
+        """Random labels over the items answered, by money where labels have prices.
 
         Below 1 where nothing was saved.
         """
-        random, used = (self.random, self.bought) if self.price is None else (self.cost, self.spent)
+        random, used = (self.random, self.items) if self.price is None else (self.cost, self.spent)
         return random / used if random is not None and used else None
 
 
@@ -82,10 +89,18 @@ _KINDS = {
 }
 
 
-def add_bought(first: Saving, second: Saving) -> Saving:
-    """What was bought in both, for a number that rests on two groups; without what was saved."""
-    spent = None if first.spent is None or second.spent is None else first.spent + second.spent
-    return Saving(first.bought + second.bought, spent=spent)
+def add_bought(first: Saving, *others: Saving) -> Saving:
+    """What was bought in all, for a number that rests on several groups; without what was saved."""
+    if not others:
+        return first
+    known = [each.spent for each in (first, *others) if each.spent is not None]
+    items = sum(each.items for each in (first, *others))
+    bought = sum(each.bought for each in (first, *others))
+    return Saving(
+        bought,
+        answered=None if items == bought else items,
+        spent=sum(known) if len(known) > len(others) else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -98,7 +113,8 @@ class Quantity:
     method          how the interval was made: a name in the catalogue, "posterior" and others for
                     groups; "exact" where everything is known, "none" without an interval
     reliable        False while there are too few labels for the interval to be believed
-    saving          answers that were bought, and how many random labels would be as good
+    saving          answers that were bought, their items, and how many random labels would be as
+                    good
     one_look        the interval holds for one look at best, where those of its report hold at every
                     look
     declined        what declined items leave open; None where none is among the items
@@ -128,7 +144,7 @@ class Quantity:
 
     @property
     def saved(self) -> float | None:
-        """Random labels that would be as good, over the answers bought, see Saving.ratio."""
+        """Random labels that would be as good, over the items answered, see Saving.ratio."""
         return self.saving.ratio
 
 
@@ -199,6 +215,11 @@ class Measured:
     def assumptions(self) -> str | None:
         """What the interval rests on besides the draws."""
         return self.quantity.assumptions
+
+    @property
+    def n_items(self) -> int:
+        """Items with such an answer."""
+        return self.quantity.saving.items
 
     @property
     def reliable(self) -> bool:

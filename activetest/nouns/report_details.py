@@ -121,6 +121,7 @@ class AnnotatorAnswers:
     declined  items that could not be answered
     compared  labels of others for the same items
     agreeing  share of these that are equal; None where there are none
+    confusion {true class: {answer: estimated share}}; None where it is not estimated
     """
 
     name: str
@@ -128,6 +129,7 @@ class AnnotatorAnswers:
     declined: int
     compared: int
     agreeing: float | None
+    confusion: dict[str, dict[str, float]] | None = None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ def table(gates: Sequence[Gate]) -> Table:
             gate.verdict.upper(),
             words.estimate(gate),
             words.interval(gate),
-            words.count(gate.n_answers),
+            words.count(gate.n_items),
             f"about {words.roughly(gate.more_labels)}" if gate.more_labels is not None else "-",
         )
         for gate in gates
@@ -45,7 +45,7 @@ def grounds(gate: Gate) -> list[tuple[str, str]]:
         ("verdict", gate.verdict.upper()),
         ("estimate", words.estimate(gate)),
         ("interval", f"{words.interval(gate)} ({words.write_level(gate.level)}, {gate.method})"),
-        ("labels used", words.count(gate.n_answers)),
+        ("labels used", words.count(gate.n_items)),
     ]
     if gate.looks is not None:
         rows.append(("look", f"{gate.look} of {gate.looks}"))

@@ -331,17 +331,16 @@ def scope(report: Report, row: EstimateRow, *, hints: bool) -> str:
 
 
 def count_bought(row: EstimateRow, counts: Counts) -> str:
-    """The answers that were bought, and which of them are no labels of random draws."""
-    items = counts.labeled + counts.declined + counts.supplied
+    """The items with an answer, and which of them are no labels of random draws."""
     others = {
         "supplied": counts.supplied,
         # Estimates from draws do not use them; the surrogate's own view does.
         "not drawn at random": min(counts.deterministic, counts.labeled - row.n_labeled),
         "declined": counts.declined,
-        "second opinions": row.n_answers - items,
+        "answers": row.n_answers if row.n_answers > row.n_items else 0,
     }
     parts = ", ".join(f"{count(number)} {what}" for what, number in others.items() if number > 0)
-    used = count(row.n_answers)
+    used = count(row.n_items)
     return f"{used} ({parts})" if parts else used
 
 
@@ -358,7 +357,7 @@ def labels_saved(saving: Saving) -> str:
 
 
 def ratio_saved(saving: Saving) -> str:
-    """Random labels over those bought, by money where labels have prices, as a cell."""
+    """Random labels over the items answered, by money where labels have prices, as a cell."""
     return "too early" if saving.kind == SavingKind.TOO_EARLY else times(saving.ratio)
 
 

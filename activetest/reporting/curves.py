@@ -231,7 +231,7 @@ def _draw_curve(
         estimator=HEADLINE,
         n_draws=count_labelled(view, everything),
         n_labeled=count_known(view, everything),
-        n_answers=count_bought(view, everything),
+        n_answers=count_bought(view, everything).bought,
         n_pool=view.cache.size,
         points=tuple(points),
         moved=moved,

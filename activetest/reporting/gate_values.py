@@ -10,7 +10,7 @@ from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import suggest_bound
 from activetest.nouns.estimate import Interval
-from activetest.nouns.quantity import DeclinedItems
+from activetest.nouns.quantity import DeclinedItems, Saving
 from activetest.reporting.rows import (
     HEADLINE,
     count_bought,
@@ -36,9 +36,9 @@ class Subject:
         """The groups that it is about."""
         return (self.group,) if self.against is None else (self.group, self.against)
 
-    def count_bought(self, view: View) -> int:
+    def count_bought(self, view: View) -> Saving:
         """Answers about items of its groups that were bought."""
-        return sum(count_bought(view, group) for group in self.groups)
+        return count_bought(view, *self.groups)
 
     def count_labelled(self, view: View, metric: Metric | None = None) -> int:
         """Labelled draws in its groups that estimates of the metric use."""
@@ -55,6 +55,7 @@ class GateValue:
     find_interval   the interval of a level, each end of which has to hold alone
     check_interval  whether there are enough labels to believe such an interval
     declined        what declined items leave open about the value
+    doubted         whether no number of labels is enough, because annotators' errors are in doubt
     """
 
     value: float
@@ -62,6 +63,7 @@ class GateValue:
     find_interval: Callable[[float], Interval]
     check_interval: Callable[[Interval], bool]
     declined: DeclinedItems | None = None
+    doubted: bool = False
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -70,6 +72,12 @@ class GateValue:
         if found is None or found.least is None or found.most is None:
             return self.value, self.value
         return found.least, found.most
+
+    def explain_unreliable(self) -> str:
+        """Why its interval is not reliable."""
+        if self.doubted:
+            return "annotators' errors are in doubt, as a note says, and its interval with them"
+        return "there are too few labels for its interval to be reliable"
 
 
 def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
@@ -97,6 +105,7 @@ def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
             lambda level: view.interval(first, level, FIXED, group, decides=True),
             lambda interval: is_reliable(first, interval.method),
             declined,
+            first.sample.doubted,
         )
     pair, second = (subject.group, subject.against), values[1]
 
@@ -113,4 +122,5 @@ def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
         lambda level: view.difference(first, second, pair, level, decides=True)[1],
         check_both,
         declined,
+        first.sample.doubted,
     )

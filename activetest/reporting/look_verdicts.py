@@ -19,7 +19,6 @@ from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.estimate import Interval
-from activetest.nouns.quantity import Saving
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.nouns.rounding import MARGIN
 from activetest.reporting.gate_values import GateValue, Subject, measure_gate
@@ -100,7 +99,7 @@ class LookVerdicts:
             upper=None,
             method="none",
             reliable=True,
-            saving=Saving(subject.count_bought(then)),
+            saving=subject.count_bought(then),
         )
         gate = replace(
             gate,
@@ -135,7 +134,7 @@ class LookVerdicts:
         )
         gate = replace(gate, quantity=quantity)
         if not enough:
-            reason = "there are too few labels for its interval to be reliable"
+            reason = ends.found.explain_unreliable()
             return replace(gate, reason=reason), False
         word = decide_by_interval(
             requirement, interval.lower, interval.upper, strict=(strict.lower, strict.upper)
@@ -170,7 +169,7 @@ class LookVerdicts:
             upper=interval.upper,
             method=interval.method,
             reliable=True,
-            saving=Saving(subject.count_bought(self.view)),
+            saving=subject.count_bought(self.view),
             declined=found.declined,
         )
         verdict = decide_by_interval(requirement, interval.lower, interval.upper)

@@ -44,7 +44,9 @@ _NAMED = 3
 # Draws that an estimate needs at least.
 _FEWEST_DRAWN = 2
 # {METHODS of nouns/log.py: what is new with them, as "which bet other stakes"}.
-CHANGES: dict[int, str] = {}
+CHANGES: dict[int, str] = {
+    2: "which allowed for mistakes that it had not met in error rates alone",
+}
 
 
 def write_notes(
@@ -55,8 +57,6 @@ def write_notes(
     log = evidence.log
     agreement = annotators.describe_agreement(answers, method, values=not view.cache.classes)
     notes = [Note(agreement)] if agreement else []
-    if doubt := annotators.describe_doubt(answers, method):
-        notes.append(Note(doubt, Weight.LIMITED))
     notes += _describe_unmatched(log, view.cache.classes, answers)
     notes += _describe_imported(log)
     notes += _describe_older_methods(log)
@@ -81,7 +81,9 @@ def write_notes(
     if fixed and headline.estimate is not None and not is_model_based(headline.estimator):
         between = chooses_between(view.choices.acquisition)
         notes += _describe_doubts(headline, _count_minority(view, metric), between=between)
-    notes += _describe_unreliable(rows)
+    if evidence.correction is None or not evidence.correction.doubted:
+        # Otherwise the reason is another one.
+        notes += _describe_unreliable(rows)
     notes += _describe_disagreements(rows, find_own_view(view.choices))
     notes += _describe_passes(view, rows, headline)
     if any(row.metric == "log-loss" for row in rows):
@@ -389,7 +391,7 @@ def _describe_doubts(row: EstimateRow, minority_count: float, *, between: bool) 
         notes.append(Note(_describe_minority(row, round(minority_count)), Weight.WIDE))
     saving = row.quantity.saving
     if minority_count >= RARE and saving.ratio is not None and is_below(saving.ratio, 1):
-        labels = f"{saving.bought} labels are as good as {saving.random:.0f} random ones"
+        labels = f"{saving.items} labels are as good as {saving.random:.0f} random ones"
         if saving.cost is not None and saving.spent:
             labels += f", which cost {saving.cost / saving.spent:.0%} of what was spent"
         notes.append(

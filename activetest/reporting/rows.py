@@ -173,7 +173,7 @@ def _estimate(
     used = inside
     if not is_model_based(estimator):
         used = count_labelled(view, group, None if kind == ANYTIME else metric)
-    bought = measure_bought(view, group)
+    bought = count_bought(view, group)
     row = EstimateRow(
         quantity=Quantity(None, None, None, level, "none", saving=bought),
         metric=metric.name,
@@ -200,7 +200,7 @@ def _estimate(
     if exact:
         row = replace(row, n_draws=None, n_labeled=inside)
     elif not whole and used < NEEDS_INSIDE:
-        labels = "labels" if used == bought.bought else "drawn labels"
+        labels = "labels" if used == bought.items else "drawn labels"
         return replace(row, reason=f"too few {labels} ({used} of {NEEDS_INSIDE})"), value
     try:
         interval = view.interval(value, level, kind, group)
@@ -262,6 +262,8 @@ def is_reliable(value: Value, method: str) -> bool:
     cannot foresee how much losses that were not sampled yet would change. Over all items, declined
     ones among them, both ends have to be believed.
     """
+    if value.sample.doubted:
+        return False
     if method in ("exact", WORST_CASE, "betting"):
         return True
     if value.declined is not None:
@@ -298,22 +300,28 @@ def _is_known(view: View, group: Group) -> bool:
     return int(drawn.sum() + supplied.sum()) == group.size
 
 
-def count_bought(view: View, group: Group) -> int:
-    """All answers about items of a group that were bought, whoever chose the items."""
-    return measure_bought(view, group).bought
+def count_bought(view: View, *groups: Group) -> Saving:
+    """All answers about items of groups that were bought, whoever chose the items.
+
+    Where labels have prices, what they cost as well, and what a random one would.
+    """
+    return add_bought(*(_count_bought(view, group) for group in groups))
 
 
-def measure_bought(view: View, group: Group) -> Saving:
-    """These answers, and where labels have prices what they cost, and what a random one would."""
+def _count_bought(view: View, group: Group) -> Saving:
     evidence = view.evidence
     rows = evidence.drawn, evidence.supplied
     inside = [group.membership(each.codes) for each in rows]
-    bought = round(count_answers(evidence.log, *inside))
+    bought, items = (
+        round(count_answers(log, *inside))
+        for log in (evidence.log, replace(evidence.log, answers=None))
+    )
+    saving = Saving(bought, answered=None if items == bought else items)
     price = find_random_price(view.cache, group)
     if price is None:
-        return Saving(bought)
+        return saving
     paid = [here * each.price for here, each in zip(inside, rows, strict=True)]
-    return Saving(bought, spent=count_answers(evidence.log, *paid), price=price)
+    return replace(saving, spent=count_answers(evidence.log, *paid), price=price)
 
 
 def measure_saving(
@@ -334,10 +342,10 @@ def measure_saving(
     single, minority_count = find_variance_of_items(value, interval), value.estimate.minority_count
     if not (reliable and minority_count > 0 and single > 0 and interval.variance > 0):
         return replace(bought, kind=SavingKind.TOO_EARLY)
-    # What the pool's own sampling adds, uniform draws would have as well. No draw of ours is spent
-    # on what cannot change the metric.
+    # What the pool's own sampling and annotators add, uniform draws would have as well. No draw of
+    # ours is spent on what cannot change the metric.
     alone = single if value.relevant is None else value.estimate.one_draw
-    variance = _expect_variance(value.of_pool.estimate, alone)
+    variance = max(_expect_variance(value.of_pool.estimate, alone) - value.estimate.doubt, 0.0)
     random = draws.find_count(single, variance)
     return replace(bought, random=float(random), kind=SavingKind.ABOUT)
 
@@ -368,8 +376,8 @@ def find_variance_of_items(value: Value, interval: Interval) -> float:
     s^2 (1 / (r n) - 1 / (r N)), s^2 the variance over these, as if that over all were s^2 / r.
     """
     if value.relevant is not None:
-        return value.estimate.one_draw * value.sample.size / value.relevant
-    if interval.method != "korn-graubard":
+        return value.estimate.one_draw * value.sample.size / max(value.relevant, 1)
+    if interval.method != "korn-graubard" or value.estimate.doubt > 0:
         return value.estimate.one_draw
     share = float(np.clip(value.estimate.mean[0], 0, 1))
     # Random draws meet items that are declined as well.
@@ -408,7 +416,7 @@ def _subtract_pairs(
     rows = []
     for (group, value), (other, subtracted) in pairs:
         apart, interval = view.difference(value, subtracted, (group, other), level)
-        bought = add_bought(*(measure_bought(view, each) for each in (group, other)))
+        bought = count_bought(view, group, other)
         labels = sum(count_labelled(view, each, metric, alike=True) for each in (group, other))
         rows.append(
             EstimateRow(
@@ -418,6 +426,7 @@ def _subtract_pairs(
                     interval.upper,
                     level,
                     interval.method,
+                    reliable=not value.sample.doubted,
                     saving=bought,
                     declined=describe_declined(view, [value, subtracted]),
                 ),

@@ -136,6 +136,12 @@ def _check_requirement(
             _OTHER_WAYS + (f"; {hint}" if hint else ""),
         )
     if cell is None:
+        if view.log.given is not None and interval != FIXED and looks is None:
+            raise ChoiceError(
+                f"requirement {requirement.text!r}: labels that are corrected for annotators' "
+                "errors (dawid-skene) decide nothing at every look",
+                _OTHER_WAYS,
+            )
         subject = _find_subject(view, requirement)
         _check_threshold(requirement, metric, apart=subject.against is not None)
         if subject.against is not None and looks is None and interval != FIXED:
@@ -339,7 +345,7 @@ def _judge_once(
     )
     enough, reason = found.check_interval(interval), None
     if not enough:
-        verdict, reason = UNDECIDED, "there are too few labels for its interval to be reliable"
+        verdict, reason = UNDECIDED, found.explain_unreliable()
     elif interval.method not in ("exact", WORST_CASE):
         reason = "a fixed interval holds for one look at a number of labels chosen in advance"
         if verdict == UNDECIDED and (
@@ -494,7 +500,7 @@ def _undecided_gate(view: View, requirement: Requirement, metric: Metric, subjec
     return Gate(
         quantity=Quantity(
             *(None, None, None, level, "none"),
-            saving=Saving(subject.count_bought(view)),
+            saving=subject.count_bought(view),
             assumptions=name_assumptions(view, metric, subject.group),
         ),
         requirement=requirement.text,

@@ -26,6 +26,7 @@ from activetest.nouns.report_details import (
 )
 from activetest.pool.image_shape import write_shape
 from activetest.pool.schema import Schema
+from activetest.reporting.annotator_notes import add_confusion
 from activetest.reporting.confusion_table import estimate_confusion_table
 from activetest.reporting.curves import estimate_curve
 from activetest.reporting.history import trace_history
@@ -88,7 +89,7 @@ def build_details(
         ),
         loss=loss,
         sampled=compare_with_pool(view),
-        raters=annotators.list_annotators(answers),
+        raters=add_confusion(annotators.list_annotators(answers), view, answers),
         alpha=annotators.measure_agreement(answers, values=values).alpha,
         contested=tuple(ContestedItem(id, texts.get(id), labels[id], given) for id, given in shown),
         n_contested=len(contested),

@@ -34,6 +34,7 @@ from activetest.nouns.surface_report import SurfaceReport
 from activetest.parallel import one_blas_thread
 from activetest.reporting import notes as about
 from activetest.reporting import rows, surface_notes, verdicts
+from activetest.reporting.annotator_notes import note_correction
 from activetest.reporting.assumption_notes import write_assumption_notes
 from activetest.reporting.group_answer import answer_question
 from activetest.reporting.group_beliefs import describe_beliefs
@@ -168,7 +169,10 @@ def report(
     )
     estimates = rows.estimate_overall(view, shown, estimators, kind)
     answers = study.ledger.record().answers
-    notes = about.write_notes(view, estimates, shown[0], answers)
+    notes = [
+        *about.write_notes(view, estimates, shown[0], answers),
+        *note_correction(view, shown, answers),
+    ]
     estimates += rows.estimate_groups(view, tabled, columns, kind, simultaneous=simultaneous)
     estimates += rows.estimate_differences(view, tabled, compared, simultaneous=simultaneous)
     estimates = rows.mark_one_look(estimates, kind)

@@ -28,6 +28,7 @@ from activetest.labels.annotators import (
     DAWID_SKENE,
     InferredLabels,
     infer_labels,
+    list_labelling,
     resolve_answers,
 )
 from activetest.labels.files import make_label_encoder
@@ -400,6 +401,7 @@ class StoredStudy:
             soft=_class_probs(drawn, inferred, cache) if inferred else None,
             supplied_soft=_class_probs(supplied, inferred, cache) if inferred else None,
             answers=np.array([answers[id] for id in (*drawn, *supplied)], np.int64),
+            given=_encode_answers([*drawn, *supplied], record, cache) if inferred else None,
         )
 
     def list_labels(self) -> dict[str, str]:
@@ -530,6 +532,19 @@ def find_items(ids: Sequence[str], cache: Cache) -> Array:
             "restore ledger.db, or the pool, from a backup",
         )
     return rows
+
+
+def _encode_answers(ids: list[str], record: Record, cache: Cache) -> Array:
+    """(R, J) code of what each annotator said of each item, as in Log."""
+    encode, classes = make_label_encoder(cache.classes), len(cache.classes)
+    labels = [each for each in record.answers if each.status == LABELLED]
+    place = {name: at for at, name in enumerate(list_labelling(labels))}
+    rows = {id: at for at, id in enumerate(ids)}
+    given = np.full((len(ids), len(place)), -1)
+    for each in labels:
+        code = int(encode(each.label))
+        given[rows[each.id], place[each.annotator]] = classes if code < 0 else code
+    return given
 
 
 def _class_probs(ids: list[str], inferred: InferredLabels, cache: Cache) -> Array:

@@ -10,9 +10,11 @@ from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.estimation.view import build_view
+from activetest.intervals import group_t
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
+from activetest.nouns.estimate import Sides
 from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.rounds.fit import find_free_items, fit_surrogate, make_generator, observe_statistics
 from tests.makers import build_table, play_rounds
@@ -168,7 +170,24 @@ def test_a_difference_has_the_variance_of_the_differences_of_terms(pool, truth, 
     ]
     assert estimate.estimate_difference(*bold, 0.9)[1].variance == approx(shown)
     assert (interval.method, interval.level) == ("group-t", 0.9)
-    assert (interval.lower + interval.upper) / 2 == approx(apart)
+
+
+def test_a_difference_is_as_wide_as_the_intervals_of_its_values_make_it(pool, truth):
+    """Their distances to the limits that count add up as squares, where that is more."""
+    log = drawn(pool, truth, CLASSES, 20, 20)
+    one, two = (estimate_metric(pool, log, CLASSES, "error", group) for group in (1, 2))
+    # Of one group next to nothing was seen: no label of its rarer kind.
+    unseen = replace(one.estimate, sides=Sides((0.0, 0.0), (1.0, 1.0)), one_draw=5.0)
+    for first in (one, replace(one, estimate=unseen)):
+        _, joint = estimate.combine_difference(first, two)
+        plain = group_t.interval(joint, 0.9)
+        apart, found = estimate.estimate_difference(first, two, 0.9)
+        left, right = (estimate.build_interval(each, 0.9, group=True) for each in (first, two))
+        below = np.hypot(first.value - left.lower, right.upper - two.value)
+        above = np.hypot(left.upper - first.value, two.value - right.lower)
+        assert found.lower == approx(max(min(plain.lower, apart - below), -1))
+        assert found.upper == approx(min(max(plain.upper, apart + above), 1))
+    assert found.upper > plain.upper + 0.05
 
 
 def test_a_difference_the_other_way_round_is_the_mirror_image(pool, truth):

@@ -10,7 +10,6 @@ from pytest import approx
 
 from activetest.labels.annotators import (
     describe_agreement,
-    describe_doubt,
     infer_labels,
     measure_agreement,
     resolve_answers,
@@ -19,7 +18,6 @@ from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 
 
@@ -137,24 +135,6 @@ def test_two_annotators_are_outvoted_by_how_frequent_the_classes_are():
     apart = np.flatnonzero(given[0] != given[1])
     right = [labels[f"item {item}"] == "yn"[int(not truth[item])] for item in apart]
     assert np.mean(right) > 0.8 > np.mean(given[0][apart] == truth[apart])
-
-
-def test_a_note_says_that_dawid_skene_needs_three_annotators():
-    two, three = answers("aab", "aba"), answers("aab", "aba", "aaa")
-    assert "cannot tell who is right" in describe_doubt(two, "dawid-skene")
-    assert describe_doubt(three, "dawid-skene") is None
-    assert describe_doubt(two, "majority") is None
-    # Nobody disagrees where no item has two answers.
-    assert describe_doubt(answers("a.", ".b"), "dawid-skene") is None
-
-
-def test_the_report_of_a_study_with_two_annotators_has_that_note(begin_with_answers):
-    probs = {"prob_a": [0.9, 0.2, 0.6, 0.3], "prob_b": [0.1, 0.8, 0.4, 0.7]}
-    lines = ["0,a,x", "0,b,y", "1,b,x", "1,b,y"]
-    study = believing(begin_with_answers(probs, lines))
-    note = describe_doubt(study.ledger.record().answers, "dawid-skene")
-    (found,) = [each for each in report(study).notes if each.text == note]
-    assert found.is_caution
 
 
 def test_one_annotator_is_believed():

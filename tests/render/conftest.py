@@ -18,7 +18,7 @@ def _split(values: dict) -> dict:
     kind = quantity.SavingKind.NONE if random is None else quantity.SavingKind.ABOUT
     kind = quantity.SavingKind.TOO_EARLY if early else kind
     bought = values.pop("n_answers", values["n_labeled"])
-    values["saving"] = quantity.Saving(bought, random, kind)
+    values["saving"] = quantity.Saving(bought, random, kind, values.pop("n_items", None))
     numbers = {name: values[name] for name in NUMBERS & set(values)}
     others = {name: value for name, value in values.items() if name not in NUMBERS}
     return {"quantity": quantity.Quantity(**numbers), **others}

@@ -400,9 +400,9 @@ def test_a_gate_on_a_difference_is_decided_by_the_interval_of_the_difference(
     study.update(replace(study.choices, level=0.95))
     sign = 1 if row.group == {"place": "barn"} else -1
     assert first.estimate == approx(sign * row.estimate)
-    assert sorted((first.lower, first.upper)) == approx(
-        sorted((sign * row.lower, sign * row.upper))
-    )
+    # Each end of a gate has to hold alone: it is at least as far off.
+    lower, upper = sorted((sign * row.lower, sign * row.upper))
+    assert first.lower <= lower + 1e-9 and upper - 1e-9 <= first.upper
     assert (first.group, first.against) == ({"place": "barn"}, {"place": "tree"})
     assert (mirrored.estimate, mirrored.lower) == approx((-first.estimate, -first.upper))
     assert (first.verdict, mirrored.verdict) == ("pass", "pass")

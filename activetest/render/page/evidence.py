@@ -37,6 +37,8 @@ _MOST_TICKS = 5
 _MANY_DIGITS = 1000
 # Ways to cut the pool that are shown without opening anything.
 _OPEN = 2
+# Classes for which an annotator's share of right answers is shown.
+_CLASSES = 6
 # Matrices of at most so many classes show intervals in their cells.
 _ROOMY = 5
 # Largest cells outside the diagonal that are listed with their intervals.
@@ -510,18 +512,30 @@ def _write_share(share: SampledShare, most: float) -> str:
 
 
 def _list_people(people: Sequence[AnnotatorAnswers]) -> str:
+    headings = ["annotator", "labelled", "declined", "compared with others", "of these equal"]
     rows = [
-        (
+        [
             words.plain(each.name) or "no name",
             words.count(each.labeled),
             words.count(each.declined),
             words.count(each.compared),
             "-" if each.agreeing is None else f"{100 * each.agreeing:.0f} %",
-        )
+        ]
         for each in people
     ]
-    headings = ("annotator", "labelled", "declined", "compared with others", "of these equal")
+    if any(each.confusion for each in people):
+        headings.append("estimated: right, by true class")
+        rows = [
+            [*row, _write_right(each.confusion)] for row, each in zip(rows, people, strict=True)
+        ]
     return markup.write_table("annotators", headings, rows, titled=False)
+
+
+def _write_right(confusion: dict[str, dict[str, float]] | None) -> str:
+    """How often an annotator is right, by true class: the first of many classes."""
+    found = (confusion or {}).items()
+    right = [f"{words.plain(name)} {100 * row[name]:.0f} %" for name, row in found]
+    return ", ".join([*right[:_CLASSES], "..."][: len(right)]) or "-"
 
 
 def _write_point(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:

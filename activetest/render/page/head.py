@@ -144,7 +144,7 @@ def _build_row(gate: Gate) -> Row:
         record=gate,
         badge=badge(gate.verdict),
         limits=(gate.threshold,),
-        cells=(words.count(gate.n_answers), more),
+        cells=(words.count(gate.n_items), more),
     )
 
 
