@@ -93,8 +93,12 @@ class Filled:
         return replace(evidence, stats=drawn, supplied_stats=supplied)
 
     def complete(self, stats: Array, *, labelled: bool) -> Sample:
-        """The sample with (K, d) statistics of the missing items; counted where `labelled`."""
+        """The sample with (K, d) statistics of the missing items; counted where `labelled`.
+
+        None is graded: a worst case is known only where guesses keep close to the surrogate.
+        """
         sample = build_sample(self.set_statistics(stats), self.metric, self.group)
+        sample = replace(sample, graded=None)
         if labelled:
             return sample
         guessed = np.isin(self.steps, self.drawn)

@@ -22,7 +22,8 @@ def measure_raw(cache: PoolView, metric: Metric, group: Group) -> float | None:
     """The metric of a group with every item's prediction as its label; None for other metrics.
 
     Predicted classes count, not their probabilities: of a score the share above the threshold, as
-    decisions are taken. Weights of items count. None as well where the group has no weight.
+    decisions are taken. Values count as they are predicted, whatever the scale of labels. Weights
+    of items count. None as well where the group has no weight.
     """
     if not metric.of_labels:
         return None
@@ -37,7 +38,11 @@ def measure_raw(cache: PoolView, metric: Metric, group: Group) -> float | None:
         )
         # (1 + d, values) the weights, and the sums of every statistic.
         labels = rows.outputs.pred[:, None]
-        sums = [each.value(rows.outputs, labels)[:, 0] * rows.mass for each in metric.statistics]
+        found = [
+            each.value(rows.outputs, labels) if cache.classes else labels
+            for each in metric.statistics
+        ]
+        sums = [each[:, 0] * rows.mass for each in found]
         return np.stack([np.bincount(codes, each, values) for each in (rows.mass, *sums)])
 
     key = ("raw", tuple(each.name for each in metric.statistics), group.column)

@@ -318,8 +318,11 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         mass=None if evidence.drawn.weight is None else mass[steps],
         floor=draws.floor,
         learned=draws.learned,
-        unbounded=np.array(
-            [bool(np.isinf([each.lower, each.upper]).any()) for each in metric.statistics]
+        graded=np.array(
+            [
+                each.graded or bool(np.isinf([each.lower, each.upper]).any())
+                for each in metric.statistics
+            ]
             + [False] * log.declined
         ),
     )

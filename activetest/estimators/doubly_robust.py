@@ -4,7 +4,7 @@ Zrnic and Candes 2024, here without replacement. Each step is
 (1/N)[sum of what is known + sum of guesses over the rest + (h - guess) / q]. It is unbiased for any
 guess that was made before the draw, and has little variance for a good one. The guess is the
 surrogate's expectation, with level and slope estimated from earlier draws: cautiously for shares,
-freely for values without bounds, where those draws say so.
+freely for values, where those draws say so.
 """
 
 from dataclasses import replace
@@ -72,7 +72,7 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array, Array]:
 
     All from the draws before it. level is the surrogate's mean, moved by the weighted mean of the
     residuals so far; slope is the weighted regression of the statistic on the surrogate's
-    expectation, clipped to [0, 1]: both shrunk to what the surrogate says. Of values without bounds
+    expectation, clipped to [0, 1]: both shrunk to what the surrogate says. Of graded values
     over the whole pool, both are as free as the draws before it say.
     """
     weight, _, slope = _slope_parts(sample, center, sample.stats)
@@ -90,15 +90,15 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array, Array]:
 
 
 def _find_free(sample: Sample) -> Array:
-    """(M, d) whether level and slope are free: of values without bounds, if all draws were inside.
+    """(M, d) whether level and slope are free: of graded values, if all draws were inside.
 
     Of a group, hardly any draw may say something, and a mistake that is one of few is the rule for
     shares: both are held to what the surrogate says.
     """
-    if sample.unbounded is None:
+    if sample.graded is None:
         return np.zeros(sample.stats.shape, bool)
     outside = 1.0 - sample.inside * (sample.left > 0)
-    free: Array = sample.unbounded & (_sum_before(outside) == 0)[:, None]
+    free: Array = sample.graded & (_sum_before(outside) == 0)[:, None]
     return free
 
 

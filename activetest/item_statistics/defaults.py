@@ -27,13 +27,14 @@ def default_metrics(task: str, kind: str, classes: Sequence[str]) -> tuple[str, 
     return HARD_LABELS if kind == "pred" else CLASSIFICATION
 
 
-def judge_metrics(task: str, positive: str | None) -> tuple[str, ...]:
+def judge_metrics(task: str, positive: str | None, scale: str | None = None) -> tuple[str, ...]:
     """Names of the metrics reported of a judge, what its draws aim at first.
 
-    positive is the verdict that is positive; None for scores, and where no verdict is.
+    positive is the verdict that is positive; None for scores, and where no verdict is. scale is
+    what stands in the brackets of the mean score.
     """
     if task == "regression":
-        return ("mean", "bias", "mae")
+        return ("mean" if scale is None else f"mean[{scale}]", "bias", "mae")
     if positive is None:
         return ("accuracy", "kappa")
     of_class = ("rate", "bias", "recall", "specificity")

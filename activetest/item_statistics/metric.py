@@ -33,6 +33,7 @@ class Facts:
     center          a typical label: around it squares of labels are taken; regression only
     open_classes    whether labels may be of classes that are not among these
     judge           whether the outputs are a judge's
+    scale           what stands in the brackets of the mean label that is asked for, as in mean[0,1]
     """
 
     task: str
@@ -46,6 +47,7 @@ class Facts:
     weights: Callable[[], Array] | None = None
     open_classes: bool = False
     judge: bool = False
+    scale: str | None = None
 
 
 @dataclass(frozen=True)

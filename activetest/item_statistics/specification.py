@@ -72,6 +72,12 @@ def find_objective_metric(specification: str, facts: Facts) -> Metric:
     return metric
 
 
+def find_scale(specifications: Iterable[str]) -> str | None:
+    """What stands in the brackets of the first mean label of these; None without such a mean."""
+    found = (split_specification(each) for each in specifications)
+    return next((argument for name, argument in found if name == "mean"), None)
+
+
 def find_task(specifications: Iterable[str]) -> str | None:
     """The one task that metrics of all these names have; None where any may have another."""
     names = {each.partition("[")[0].strip() for each in specifications}
@@ -86,8 +92,9 @@ def why_not_bettable(metric: Metric) -> str | None:
         return None
     if metric.ratio is None:
         return f"{metric.title} has no interval that is valid at every look"
-    if not np.isfinite([[each.lower, each.upper] for each in metric.statistics]).all():
-        value = "a label can be" if metric.of_labels else "one item can cost"
+    about = metric.against or metric
+    if not np.isfinite([[each.lower, each.upper] for each in about.statistics]).all():
+        value = "a label can be" if about.of_labels else "one item can cost"
         return f"{metric.title} has no bound on what {value}"
     return None
 
@@ -96,24 +103,27 @@ def suggest_bound(metric: Metric) -> str:
     """How to say what bounds a metric that has no bets, in a few words; empty for no mean."""
     if metric.ratio is None:
         return ""
-    if metric.of_labels:
-        return f"'{metric.name}[0,1]' says that labels lie between 0 and 1"
+    about = metric.against or metric
+    if about.of_labels:
+        return f"'{about.name}[0,1]' says that labels lie between 0 and 1"
     return "`bound` says what one item can cost"
 
 
 def bound_losses(metric: Metric, bound: float) -> Metric:
     """The metric with losses beyond the bound counted as the bound; itself where it has its own.
 
-    Only for a mean: a map of one, such as rmse, has no bets whatever its bound.
+    Only for a mean: a map of one, such as rmse, has no bets whatever its bound. A label is no loss:
+    a mean of labels, and a judge's own minus it, stay as they are.
     """
+    if metric.of_labels or metric.against is not None:
+        return metric
     statistics = tuple(_clip_losses(each, bound) for each in metric.statistics)
     if metric.ratio is None or statistics == metric.statistics:
         return metric
     above = np.array(metric.ratio[0])
     ends = above[0] + above[1:] @ np.array([[each.lower, each.upper] for each in statistics])
     lower, upper = float(ends.min()), float(ends.max())
-    # Of losses beyond the bound, no raw value is known.
-    return replace(metric, statistics=statistics, lower=lower, upper=upper, against=None)
+    return replace(metric, statistics=statistics, lower=lower, upper=upper)
 
 
 def find_relevant_classes(names: Iterable[str], facts: Facts) -> tuple[int, ...] | None:
@@ -192,4 +202,4 @@ def _clip_losses(each: Statistic, bound: float) -> Statistic:
         return np.clip(each.value(outputs, labels), low, high)
 
     # Never recorded: the name only tells it from the others.
-    return Statistic(f"{each.name} within {bound!r}", value, low, high)
+    return Statistic(f"{each.name} within {bound!r}", value, low, high, graded=True)

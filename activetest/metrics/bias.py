@@ -7,6 +7,7 @@ as a difference. Of a judge's verdicts or scores: the judge minus people.
 from activetest.item_statistics import arguments
 from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
+from activetest.metrics import mean
 
 # Of either task.
 TASK = None
@@ -22,8 +23,8 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     if facts.task == "regression":
         arguments.refuse_argument("bias", argument)
         # Of other pools it is the mean of the differences alone.
-        mean = linear_metric("mean", statistic("label:0.0"), of_labels=True)
-        return (linear_metric("bias", statistic("signed"), against=mean if facts.judge else None),)
+        (against,) = mean.metrics(facts, facts.scale) if facts.judge else (None,)
+        return (linear_metric("bias", statistic("signed"), against=against),)
     return tuple(
         linear_metric(
             "bias",

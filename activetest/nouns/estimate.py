@@ -65,8 +65,8 @@ class Sample(Remembers):
     floor         lowest floor of the rounds of these draws; 1.0 for uniform draws
     learned       (M,) labels that the surrogate of each draw's round had learned from; None where
                   it was the same one throughout
-    unbounded     (d,) whether nothing bounds a statistic on one side or both; None: all have
-                  bounds
+    graded        (d,) whether a statistic takes any value between bounds or without, rather than
+                  counting; None: none does
     possible      range of the metric that what is known leaves possible; None for one of one mean,
                   and where that is the metric's own
     certain       (d,) part of total that stems from items without an answer, because every label
@@ -116,7 +116,7 @@ class Sample(Remembers):
     mass: Array | None = None
     floor: float = 1.0
     learned: Array | None = None
-    unbounded: Array | None = None
+    graded: Array | None = None
     reach: Callable[[Array], Array] | None = None
     doubted: bool = False
 

@@ -27,7 +27,7 @@ def tables(report: Report, *, verbose: bool) -> list[Table]:
         return []
     name = words.plain(judge.column)
     columns: Columns = {
-        "measure": lambda row: _MEASURES[row.metric],
+        "measure": lambda row: _MEASURES[row.metric.partition("[")[0]],
         "metric": words.metric,
         "estimate": words.estimate,
         "interval": words.interval_or_reason,

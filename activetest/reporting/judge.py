@@ -20,7 +20,7 @@ _BIAS = "bias"
 
 def find_judge_metrics(schema: Schema, facts: Facts) -> list[Metric]:
     """The metrics of a judge's section, the corrected rate or mean first."""
-    names = judge_metrics(schema.task, schema.positive)
+    names = judge_metrics(schema.task, schema.positive, facts.scale)
     return [specification.find_metric(name, facts) for name in names]
 
 

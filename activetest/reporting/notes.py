@@ -1,6 +1,6 @@
 """What to know before believing a number, in plain sentences with weights."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from activetest import catalog
 from activetest.errors import NotEstimable
@@ -16,6 +16,7 @@ from activetest.estimation.view import (
 )
 from activetest.item_statistics.losses import LOG_LOSS_FLOOR
 from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.specification import suggest_bound, why_not_bettable
 from activetest.labels import annotators
 from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_label
 from activetest.ledger.ledger import Answer
@@ -37,6 +38,8 @@ from activetest.sampling.question import chooses_between
 _FEW_MINORITY, _HEAVY = 5, 0.25
 # Intervals of metrics that count right and wrong predictions, rather than add up losses.
 _OF_RATES = ("delta-beta", "group-beta")
+# That of values without a bound.
+_UNBOUNDED = "gamma"
 # That of anytime-valid ones.
 _BETS = "betting"
 # Labels that a note names.
@@ -83,7 +86,7 @@ def write_notes(
         notes += _describe_doubts(headline, _count_minority(view, metric), between=between)
     if evidence.correction is None or not evidence.correction.doubted:
         # Otherwise the reason is another one.
-        notes += _describe_unreliable(rows)
+        notes += _describe_unreliable(rows, view.metrics)
     notes += _describe_disagreements(rows, find_own_view(view.choices))
     notes += _describe_passes(view, rows, headline)
     if any(row.metric == "log-loss" for row in rows):
@@ -365,19 +368,31 @@ def _count_minority(view: View, metric: Metric) -> float:
         return 0.0
 
 
-def _describe_unreliable(rows: Sequence[EstimateRow]) -> list[Note]:
-    """Metrics whose interval is not reliable yet: what was not sampled yet may change it."""
+def _describe_unreliable(rows: Sequence[EstimateRow], metrics: Mapping[str, Metric]) -> list[Note]:
+    """Metrics whose interval is not reliable yet, and what would help.
+
+    What was not sampled yet may change them. metrics {title: metric} are those of the rows.
+    """
     unreliable = [row for row in rows if not row.reliable and row.estimate is not None]
     if not unreliable:
         return []
     titles = dict.fromkeys(row.title for row in unreliable)
     what = "interval" if len(titles) == 1 else "intervals"
     rates = all(row.method in _OF_RATES for row in unreliable)
+    without = [metrics[row.title] for row in unreliable if row.method == _UNBOUNDED]
+    of_labels = [each for each in without if each.against or each.of_labels]
+    missed = "Rare mistakes" if rates else "Rare large losses"
+    if len(of_labels) == len(unreliable):
+        missed = "Rare large differences"
+    until = ", until more labels differ from what was expected of them" if without else ""
     text = (
         f"Not reliable yet: the {what} of {', '.join(titles)}. "
-        f"{'Rare mistakes' if rates else 'Rare large losses'} may not have been sampled yet, so "
-        "the true value may lie outside. Label more items."
+        f"{missed} may not have been sampled yet, so "
+        f"the true value may lie outside. Label more items{until}."
     )
+    ranges = dict.fromkeys(suggest_bound(each) for each in without if why_not_bettable(each))
+    if known := [each for each in ranges if each]:
+        text += f" A known range helps, too: {'; '.join(known)}."
     return [Note(text, Weight.INVALID)]
 
 

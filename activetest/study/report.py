@@ -130,7 +130,7 @@ def report(
     cache, choices = study.known_cache(), study.choices
     columns = _check_columns(cache, groups)
     compared = _check_columns(cache, differences) if differences else ()
-    facts = specification.describe_pool(cache.roles, choices.costs, cache)
+    facts = _find_facts(cache, choices, first=metrics or (), last=[each.metric for each in parsed])
     shown = _find_metrics(metrics or _list_shown(choices, interval), facts)
     tabled = shown if metrics else shown[:1]
     # The surrogate's own view draws values for all metrics at once: with those that rounds record,
@@ -467,6 +467,17 @@ def _list_estimators() -> list[str]:
         for name in catalog.names("estimators")
         if not catalog.fact("estimators", name, "SIMULATION_ONLY")
     ]
+
+
+def _find_facts(
+    cache: Cache, choices: Choices, *, first: Sequence[str], last: Sequence[str]
+) -> Facts:
+    """The pool's facts, for metrics named before and after those that draws aim at.
+
+    A judge's mean and bias are on the scale of the first mean among them all.
+    """
+    scale = specification.find_scale((*first, choices.metric, *choices.also, *last))
+    return replace(specification.describe_pool(cache.roles, choices.costs, cache), scale=scale)
 
 
 def _find_metrics(specifications: Sequence[str], facts: Facts) -> list[Metric]:

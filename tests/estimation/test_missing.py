@@ -105,6 +105,18 @@ def test_the_estimate_with_any_answers_lies_within_the_worst_cases(
             assert (low, high) == approx((min(found), max(found)), abs=1e-9)
 
 
+@pytest.mark.parametrize("labelled", [True, False])
+def test_guesses_of_graded_values_keep_close_to_the_surrogate_where_answers_are_missing(
+    pool, truth, play_rounds, labelled
+):
+    """How far a label moves later guesses is known only of those."""
+    filled = filled_of(set_status(play_rounds((CHOICES, 12)), [3], PENDING), pool, "error")
+    (one,) = filled.metric.statistics
+    graded = replace(filled.metric, statistics=(replace(one, graded=True),))
+    assert samples.build_sample(filled.evidence, graded, filled.group).graded.all()
+    assert replace(filled, metric=graded).complete(filled.guess, labelled=labelled).graded is None
+
+
 def test_macro_averages_and_other_functions_of_means_hold_their_answers_too(
     pool, truth, play_rounds
 ):

@@ -75,8 +75,8 @@ def test_it_says_what_it_took_every_item_to_be():
 
 
 def sample_values(truth, guess, *, seed: int = 1) -> Sample:
-    """The same of values without bounds."""
-    return replace(sample(truth, guess, seed=seed), unbounded=np.array([True]))
+    """The same of graded values."""
+    return replace(sample(truth, guess, seed=seed), graded=np.array([True]))
 
 
 @pytest.mark.parametrize("draw", [sample, sample_values], ids=["shares", "values"])
@@ -141,11 +141,11 @@ def calibrate(one: Sample):
 
 
 def test_a_judge_on_another_scale_is_followed_within_a_few_draws():
-    """Values without bounds; of shares, the same draws are believed to be chance."""
+    """Graded values; of shares, the same draws are believed to be chance."""
     rng = np.random.default_rng(6)
     guess = rng.normal(size=SIZE)
     one = sample_values(4 + 0.3 * guess + 0.05 * rng.normal(size=SIZE), guess)
-    share = replace(one, unbounded=np.array([False]))
+    share = replace(one, graded=np.array([False]))
     (shift, slope), (_, cautious) = calibrate(one), calibrate(share)
     assert shift[0] == 0 and slope[0] == 1
     assert slope[-1] == approx(0.3, abs=0.1)
@@ -187,7 +187,7 @@ def test_a_group_is_calibrated_cautiously_once_a_draw_fell_outside():
     one = sample_values(5 + 0.2 * truth, guess)
     inside = np.where(np.arange(DRAWS) == 4, 0.0, 1.0)
     group = replace(one, inside=inside, stats=one.stats * inside[:, None])
-    share = replace(group, unbounded=np.array([False]))
+    share = replace(group, graded=np.array([False]))
     (free, _), (cautious, _) = calibrate(group), calibrate(share)
     assert free[4] != cautious[4]
     assert (free[5:] == cautious[5:]).all()
@@ -285,14 +285,12 @@ def test_what_a_label_moves_where_the_first_round_recorded_nothing_of_the_group(
     assert smallest.ravel() == approx(exact) and largest.ravel() == approx(exact)
 
 
-@pytest.mark.parametrize("unbounded", [True, False])
-def test_rounding_of_guesses_that_are_all_alike_is_no_slope(unbounded):
+@pytest.mark.parametrize("graded", [True, False])
+def test_rounding_of_guesses_that_are_all_alike_is_no_slope(graded):
     truth = np.random.default_rng(6).normal(size=SIZE)
     noise = 1e-16 * np.random.default_rng(7).normal(size=SIZE)
     found = [
-        doubly_robust.estimate(
-            replace(sample(truth, 0.3 + each), unbounded=np.array([unbounded]))
-        ).mean
+        doubly_robust.estimate(replace(sample(truth, 0.3 + each), graded=np.array([graded]))).mean
         for each in (0 * noise, noise, -3 * noise)
     ]
     np.testing.assert_allclose(found[1:], [found[0]] * 2, rtol=1e-12)

@@ -1,5 +1,7 @@
 """Metrics of values: likelihood, coverage, R squared, quantiles."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pytest import approx
@@ -12,7 +14,7 @@ from activetest.item_statistics.specification import (
     suggest_bound,
     why_not_bettable,
 )
-from activetest.metrics import interval_coverage, mae, mean, nll, pinball, r2, rmse
+from activetest.metrics import bias, interval_coverage, mae, mean, nll, pinball, r2, rmse
 from activetest.nouns.rows import Outputs
 
 
@@ -121,15 +123,23 @@ def test_a_scale_is_two_numbers_in_ascending_order(argument, hint):
     assert refused.value.hint == hint
 
 
-def test_a_mean_has_bets_within_a_scale_or_a_bound(values):
+def test_a_mean_has_bets_within_a_scale_and_a_loss_within_a_bound(values):
     facts, outputs, labels = values()
     plain, scaled = build_metric(mean, facts), build_metric(mean, facts, "0,1")
     assert why_not_bettable(plain) == "mean has no bound on what a label can be"
     assert suggest_bound(plain) == "'mean[0,1]' says that labels lie between 0 and 1"
     assert why_not_bettable(scaled) is None
-    bounded = bound_losses(plain, 0.5)
+    assert bound_losses(plain, 0.5) is plain
+    bounded = bound_losses(build_metric(mae, facts), 0.5)
     assert why_not_bettable(bounded) is None
-    assert (bounded.lower, bounded.upper) == (-0.5, 0.5)
-    expected = np.clip(labels, -0.5, 0.5).mean()
+    assert (bounded.lower, bounded.upper) == (0, 0.5)
+    assert all(each.graded and not each.is_indicator for each in bounded.statistics)
+    expected = np.minimum(np.abs(labels - outputs.pred), 0.5).mean()
     assert evaluate(bounded, outputs, labels) == approx(expected, rel=1e-12)
     assert suggest_bound(build_metric(mae, facts)) == "`bound` says what one item can cost"
+    on_scale, without = (
+        build_metric(bias, replace(facts, judge=True, scale=each)) for each in ("0,1", None)
+    )
+    assert why_not_bettable(on_scale) is None
+    assert why_not_bettable(without) == "bias has no bound on what a label can be"
+    assert suggest_bound(without) == suggest_bound(plain)

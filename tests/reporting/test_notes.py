@@ -11,6 +11,7 @@ import pytest
 from activetest.errors import NotEstimable
 from activetest.estimation.planning import plan_half_width
 from activetest.estimation.view import build_view
+from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.ledger.ledger import Answer
 from activetest.nouns.log import LABELLED, METHODS, Log, Round
@@ -373,7 +374,10 @@ def narrow(half: float) -> Quantity:
 
 def test_rows_that_may_change_are_named_by_what_they_count():
     def unreliable(*rows) -> str:
-        return texts_of(notes._describe_unreliable(rows))
+        metrics = {each.title: find_metric(each.metric, facts) for each in rows}
+        return texts_of(notes._describe_unreliable(rows, metrics))
+
+    facts = Facts("classification", ("cat", "dog"), positive=1, probabilities=True)
 
     def doubtful(method, metric):
         found = row(method, metric=metric)
@@ -383,8 +387,31 @@ def test_rows_that_may_change_are_named_by_what_they_count():
     assert unreliable(doubtful("delta-beta", "f1")).startswith(
         "Not reliable yet: the interval of f1. Rare mistakes may not"
     )
-    several = unreliable(doubtful("delta-beta", "f1"), doubtful("gamma", "mse"), row())
-    assert several.startswith("Not reliable yet: the intervals of f1, mse. Rare large losses may")
+    several = unreliable(doubtful("delta-beta", "f1"), doubtful("gamma", "log-loss"), row())
+    assert several.startswith(
+        "Not reliable yet: the intervals of f1, log-loss. Rare large losses may"
+    )
+
+
+@pytest.mark.parametrize(
+    ("metrics", "helps"),
+    [
+        (["mae"], "A known range helps, too: `bound` says what one item can cost."),
+        (["mean"], "A known range helps, too: 'mean[0,1]' says that labels lie between 0 and 1."),
+        (["mean", "bias"], "helps, too: 'mean[0,1]' says that labels lie between 0 and 1."),
+        (["rmse"], "until more labels differ from what was expected of them."),
+        (["mean[0,1]"], "until more labels differ from what was expected of them."),
+    ],
+)
+def test_what_helps_where_nothing_bounds_a_value_is_said(metrics, helps):
+    facts = Facts("regression", judge=True)
+    found = {each: find_metric(each, facts) for each in metrics}
+    rows = [row("gamma", metric=each) for each in metrics]
+    rows = [replace(each, quantity=replace(each.quantity, reliable=False)) for each in rows]
+    text = texts_of(notes._describe_unreliable(rows, found))
+    assert text.endswith(helps)
+    about = "losses" if {"mae", "rmse"} & {*metrics} else "differences"
+    assert f"Rare large {about} may not have been sampled yet" in text
 
 
 def test_changed_labels_matter_to_what_holds_at_several_looks():

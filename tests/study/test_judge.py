@@ -150,6 +150,66 @@ def test_scores_are_compared_as_means(folder):
     assert "too generous" in report.sentence
 
 
+@pytest.mark.parametrize("asked", [{}, {"metrics": "mae"}, {"metrics": ["mean[0,1]", "bias"]}])
+def test_the_mean_score_has_one_number_whatever_its_scale(folder, asked):
+    study, _ = play(folder, 60, scores=True, metric="mean[0,1]")
+    headline = study.report().estimates[0]
+    report = study.report(**asked)
+    mean, bias, _ = report.judge.estimates
+    assert (mean.metric, mean.quantity) == ("mean[0,1]", headline.quantity)
+    assert bias.estimate == approx(headline.from_outputs - headline.estimate, abs=1e-12)
+    ends = (headline.from_outputs - headline.upper, headline.from_outputs - headline.lower)
+    assert (bias.lower, bias.upper) == approx(ends, abs=1e-12)
+    assert bias.method == headline.method
+    shown = {row.metric: row for row in report.estimates if row.estimator == "doubly-robust"}
+    assert shown.get("bias", bias).quantity == bias.quantity
+    (gate,) = study.report(require="bias<=0.2", interval="fixed").gates
+    assert (gate.estimate, gate.method) == (bias.estimate, bias.method)
+
+
+def test_one_sentence_says_what_people_would_score(folder):
+    study, _ = play(folder, 60, scores=True, metric="mean[0,1]")
+    report = study.report()
+    text = " ".join(str(report).split())
+    assert report.sentence.startswith("The judge's mean score is ")
+    assert text.count("people's would be") == 1 and "The mean label" not in text
+    assert "mean score, by people" in text
+
+
+def test_a_bound_on_losses_is_none_on_scores(folder):
+    study, _ = play(folder, 60, scores=True)
+    plain, capped = study.report(), study.report(bound=0.3)
+    assert [row.quantity for row in capped.judge.estimates[:2]] == [
+        row.quantity for row in plain.judge.estimates[:2]
+    ]
+
+
+def test_a_bias_is_decided_at_every_look_where_scores_have_a_scale(folder):
+    study, _ = play(folder, 60, scores=True, metric="mean[0,1]")
+    report = study.report(interval="anytime", require="bias<=0.9")
+    mean, bias = report.judge.estimates[:2]
+    ends = (mean.from_outputs - mean.upper, mean.from_outputs - mean.lower)
+    assert (bias.lower, bias.upper) == approx(ends, abs=1e-12)
+    assert report.gates[0].verdict == "pass"
+    study.change(metric="bias")
+    with pytest.raises(ChoiceError, match="no bound on what a label can be") as caught:
+        study.report(interval="anytime", require="bias<=0.9")
+    assert "'mean[0,1]'" in caught.value.hint
+
+
+def test_a_mean_that_is_asked_for_without_a_scale_has_none(folder):
+    study, _ = play(folder, 60, scores=True, metric="mean[0,1]")
+    report = study.report(metrics="mean")
+    mean = report.judge.estimates[0]
+    assert (mean.metric, mean.quantity) == ("mean", report.estimates[0].quantity)
+
+
+def test_the_judges_own_mean_is_of_its_scores_as_they_are(folder):
+    study, _ = play(folder, 60, scores=True, metric="mean[0.2,0.8]")
+    said = np.mean(pq.read_table("pool.parquet").column("verdict").to_pylist())
+    assert study.report().estimates[0].from_outputs == approx(said)
+
+
 def test_gates_on_the_judge(folder):
     study, _ = play(folder, 160, groups=["domain"])
     assert study.report(require="bias[pass]<=0.9").exit_code == 0
