@@ -499,7 +499,7 @@ class Study:
 
         >>> report = study.report(require="error<=0.2")
         >>> report.sentence
-        'The model is wrong on 5.9 % of items (95 % confidence: 2.7 % to 13.4 %).'
+        'The model is wrong on 5.9 % of items (95 % confidence: 2.7 % to 13.5 %).'
         >>> report.passed
         True
 
