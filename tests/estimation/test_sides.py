@@ -1,0 +1,113 @@
+"""The labels on either side of an estimate, how far they moved a loss, and how uneven they are."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest.estimation.estimate import estimate_metric
+from activetest.item_statistics.metric import linear_metric
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.estimate import Estimate, Sample
+from tests.estimation.test_known_items import ERROR, errors, uniform_draws
+
+LOSS = linear_metric("brier", statistic("brier"))
+DRAWS = 40
+
+
+def lure(sample: Sample, metric=ERROR) -> Estimate:
+    return estimate_metric(sample, metric, "lure").estimate
+
+
+def losses(values: np.ndarray, *, start=(2.0, 0.0), end=(0.0, 2.0)) -> Sample:
+    """Uniform draws of a loss from 0 to 2; start and end of every item, below and above."""
+    sample = uniform_draws(np.zeros(len(values)), size=1000)
+
+    def reach(guess: np.ndarray) -> np.ndarray:
+        return np.stack([start, end], axis=1)[:, :, None] * np.ones(len(guess))
+
+    return replace(sample, stats=values[:, None], reach=reach)
+
+
+def test_each_side_has_its_labels_and_its_part_of_the_variance_of_one_draw():
+    """4 errors of 40 pull up by 0.9 each, and 36 right answers down by 0.1."""
+    sides = lure(uniform_draws(errors(DRAWS, 4), size=1000)).sides
+    assert sides.counts == approx((36, 4))
+    squares = 36 * 0.1**2, 4 * 0.9**2
+    # Of draws without replacement the later ones weigh a little more.
+    assert sides.shares == approx(np.array(squares) / sum(squares), rel=0.02)
+    assert sum(sides.shares) == approx(1)
+
+
+def test_where_all_labels_are_alike_no_side_has_any():
+    sides = lure(uniform_draws(np.zeros(DRAWS), size=1000)).sides
+    assert (sides.counts, sides.shares) == ((0, 0), (0, 0))
+
+
+def test_how_far_labels_moved_a_loss_is_a_share_of_how_far_they_could():
+    values = np.zeros(DRAWS)
+    values[[3, 9, 20, 31]] = 2.0
+    excess = lure(losses(values), LOSS).excess
+    assert excess.most == approx((2, 2))
+    assert excess.mean[1] == approx(0.2, rel=0.05)
+    assert sum(excess.mean) == approx(2)
+    assert excess.counts == approx((36, 4))
+
+
+def test_small_moves_are_no_large_ones_however_many_there_are():
+    """Ten moves of a tenth of a quarter of what is possible count as one."""
+    values = np.zeros(DRAWS)
+    values[:10] = 0.05
+    assert lure(losses(values), LOSS).excess.counts[1] == approx(1)
+    values[:10] = 0.5
+    assert lure(losses(values), LOSS).excess.counts[1] == approx(10)
+
+
+def test_a_draw_that_was_likelier_than_a_uniform_one_counts_for_less():
+    values = np.zeros(DRAWS)
+    values[:4] = 2.0
+    sample = losses(values)
+    ratio = np.where(values > 0, 4.0, 1.0)
+    excess = lure(replace(sample, prob=sample.prob * ratio), LOSS).excess
+    assert excess.counts[1] == approx(1)
+
+
+@pytest.mark.parametrize("end", [(0.0, np.inf), (-np.inf, 2.0)])
+def test_a_loss_that_an_item_does_not_bound_has_no_excess(end):
+    assert lure(losses(np.zeros(DRAWS), end=end), LOSS).excess is None
+    assert lure(uniform_draws(np.zeros(DRAWS), size=1000)).excess is None
+
+
+def residuals(off: np.ndarray) -> Estimate:
+    """Values from 1 to 5 that were guessed but for what they are off by."""
+    values = 1 + np.arange(len(off)) % 5
+    sample = uniform_draws(np.zeros(len(off)), size=1000)
+    sample = replace(sample, stats=(values + off)[:, None])
+    guess = values[:, None].astype(float)
+    sums = np.full((len(off), 1), guess.mean() * 1000)
+    sample = replace(sample, imputed=guess, imputed_sum=sums)
+    return estimate_metric(sample, LOSS, "doubly-robust").estimate
+
+
+def test_labels_that_are_as_guessed_are_not_off():
+    """What single precision leaves is nothing, too."""
+    assert residuals(np.zeros(DRAWS)).residual_count == 0
+    rounded = np.random.default_rng(1).normal(scale=1e-7, size=DRAWS)
+    assert residuals(rounded).residual_count == 0
+
+
+def test_only_labels_off_by_a_tenth_of_the_largest_difference_count():
+    off = np.zeros(DRAWS)
+    off[[5, 15, 25]], off[35] = 2.0, 0.15
+    assert residuals(off).residual_count == approx(3)
+    off[35] = 0.6
+    assert residuals(off).residual_count == approx(4)
+    assert residuals(off).tail_index > 0
+
+
+def test_the_tail_index_is_hills_of_the_largest_tenth():
+    rng = np.random.default_rng(8)
+    even, heavy = rng.uniform(-1, 1, 400), rng.pareto(1.0, 400)
+    assert residuals(even).tail_index > 4
+    assert residuals(heavy).tail_index < 1.5
