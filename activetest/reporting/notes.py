@@ -1,6 +1,6 @@
 """What to know before believing a number, in plain sentences with weights."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from activetest import catalog
 from activetest.errors import NotEstimable
@@ -61,6 +61,7 @@ def write_notes(
     agreement = annotators.describe_agreement(answers, method, values=not view.cache.classes)
     notes = [Note(agreement)] if agreement else []
     notes += _describe_unmatched(log, view.cache.classes, answers)
+    notes += _describe_outside(log, view.metrics.values())
     notes += _describe_imported(log)
     notes += _describe_older_methods(log)
     notes += note_missing(view, rows, metric)
@@ -237,6 +238,24 @@ def _describe_unmatched(log: Log, classes: Sequence[str], answers: Sequence[Answ
         return [Note(text, Weight.INVALID)]
     words = any(map(says_no_label, unmatched))
     return [Note(text, Weight.LIMITED if words else Weight.FACT)]
+
+
+def _describe_outside(log: Log, metrics: Iterable[Metric]) -> list[Note]:
+    """Labels outside the scale of a mean: what is said of people is then of other labels."""
+    labels = [*log.labels[log.status == LABELLED]]
+    labels += [*log.supplied_labels[log.supplied_status == LABELLED]]
+    notes = []
+    for metric in metrics:
+        if not metric.of_labels or not metric.statistics[0].graded:
+            continue
+        low, high = metric.statistics[0].lower, metric.statistics[0].upper
+        if count := sum(is_below(each, low) or is_above(each, high) for each in labels):
+            text = (
+                f"Labels outside the scale of {metric.title}: {count:,} of {len(labels):,}. They "
+                "count as its nearest end; `metrics` names another scale."
+            )
+            notes.append(Note(text, Weight.INVALID))
+    return notes
 
 
 def _describe_imported(log: Log) -> list[Note]:

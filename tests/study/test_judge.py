@@ -204,6 +204,17 @@ def test_a_mean_that_is_asked_for_without_a_scale_has_none(folder):
     assert (mean.metric, mean.quantity) == ("mean", report.estimates[0].quantity)
 
 
+def test_labels_outside_the_scale_are_counted(folder):
+    key = write_pool(folder, scores=True)
+    study = at.Study.create("pool.parquet", judge="verdict", metric="mean[0,0.6]", seed=1)
+    ids = study.next(60).ids
+    study.ingest({id: key[id] for id in ids})
+    outside = sum(key[id] > 0.6 for id in ids)
+    texts = " ".join(note.text for note in study.report().notes)
+    assert f"Labels outside the scale of mean[0,0.6]: {outside} of 60." in texts and outside > 5
+    assert "Labels outside" not in str(study.report(metrics="mean[0,1]").notes)
+
+
 def test_the_judges_own_mean_is_of_its_scores_as_they_are(folder):
     study, _ = play(folder, 60, scores=True, metric="mean[0.2,0.8]")
     said = np.mean(pq.read_table("pool.parquet").column("verdict").to_pylist())
