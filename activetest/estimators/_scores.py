@@ -14,7 +14,7 @@ import numpy as np
 from activetest.nouns.rows import Array
 
 # Draws that agreed with the guess before the first, for each prior, and its probability.
-_PRIORS = ((100.0, 0.8), (3.0, 0.1), (0.5, 0.1))
+_PRIORS = ((100.0, 0.6), (3.0, 0.2), (0.5, 0.2))
 # Draws that the spread of the residuals without a correction counts as, against chance fits.
 _SPREAD_DRAWS = 2.0
 # Draws of a surrogate with n labels count (n + 5)^2: what it has learned since, they do not show.

@@ -148,7 +148,7 @@ def test_a_judge_on_another_scale_is_followed_within_a_few_draws():
     share = replace(one, graded=np.array([False]))
     (shift, slope), (_, cautious) = calibrate(one), calibrate(share)
     assert shift[0] == 0 and slope[0] == 1
-    assert slope[-1] == approx(0.3, abs=0.1)
+    assert slope[-1] == approx(0.3, abs=0.15)
     assert 2 < shift[-1] < 4
     assert cautious[-1] > 0.7
 
@@ -205,7 +205,7 @@ def test_level_and_slope_are_the_mixture_of_three_regressions():
     y = inverse * (one.stats - one.imputed)[:draws, 0]
     scale = (across**2).mean()
     logs, found = [], []
-    for pseudo, prior in ((100, 0.8), (3, 0.1), (0.5, 0.1)):
+    for pseudo, prior in ((100, 0.6), (3, 0.2), (0.5, 0.2)):
         rows = np.vstack(
             [
                 np.column_stack([np.ones(draws), inverse - 1, across]),
