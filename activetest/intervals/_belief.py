@@ -88,6 +88,11 @@ def _reach_limits(
         return 0.0, 0.0
     share = min(excess.mean[side] / most, 1.0)
     squares = float(estimate.variance[0, 0]) / most**2, estimate.model_variance / most**2
+    if decides:
+        # As if one more label, drawn as rarely as the rarest, had moved the loss as far as it can.
+        draws = float(estimate.inside.sum())
+        hidden = share * (1 - share) / draws + (estimate.max_weight / draws) ** 2
+        squares = squares[0], max(squares[1], hidden * estimate.undrawn)
     added = CLOPPER_PEARSON if decides or excess.counts[side] < FEW else JEFFREYS
     freedom = estimate.freedom
     near, _, _ = limit_share(

@@ -10,7 +10,7 @@ from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.estimation.view import build_view
-from activetest.intervals import group_t
+from activetest.intervals import calibration, group_t
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
@@ -170,6 +170,21 @@ def test_a_difference_has_the_variance_of_the_differences_of_terms(pool, truth, 
     ]
     assert estimate.estimate_difference(*bold, 0.9)[1].variance == approx(shown)
     assert (interval.method, interval.level) == ("group-t", 0.9)
+
+
+def test_a_sum_of_gaps_may_grow_by_as_much_as_the_share_of_mistakes(pool, truth):
+    """Labels are what is predicted: no mistake was met, and each further one adds to a gap."""
+    right = pool.rows(0, SIZE).outputs.pred.astype(float)
+    for labels in (truth, right):
+        log = drawn(pool, labels, CLASSES, 10, 10)
+        gaps, wrong = (estimate_metric(pool, log, CLASSES, name) for name in ("ece", "error"))
+        for decides in (False, True):
+            found = estimate.build_interval(gaps, 0.9, decides=decides)
+            plain = calibration.interval(gaps.means, 0.9)
+            own = estimate.build_interval(wrong, 0.9, decides=decides)
+            room = calibration.remove_bias(gaps.means) + own.upper - wrong.value
+            assert found.upper == approx(min(max(plain.upper, room), 1), abs=0.02)
+    assert found.upper > plain.upper + 0.05
 
 
 def test_a_difference_is_as_wide_as_the_intervals_of_its_values_make_it(pool, truth):

@@ -118,6 +118,16 @@ def test_losses_that_may_be_missed_on_both_sides_add_up_as_squares():
     assert widen_loss(apart, (0.5, 0.5), 0.95, decides=False)[1] > upper
 
 
+def test_a_gate_allows_for_one_more_label_that_moved_a_loss_far():
+    """Its variance is added, the more the rarer a draw was."""
+    ends = (0.08, 0.12)
+    plain, alone, rarer = (
+        widen_loss(replace(loss(5.0), max_weight=weight), ends, 0.9, decides=decides)[1]
+        for weight, decides in ((1.0, False), (1.0, True), (3.0, True))
+    )
+    assert plain < alone - 0.01 and alone < rarer - 0.01
+
+
 def test_no_end_leaves_what_is_possible():
     one = estimate(50, 50, mean=0.99, excess=Excess((0.0, 0.0), (1.0, 1.0), (50.0, 0.0)))
     assert widen_loss(one, (0.98, 1.0), 0.95, decides=False)[1] == 1
