@@ -64,8 +64,10 @@ def widen_loss(
     excess = estimate.excess
     if excess is None:
         return ends
+    # Where neither side shows how far losses move, nothing else speaks against one that was missed.
+    careful = decides or max(excess.counts) < _ENOUGH_LOSSES
     (less, below), (more, above) = (
-        _reach_limits(estimate, excess, side, level, decides=decides) for side in (0, 1)
+        _reach_limits(estimate, excess, side, level, careful=careful) for side in (0, 1)
     )
     mean, (lower, upper) = float(estimate.limited_mean[0]), estimate.limits[:, 0].tolist()
     low, high = ends
@@ -77,7 +79,7 @@ def widen_loss(
 
 
 def _reach_limits(
-    estimate: Estimate, excess: Excess, side: int, level: float, *, decides: bool
+    estimate: Estimate, excess: Excess, side: int, level: float, *, careful: bool
 ) -> tuple[float, float]:
     """How far a loss may move if labels moved it less to this side, and if they moved it more.
 
@@ -88,12 +90,12 @@ def _reach_limits(
         return 0.0, 0.0
     share = min(excess.mean[side] / most, 1.0)
     squares = float(estimate.variance[0, 0]) / most**2, estimate.model_variance / most**2
-    if decides:
+    if careful:
         # As if one more label, drawn as rarely as the rarest, had moved the loss as far as it can.
         draws = float(estimate.inside.sum())
         hidden = share * (1 - share) / draws + (estimate.max_weight / draws) ** 2
         squares = squares[0], max(squares[1], hidden * estimate.undrawn)
-    added = CLOPPER_PEARSON if decides or excess.counts[side] < FEW else JEFFREYS
+    added = CLOPPER_PEARSON if careful or excess.counts[side] < FEW else JEFFREYS
     freedom = estimate.freedom
     near, _, _ = limit_share(
         estimate, share, squares, level, support, CLOPPER_PEARSON, freedom, 1.0

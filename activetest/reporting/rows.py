@@ -36,9 +36,9 @@ _DRAWS, _FREEDOM = 50, 6
 # draws would have shown them: while nearly all agree with what they were taken to be, nothing says
 # how far the others are off.
 ENOUGH_RESIDUALS = 5
-# With a tail index below 2 the variance of what labels were off by need not exist; the largest
-# tenth of what has a variance shows less than 2 at times.
-_TAIL_INDEX = 1.5
+# With a tail index below 2 the variance of what labels were off by need not exist; of the largest
+# tenth of what has a variance one may see an index of little more than 1.
+_TAIL_INDEX = 1.2
 
 
 def estimate_overall(
@@ -272,14 +272,18 @@ def is_reliable(value: Value, method: str) -> bool:
     if value.several and method in ("delta-beta", "group-beta", "group-t"):
         return value.estimate.minority_count >= FEW
     if method == "gamma":
-        estimate = value.estimate
-        seen = estimate.excess is not None or (
-            estimate.residual_count >= ENOUGH_RESIDUALS
-            and not is_below(estimate.tail_index, _TAIL_INDEX)
-        )
-        return seen and len(estimate.terms) >= _DRAWS and estimate.spread_freedom >= _FREEDOM
+        return len(value.estimate.terms) >= _DRAWS and _shows_losses(value.estimate)
     enough = RARE if method == "group-t" else 0
     return min(value.estimate.minority_count, value.estimate.weighted_minority_count) >= enough
+
+
+def _shows_losses(estimate: Estimate) -> bool:
+    """Whether labels show how far values may be off; of losses between bounds the interval does."""
+    return estimate.excess is not None or (
+        estimate.residual_count >= ENOUGH_RESIDUALS
+        and not is_below(estimate.tail_index, _TAIL_INDEX)
+        and estimate.spread_freedom >= _FREEDOM
+    )
 
 
 def count_known(view: View, group: Group) -> int:
@@ -337,7 +341,8 @@ def measure_saving(
     early while the interval is not reliable, and while labels of one kind alone are known: nothing
     is known of s^2 then. That of the estimate is as it most likely is: limits hold it up more.
     """
-    if not np.isfinite(interval.variance):
+    if not np.isfinite(interval.variance) or value.metric.against is not None:
+        # Random labels would be compared with what the model says of the same items, too.
         return bought
     single, minority_count = find_variance_of_items(value, interval), value.estimate.minority_count
     if not (reliable and minority_count > 0 and single > 0 and interval.variance > 0):
@@ -366,6 +371,9 @@ def _expect_variance(estimate: Estimate, single: float) -> float:
     model, shown = estimate.model_variance, max(estimate.uniform_count, MARGIN)
     rarer = min(estimate.uniform_minority_count / _ENOUGH, 1.0)
     believed = max(rarer, 1 / (1 + (_SHOWN / shown) ** 2))
+    if estimate.excess is not None:
+        # Of a loss, those decide that labels moved far.
+        believed = min(believed, min(estimate.excess.counts) / _ENOUGH)
     return float(max(observed, believed * model + (1 - believed) * max(uniform, model)))
 
 

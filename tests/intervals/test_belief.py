@@ -89,9 +89,16 @@ def test_each_limit_rests_on_the_labels_of_its_own_side(method):
 def test_a_gate_needs_more_than_a_table(method):
     one = estimate(ENOUGH, ENOUGH, mean=0.5, shares=(0.5, 0.5))
     if method is gamma:
-        one = replace(one, excess=Excess((0.02, 0.02), (1.0, 1.0), (5.0, 5.0)))
+        one = replace(one, excess=Excess((0.5, 0.02), (1.0, 1.0), (50.0, 5.0)))
     plain, alone = (method.interval(one, 0.9, decides=each) for each in (False, True))
-    assert alone.lower < plain.lower and plain.upper < alone.upper
+    assert alone.lower < plain.lower or method is gamma
+    assert plain.upper < alone.upper
+
+
+def test_where_no_side_shows_how_far_losses_move_tables_are_as_careful_as_gates():
+    one = estimate(50, 50, mean=0.5, excess=Excess((0.02, 0.02), (1.0, 1.0), (5.0, 5.0)))
+    plain, alone = (widen_loss(one, (0.5, 0.5), 0.9, decides=each) for each in (False, True))
+    assert plain == alone
 
 
 def loss(count: float, mean: float = 0.02) -> Estimate:
