@@ -135,7 +135,7 @@ def _find_model_variance(
             off, apart @ slope, sample.counted * shown, float(reach.max(initial=0))
         ),
         "uniform_count": round_count(float(sample.counted @ shown)),
-        "max_weight": round_count(rarity.max(initial=1.0)),
+        "max_weight": round_count((rarity * (sample.inside > 0)).max(initial=1.0)),
         "floor": sample.floor,
         "known": float(known),
         "open_share": float(share),

@@ -23,6 +23,8 @@ from activetest.nouns.estimate import FEW, Estimate, Excess
 ENOUGH, _ENOUGH_ALONE = 15.0, 24.0
 # The same for labels that moved a loss far: of either end.
 _ENOUGH_LOSSES = 20.0
+# What half of a distance adds to a variance.
+_HALF_AS_FAR = 0.25
 
 
 def believe(observed: float, expected: float, support: float) -> float:
@@ -90,11 +92,11 @@ def _reach_limits(
         return 0.0, 0.0
     share = min(excess.mean[side] / most, 1.0)
     squares = float(estimate.variance[0, 0]) / most**2, estimate.model_variance / most**2
-    if careful:
-        # As if one more label, drawn as rarely as the rarest, had moved the loss as far as it can.
-        draws = float(estimate.inside.sum())
-        hidden = share * (1 - share) / draws + (estimate.max_weight / draws) ** 2
-        squares = squares[0], max(squares[1], hidden * estimate.undrawn)
+    # As if one more label, drawn as rarely as the rarest, had moved the loss as far as it can; half
+    # as far where an end need not be as careful.
+    draws, part = float(estimate.inside.sum()), 1.0 if careful else _HALF_AS_FAR
+    hidden = share * (1 - share) / draws + part * (estimate.max_weight / draws) ** 2
+    squares = squares[0], max(squares[1], hidden * estimate.undrawn)
     added = CLOPPER_PEARSON if careful or excess.counts[side] < FEW else JEFFREYS
     freedom = estimate.freedom
     near, _, _ = limit_share(

@@ -218,7 +218,8 @@ def _estimate(
         level=level,
         method=interval.method,
         reliable=reliable,
-        saving=saving if design else bought,
+        # Random labels would be compared with what the outputs say of the same items, too.
+        saving=saving if design and metric.against is None else bought,
         declined=describe_declined(view, [value]),
         assumptions=assumptions,
     )
@@ -341,8 +342,7 @@ def measure_saving(
     early while the interval is not reliable, and while labels of one kind alone are known: nothing
     is known of s^2 then. That of the estimate is as it most likely is: limits hold it up more.
     """
-    if not np.isfinite(interval.variance) or value.metric.against is not None:
-        # Random labels would be compared with what the model says of the same items, too.
+    if not np.isfinite(interval.variance):
         return bought
     single, minority_count = find_variance_of_items(value, interval), value.estimate.minority_count
     if not (reliable and minority_count > 0 and single > 0 and interval.variance > 0):

@@ -246,7 +246,7 @@ def saving_of(
         sample=SimpleNamespace(size=100),
         relevant=relevant,
         means=SimpleNamespace(mean=np.array(means)),
-        metric=SimpleNamespace(against=None, statistics=("loss",)),
+        metric=SimpleNamespace(statistics=("loss",)),
         sampled=None,
     )
     interval = Interval(0.1, 0.3, 0.95, method, variance)
