@@ -281,14 +281,14 @@ def find_unsure(view: View, measure: str, few: Array, parts: Sequence[Sequence[M
     for place in map(int, np.flatnonzero(~few)):
         for metric in parts[place]:
             try:
-                estimate = view.value(metric, HEADLINE).estimate
+                value = view.value(metric, HEADLINE)
             except NotEstimable:
                 # Draws say nothing about this share.
                 continue
-            if estimate.max_weight <= 1 + _ROUNDING:
+            if value.sample.uniform:
                 return unsure
-            hidden = estimate.uniform_minority_count < _ENOUGH[measure]
-            unsure[place] |= hidden and not estimate.exact
+            hidden = value.estimate.uniform_minority_count < _ENOUGH[measure]
+            unsure[place] |= hidden and not value.estimate.exact
     return unsure
 
 
