@@ -16,7 +16,7 @@ from activetest.intervals._shares import (
     binomial_limits,
     effective_size,
 )
-from activetest.nouns.estimate import FEW, Estimate, Excess
+from activetest.nouns.estimate import FEW, HIGH_FLOOR, Estimate, Excess
 
 # Labels on a side with which the observed variance is believed, of draws whose floor is high; and
 # for an end that has to hold alone, as that of a gate.
@@ -40,13 +40,15 @@ def raise_variances(estimate: Estimate, variance: float, *, decides: bool) -> tu
     """The variances behind the lower and the upper limit, from the one that both rest on so far.
 
     That of uniform draws is larger by what labels of this side add to it. decides is for ends that
-    have to hold alone.
+    have to hold alone. The lower the floor of the draws, the more labels it takes: below 0.35 they
+    are counted over how much less likely than a uniform draw the least likely draw was.
     """
     draws = float(estimate.inside.sum())
     if estimate.sides is None or not draws or not np.isfinite(estimate.one_draw):
         return variance, variance
     added = max(estimate.one_draw / draws * estimate.undrawn - variance, 0.0)
-    enough = _ENOUGH_ALONE if decides else ENOUGH
+    low = estimate.floor < HIGH_FLOOR
+    enough = (_ENOUGH_ALONE if decides or low else ENOUGH) * (estimate.max_weight if low else 1.0)
     below, above = (
         believe(variance, variance + share * added, count / enough)
         for count, share in zip(estimate.sides.counts, estimate.sides.shares, strict=True)
@@ -67,7 +69,8 @@ def widen_loss(
     if excess is None:
         return ends
     # Where neither side shows how far losses move, nothing else speaks against one that was missed.
-    careful = decides or max(excess.counts) < _ENOUGH_LOSSES
+    hides = estimate.floor < HIGH_FLOOR or max(excess.counts) < _ENOUGH_LOSSES
+    careful = decides or hides
     (less, below), (more, above) = (
         _reach_limits(estimate, excess, side, level, careful=careful) for side in (0, 1)
     )
@@ -87,7 +90,8 @@ def _reach_limits(
 
     Neither where enough labels moved it far.
     """
-    support, most = excess.counts[side] / _ENOUGH_LOSSES, excess.most[side]
+    enough = _ENOUGH_LOSSES * (estimate.max_weight if estimate.floor < HIGH_FLOOR else 1.0)
+    support, most = excess.counts[side] / enough, excess.most[side]
     if support >= 1 or most <= 0:
         return 0.0, 0.0
     share = min(excess.mean[side] / most, 1.0)

@@ -141,7 +141,7 @@ def find_variance(steps: np.ndarray, view, metric, slope: np.ndarray) -> float:
 
     sample = samples.build_sample(view.evidence, metric, view.evidence.groups[0])
     center = sample.imputed_sum / sample.left[:, None]
-    level, along = _calibration(sample, center)
+    level, along, _ = _calibration(sample, center)
     forms = np.column_stack([np.ones(len(level)), (along * center - level) @ slope, -along * slope])
     squares = np.einsum("mi,mij,mj->m", forms, steps[:, :-1], forms)
     means = np.einsum("mi,mi->m", forms, steps[:, -1])

@@ -61,6 +61,17 @@ def test_an_end_that_holds_alone_takes_more_labels():
     assert raise_variances(alone, OBSERVED, decides=True) == (OBSERVED, OBSERVED)
 
 
+def test_draws_with_a_low_floor_take_more_labels():
+    """Of the least likely draw, a fifth as likely as a uniform one, five times as many."""
+    low = {"floor": 0.1, "max_weight": 5.0}
+    enough = estimate(ALONE * 5, ALONE * 5, **low)
+    assert raise_variances(enough, OBSERVED, decides=False) == (OBSERVED, OBSERVED)
+    assert min(raise_variances(estimate(ALONE, ALONE, **low), OBSERVED, decides=False)) > OBSERVED
+    far = replace(loss(LOSSES), **low)
+    assert widen_loss(far, (0.08, 0.1), 0.95, decides=False)[1] > 0.1
+    assert widen_loss(replace(loss(LOSSES * 5), **low), (0.08, 0.1), 0.95, decides=False)[1] == 0.1
+
+
 def test_of_a_finite_pool_uniform_draws_doubt_only_what_they_have_not_drawn():
     whole = raise_variances(estimate(open_items=DRAWS), OBSERVED, decides=False)
     assert whole == (OBSERVED, OBSERVED)
