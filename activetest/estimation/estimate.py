@@ -8,7 +8,7 @@ method); an interval is built around that number.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -388,8 +388,8 @@ def _widen_gaps(value: Value, found: Interval, level: float, *, decides: bool) -
     Every further label of the rarer kind may be in a bin where it adds to the gap: the sum can be
     above its estimate by as much as their share can be.
     """
-    name = value.metric.interval
-    if found.method == "exact" or name is None or not catalog.fact("intervals", name, "OF_GAPS"):
+    method = _load_gaps(value.metric)
+    if found.method == "exact" or method is None:
         return found
     happened = len(value.metric.statistics) // 2
 
@@ -401,7 +401,7 @@ def _widen_gaps(value: Value, found: Interval, level: float, *, decides: bool) -
     own = catalog.load("intervals", "korn-graubard").interval(share, level, decides=decides)
     centre = float(share.limited_mean[0])
     room = centre - own.lower if is_above(centre, 0.5) else own.upper - centre
-    estimated = catalog.load("intervals", name).remove_bias(value.means)
+    estimated = method.remove_bias(value.means)
     return replace(found, upper=max(found.upper, estimated + room))
 
 
@@ -433,9 +433,17 @@ def _build_hull(
     return replace(own, lower=lower, upper=upper, variance=variance)
 
 
+def _load_gaps(metric: Metric) -> Any:
+    """The method of a metric in proportion to a sum of absolute gaps; None for all others."""
+    name = metric.interval
+    if name is None or not catalog.fact("intervals", name, "OF_GAPS"):
+        return None
+    return catalog.load("intervals", name)
+
+
 def _gap_scale(metric: Metric, means: Estimate) -> float:
     """The metric over the sum of absolute gaps that it is in proportion to."""
-    if not (metric.interval and catalog.fact("intervals", metric.interval, "OF_GAPS")):
+    if _load_gaps(metric) is None:
         return 1.0
     mean = means.mean[: len(metric.statistics)]
     happened, claimed = np.split(mean, 2)

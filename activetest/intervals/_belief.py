@@ -47,13 +47,21 @@ def raise_variances(estimate: Estimate, variance: float, *, decides: bool) -> tu
     if estimate.sides is None or not draws or not np.isfinite(estimate.one_draw):
         return variance, variance
     added = max(estimate.one_draw / draws * estimate.undrawn - variance, 0.0)
-    low = estimate.floor < HIGH_FLOOR
-    enough = (_ENOUGH_ALONE if decides or low else ENOUGH) * (estimate.max_weight if low else 1.0)
+    rarity = _find_rarity(estimate)
+    enough = ENOUGH if rarity is None and not decides else _ENOUGH_ALONE * (rarity or 1.0)
     below, above = (
         believe(variance, variance + share * added, count / enough)
         for count, share in zip(estimate.sides.counts, estimate.sides.shares, strict=True)
     )
     return below, above
+
+
+def _find_rarity(estimate: Estimate) -> float | None:
+    """How many times less likely than a uniform draw the least likely one was; None: a high floor.
+
+    Draws with a high floor hide so little that labels count as they are.
+    """
+    return estimate.max_weight if estimate.floor < HIGH_FLOOR else None
 
 
 def widen_loss(
@@ -69,7 +77,7 @@ def widen_loss(
     if excess is None:
         return ends
     # Where neither side shows how far losses move, nothing else speaks against one that was missed.
-    hides = estimate.floor < HIGH_FLOOR or max(excess.counts) < _ENOUGH_LOSSES
+    hides = _find_rarity(estimate) is not None or max(excess.counts) < _ENOUGH_LOSSES
     careful = decides or hides
     (less, below), (more, above) = (
         _reach_limits(estimate, excess, side, level, careful=careful) for side in (0, 1)
@@ -90,7 +98,7 @@ def _reach_limits(
 
     Neither where enough labels moved it far.
     """
-    enough = _ENOUGH_LOSSES * (estimate.max_weight if estimate.floor < HIGH_FLOOR else 1.0)
+    enough = _ENOUGH_LOSSES * (_find_rarity(estimate) or 1.0)
     support, most = excess.counts[side] / enough, excess.most[side]
     if support >= 1 or most <= 0:
         return 0.0, 0.0
