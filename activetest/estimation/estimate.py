@@ -351,12 +351,18 @@ def build_interval(
     build = catalog.load("intervals", name).interval
     if about is estimate and estimate.draws is None:
         build = partial(build, decides=decides)
+        build = (
+            partial(build, counted=True)
+            if name == "group-beta" and value.is_share and not value.several
+            else build
+        )
     if about is estimate and estimate.draws is None:
         found = estimate.compute_once(
             ("interval", name, level, decides),
             lambda: include_known(build(restrict_to_open(estimate), level), estimate),
         )
         found = _widen_average(value, found, build)
+        found = _widen_curve(value, found)
     else:
         found = build(about, level)
         found = _widen_gaps(value, found, level, decides=decides)
@@ -380,6 +386,20 @@ def _widen_average(
     if value.metric.averaged is None or found.method == "exact":
         return found
     return widen_average(found, list_classes(value.metric, value.means, value.sample), build)
+
+
+def _widen_curve(value: Value, found: Interval) -> Interval:
+    """The interval of an area under a curve, on the nearer side at least half as wide as in all.
+
+    Such an area is no sum of what labels add to it: as its linear form is the curve of the labels
+    at hand, it is less skewed than their pulls are, and may be so to the other side.
+    """
+    linear = np.isinf(value.bounds).all() and np.isfinite(value.possible).all()
+    if not linear or found.method == "exact":
+        return found
+    centre, half = float(value.estimate.limited_mean[0]), (found.upper - found.lower) / 2
+    lower, upper = min(found.lower, centre - half), max(found.upper, centre + half)
+    return replace(found, lower=lower, upper=upper)
 
 
 def _widen_gaps(value: Value, found: Interval, level: float, *, decides: bool) -> Interval:
@@ -507,7 +527,7 @@ def combine_difference(first: Value, second: Value) -> tuple[float, Estimate]:
     residuals = first.estimate.weights[:, None] * (terms - first.estimate.weights @ terms)
     shrink = 1 - (first.estimate.weights**2).sum()
     expected = sum(
-        slope**2 * value.estimate.expected_variance
+        slope**2 * value.estimate.model_variance
         for slope, value in zip(slopes, (first, second), strict=True)
     )
     # Groups share annotators, whose errors move both values the same way: never more than this.

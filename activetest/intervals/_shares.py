@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
+from activetest.nouns.rounding import MARGIN
+
 # Draws that Clopper and Pearson's limits add to the far side, and Jeffreys' to either.
 CLOPPER_PEARSON, JEFFREYS = 1.0, 0.5
 # Beta quantiles exist up to about this size.
@@ -50,3 +52,10 @@ def binomial_limits(
     if minority_count == 0:
         lower, upper = 0.0 if share < 0.5 else lower, 1.0 if share > 0.5 else upper
     return float(lower), float(upper)
+
+
+def round_outward(lower: float, upper: float, items: float) -> tuple[float, float]:
+    """The ends as whole numbers of items: of a small pool the truth is one of few shares."""
+    if not np.isfinite(items):
+        return lower, upper
+    return np.floor(lower * items + MARGIN) / items, np.ceil(upper * items - MARGIN) / items

@@ -13,13 +13,13 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     """Interval for one mean (d = 1) of a group.
 
     Few draws fall inside a small group, and their variance collapses when they happen to agree: it
-    is never taken to be less than is expected, see Estimate. The degrees of freedom are the draws
+    is never taken to be less than the surrogate expects. The degrees of freedom are the draws
     inside, less one, and at least two. decides is for ends that have to hold alone.
     """
     mean = float(np.clip(estimate.mean[0], *estimate.limits[:, 0]))
     if estimate.exact:
         return Interval(mean, mean, level, "exact", variance=0.0)
-    variance = max(estimate.variance[0, 0], estimate.expected_variance)
+    variance = max(estimate.variance[0, 0], estimate.model_variance)
     freedom = max(int(np.count_nonzero(estimate.inside)), 3) - 1
     raised = raise_variances(estimate, variance, decides=decides)
     below, above = -stdtrit(freedom, (1 - level) / 2) * np.sqrt(raised)

@@ -12,9 +12,9 @@ observed and few draws make most of it, that limit allows for it.
 import numpy as np
 
 from activetest.intervals._belief import ENOUGH, limit_share
-from activetest.intervals._shares import CLOPPER_PEARSON, JEFFREYS
+from activetest.intervals._shares import CLOPPER_PEARSON, JEFFREYS, round_outward
 from activetest.nouns.estimate import HIGH_FLOOR, Estimate, Interval
-from activetest.nouns.rounding import MARGIN, is_above
+from activetest.nouns.rounding import is_above
 
 # Labels of the rarer kind, as uniform draws would have shown them, with which the observed variance
 # is believed at the ends that decide gates, near and far; that of the far one, and of draws with a
@@ -61,7 +61,7 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     # Jeffreys' limit may leave out a bound that the value itself is at.
     far = max(far, share)
     lower, upper = (1 - far, 1 - near) if is_above(mean, 0.5) else (near, far)
-    lower, upper = np.clip(_round_outward(lower, upper, estimate.open_items), floor, ceiling)
+    lower, upper = np.clip(round_outward(lower, upper, estimate.open_items), floor, ceiling)
     return Interval(float(lower), float(upper), level, "korn-graubard", variance)
 
 
@@ -73,10 +73,3 @@ def _count_freedom(estimate: Estimate, support: float) -> float:
     """
     part = _LEFT_OUT * min(support, 1.0) ** 2
     return 1 / ((1 - part) / estimate.freedom + part / estimate.spread_freedom)
-
-
-def _round_outward(lower: float, upper: float, items: float) -> tuple[float, float]:
-    """The ends as whole numbers of items: of a small pool the truth is one of few shares."""
-    if not np.isfinite(items):
-        return lower, upper
-    return np.floor(lower * items + MARGIN) / items, np.ceil(upper * items - MARGIN) / items

@@ -306,21 +306,6 @@ class Estimate(Remembers):
         return parts
 
     @property
-    def expected_variance(self) -> float:
-        """The variance (d = 1) below which no interval of a group goes.
-
-        That which the surrogate expects. Of draws with a low floor, nearly all labels of a group
-        may be of items that were drawn on purpose and stand for nothing but themselves; what they
-        agree on says little about the rest. Until uniform draws would have shown enough labels, the
-        variance is for that part that of as many uniform draws as they would have shown.
-        """
-        support = min(self.uniform_count / RARE, 1.0)
-        if self.floor >= HIGH_FLOOR or support >= 1 or not np.isfinite(self.one_draw):
-            return self.model_variance
-        alone = self.one_draw / max(self.uniform_count, 1e-9) * self.undrawn
-        return max(self.model_variance, (1 - support) * alone)
-
-    @property
     def shown(self) -> float:
         """Draws in the group that agree on its value: where the floor is low, as uniform_count."""
         draws = float(self.inside.sum())

@@ -68,6 +68,23 @@ def test_an_area_under_a_curve_stays_between_0_and_1(pool, name, group):
     assert 0 <= interval.lower <= value.value <= interval.upper <= 1
 
 
+@pytest.mark.parametrize("name", ["auroc[dog]", "average-precision[cat]"])
+def test_an_area_under_a_curve_has_half_of_the_width_on_either_side(pool, truth, name, monkeypatch):
+    """It is less skewed than its labels' pulls, or to the other side, as one of shares is."""
+    log = drawn(pool, truth, CLASSES, 20, 20)
+    metric = specification.find_metric(name, specification.describe_pool(pool.roles, None, pool))
+    view = build_view(log, pool, CLASSES, [metric], seed=2, own_view=False)
+    value = view.value(metric, "doubly-robust")
+    interval = view.interval(value, 0.6)
+    monkeypatch.setattr(estimate, "_widen_curve", lambda value, found: found)
+    plain = view.interval(value, 0.6)
+    centre, half = value.value, (plain.upper - plain.lower) / 2
+    ends = min(plain.lower, centre - half), max(plain.upper, centre + half)
+    assert (interval.lower, interval.upper) == approx(ends)
+    assert 0 < interval.lower < interval.upper < 1
+    assert interval.upper - interval.lower > 1.002 * 2 * half
+
+
 @pytest.mark.parametrize(
     ("name", "method"),
     [

@@ -55,6 +55,6 @@ def test_a_group_with_ten_labels_has_an_estimate_and_one_with_fewer_has_none(far
             interval = view.interval(value, CHOICES.level, group=group)
             assert (estimate.lower, estimate.upper) == (interval.lower, interval.upper)
             assert estimate.value == value.value
-            expected = max(value.estimate.variance[0, 0], value.estimate.expected_variance)
+            expected = max(value.estimate.variance[0, 0], value.estimate.model_variance)
             assert estimate.variance == approx(expected)
     assert found == {True, False}
