@@ -14,8 +14,6 @@ from activetest.nouns.rows import Array
 
 # Relative error of a slope that differences of a metric gave.
 _SLOPE_ERROR = 1e-7
-# Part of the largest possible move from which one counts as large.
-_FAR = 0.25
 # Part of the largest residual below which one is none, and of the statistics themselves.
 _NEGLIGIBLE, _SINGLE = 0.1, 1e-5
 
@@ -197,9 +195,9 @@ def _find_excess(sample: Sample, guess: Array, weight: Array, shown: Array) -> E
         return None
     mean, room_mean = moved[:, counted] @ share, room @ share
     most = room**2 @ share / np.where(room_mean > 0, room_mean, 1.0)
-    # Many small moves, as those from a guess that is a little off, are no large ones.
-    scaled = moved / np.where(most > 0, most * _FAR, 1.0)[:, None]
-    large = np.minimum(scaled, 1.0) @ shown
+    # Many small moves are no large ones: of items that can move it far, none may have been met.
+    scaled = moved / np.where(most > 0, most, 1.0)[:, None]
+    large = np.minimum(scaled, 1.0) ** 2 @ shown
     counts = np.minimum(_count_sides(moved**2, shown), np.round(large, 9))
     return Excess(_as_pair(mean), _as_pair(most), _as_pair(counts))
 

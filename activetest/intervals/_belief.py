@@ -17,6 +17,7 @@ from activetest.intervals._shares import (
     effective_size,
 )
 from activetest.nouns.estimate import FEW, HIGH_FLOOR, Estimate, Excess
+from activetest.nouns.rounding import is_above, is_below
 
 # Labels on a side with which the observed variance is believed, of draws whose floor is high; and
 # for an end that has to hold alone, as that of a gate.
@@ -71,7 +72,8 @@ def widen_loss(
 
     How far labels moved the loss, over how far they could have, is a share: the distance to its
     limit is that of the loss, on either side on which too few labels moved it far. The distances of
-    both sides add up as squares (Zou and Donner 2008).
+    both sides add up as squares (Zou and Donner 2008). An end that is nearer to what is known than
+    one item can move it is there: nearly all that can be found was found.
     """
     excess = estimate.excess
     if excess is None:
@@ -88,6 +90,9 @@ def widen_loss(
         low = min(low, mean - float(np.hypot(below, more)))
     if above > 0:
         high = max(high, mean + float(np.hypot(above, less)))
+    fall, rise = (each / estimate.open_items for each in excess.most)
+    low = lower if is_below(low, lower + rise) else low
+    high = upper if is_above(high, upper - fall) else high
     return max(low, lower), min(high, upper)
 
 

@@ -166,8 +166,8 @@ class Excess:
     mean     (2,) on average over the pool
     most     (2,) how far a label could have moved an item, of items in proportion to that
     counts   (2,) effective numbers of the labels that did, counted as in Sides: labels that moved
-             it far decide, (sum c x^2)^2 / sum c x^4 for moves x, and no more than moves of a
-             quarter of the farthest one would be
+             it far decide, (sum c x^2)^2 / sum c x^4 for moves x, and no more than moves of most
+             would be, sum c min(x / most, 1)^2
     """
 
     mean: tuple[float, float]

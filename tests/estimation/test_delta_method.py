@@ -56,11 +56,11 @@ def test_how_far_labels_moved_a_loss_is_a_share_of_how_far_they_could():
 
 
 def test_small_moves_are_no_large_ones_however_many_there_are():
-    """Ten moves of a tenth of a quarter of what is possible count as one."""
+    """Ten moves of half of what is possible count as 2.5: items that can move it far are others."""
     values = np.zeros(DRAWS)
-    values[:10] = 0.05
-    assert lure(losses(values), LOSS).excess.counts[1] == approx(1)
-    values[:10] = 0.5
+    values[:10] = 1.0
+    assert lure(losses(values), LOSS).excess.counts[1] == approx(2.5)
+    values[:10] = 2.0
     assert lure(losses(values), LOSS).excess.counts[1] == approx(10)
 
 

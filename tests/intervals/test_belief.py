@@ -146,6 +146,19 @@ def test_a_gate_allows_for_one_more_label_that_moved_a_loss_far():
     assert plain < alone - 0.01 and alone < rarer - 0.01
 
 
+def test_an_end_nearer_to_what_is_known_than_one_item_can_move_it_is_there():
+    """Of 200 open items, each can move the mean by .002: nearly all that can be found was found."""
+    one = replace(loss(LOSSES * 5), limits=np.array([[0.03], [0.9]]), open_items=200.0)
+    rise = one.excess.most[1] / 200
+    assert rise > 0
+    near, far = 0.03 + 0.9 * rise, 0.03 + 1.1 * rise
+    assert widen_loss(one, (near, 0.5), 0.95, decides=False)[0] == 0.03
+    assert widen_loss(one, (far, 0.5), 0.95, decides=False)[0] == far
+    fall = one.excess.most[0] / 200
+    top = widen_loss(one, (0.5, 0.9 - 0.9 * fall), 0.95, decides=False)[1]
+    assert (top == 0.9) == (fall > 0)
+
+
 def test_no_end_leaves_what_is_possible():
     one = estimate(50, 50, mean=0.99, excess=Excess((0.0, 0.0), (1.0, 1.0), (50.0, 0.0)))
     assert widen_loss(one, (0.98, 1.0), 0.95, decides=False)[1] == 1
