@@ -24,6 +24,8 @@ there without importing the file.
     SEES_IMAGES         it looks at features that are an image with convolutions
     AUGMENTS            it can learn from features and labels alone, and from items of the pool
                         with the model's labels: see nouns.choices.Augmentation
+    USES_EVIDENCE       it sees what learners of the model's answers say of each, where the pool has
+                        features
     USES_OTHER_MODELS   it sees what other models say, if there are any
     NEEDS_OTHER_MODELS  it cannot do without them
     NEEDS_MEMBERS       it compares the members of a surrogate

@@ -9,13 +9,17 @@ from collections.abc import Iterable, Mapping
 
 from activetest import catalog
 from activetest.cache.cache import Cache
-from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN
+from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN
 from activetest.errors import ChoiceError, PoolError
 from activetest.pool.pool import Pool
 
 # The facts by which the file of a surrogate states that it uses a part, and those by which it does
 # where there is one.
-_USES = {FEATURES: ("NEEDS_FEATURES", "USES_FEATURES"), EXTERNAL: ("USES_OTHER_MODELS",)}
+_USES = {
+    FEATURES: ("NEEDS_FEATURES", "USES_FEATURES"),
+    EXTERNAL: ("USES_OTHER_MODELS",),
+    EVIDENCE: ("USES_EVIDENCE",),
+}
 
 
 def attach_auxiliary(
@@ -53,6 +57,12 @@ def attach_auxiliary(
             fingerprint = fingerprints.get(TRAIN)
             training_rows.ensure_training_rows(cache, pool, part, train, fingerprint=fingerprint)
             parts.append(TRAIN)
+    if find_surrogates_using(EVIDENCE, names | past) and _foretells_answers(pool):
+        from activetest.cache import evidence
+
+        evidence.ensure_evidence(cache, pool)
+        # First: it is small, and a summary may have no room for all features.
+        parts.insert(0, EVIDENCE)
     fingerprint = fingerprints.get(EXTERNAL)
     if find_surrogates_using(EXTERNAL, names):
         from activetest.cache import other_models as others
@@ -114,6 +124,11 @@ def _needs_features(names: Iterable[str], pool: Pool) -> bool:
     users = find_surrogates_using(FEATURES, names)
     needing = any(catalog.fact("surrogates", name, "NEEDS_FEATURES") for name in users)
     return needing or bool(users and pool.schema.features)
+
+
+def _foretells_answers(pool: Pool) -> bool:
+    """Whether there is anything that may foretell the model's answers."""
+    return bool(pool.schema.features) and pool.schema.task == "classification"
 
 
 def _list_surrogates_using(part: str) -> str:

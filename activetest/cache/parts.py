@@ -19,6 +19,7 @@ from activetest.errors import CacheDamaged
 from activetest.nouns.rows import Array
 
 FEATURES, TRAIN, EXTERNAL = "features", "train", "external"
+EVIDENCE = "evidence"
 # The archive of what is no array of items, and those of the pieces of the pool.
 WHOLE, PIECE = "arrays.npz", "{}.npz"
 _VERSION = 6

@@ -106,4 +106,5 @@ class CutPool:
             lambda: rows.external,
             lambda: rows.weight,
             lambda: rows.price,
+            lambda: rows.evidence,
         )

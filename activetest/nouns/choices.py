@@ -353,7 +353,8 @@ class Choices:
     surrogate: str = declare(
         "Method that predicts the missing labels.",
         Section.SAMPLING, required=True, rule="name", metavar="NAME",
-        default="agreement; auto with training rows or other models; residual for regression",
+        default="agreement; auto with features, training rows or other models; "
+        "residual for regression",
         simulated=Simulated.SEVERAL,
         completes="surrogates",
     )  # fmt: skip

@@ -103,11 +103,12 @@ class Rows:
              items count alike
     price    (R,) price of each item's label; None where all cost alike
     features (R, D) float32 all features, standardised over the pool; missing values are 0
+    evidence (R, K) float32 what learners of the model's answers say: see evidence.answers
     external (R, E, C) what E other models predict: class probabilities, where a model says only
              which class 1 and 0; (R, E) values for regression
 
-    right, wrong and spread are None for regression, where outcomes are not right or wrong; features
-    and external are None unless a surrogate needs them.
+    right, wrong and spread are None for regression, where outcomes are not right or wrong;
+    features, evidence and external are None unless a surrogate needs them.
     """
 
     index: Array
@@ -121,6 +122,7 @@ class Rows:
     external: OnDemand = OnDemand()
     weight: OnDemand = OnDemand()
     price: OnDemand = OnDemand()
+    evidence: OnDemand = OnDemand()
 
     @property
     def mass(self) -> Array:
@@ -146,6 +148,7 @@ class Rows:
             lambda: _take(self.external, index),
             lambda: _take(self.weight, index),
             lambda: _take(self.price, index),
+            lambda: _take(self.evidence, index),
         )
 
 

@@ -49,7 +49,7 @@ _FEWEST_DRAWN = 2
 # {METHODS of nouns/log.py: what is new with them, as "which bet other stakes"}.
 CHANGES: dict[int, str] = {
     2: "which allowed for mistakes that it had not met in error rates alone",
-    3: "whose intervals of groups and curves could leave out what remains when all was found",
+    3: "which allowed for less in groups, in losses and in areas under curves",
 }
 
 

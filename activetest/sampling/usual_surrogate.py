@@ -10,12 +10,11 @@ from activetest.pool.schema import Schema
 def usual_surrogate(schema: Schema, files: Iterable[str | None]) -> str:
     """The surrogate of a pool; files are those of training rows and of other models, if any.
 
-    With either, or other models' outputs in the pool, it is the one that weighs all evidence by how
-    well it predicts. Without, that one would be "agreement" with the features of the pool, which
-    are worth much on some pools and cost a little on others.
+    With either, with features or other models' outputs in the pool, it is the one that weighs all
+    evidence by how well it predicts.
     """
     if schema.task == Task.REGRESSION:
         return "residual"
     prefixes = (OTHER_PROBABILITIES, OTHER_PREDICTIONS)
-    in_pool = schema.others or any(name.startswith(prefixes) for name in schema.ignored)
-    return "auto" if in_pool or any(files) else "agreement"
+    others = schema.others or any(name.startswith(prefixes) for name in schema.ignored)
+    return "auto" if schema.features or others or any(files) else "agreement"

@@ -23,7 +23,10 @@ from activetest.study.folder import CONFIG, resolve_address
 # The pool, training rows, and outputs of other models: paths or URIs.
 ADDRESSES = ("uri", "train", "other_models")
 # Fingerprints of the auxiliary files, and of the pool's features, as init found them.
-FINGERPRINTS = ("train_fingerprint", "other_models_fingerprint", "features_fingerprint")
+FINGERPRINTS = (
+    *("train_fingerprint", "other_models_fingerprint", "features_fingerprint"),
+    "evidence_fingerprint",
+)
 # The lists of a study, and what an entry of each says. Today every list has one entry, and only the
 # address of the part is anybody's choice.
 _ADDRESS = "address"

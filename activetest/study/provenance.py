@@ -10,7 +10,7 @@ from typing import Any
 
 from activetest.cache import auxiliary
 from activetest.cache.cache import Cache
-from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN
+from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN
 from activetest.errors import PoolChanged, PoolError
 from activetest.pool.pool import Pool
 from activetest.safe_text import mask_secrets
@@ -23,8 +23,9 @@ KEYS = {
     TRAIN: "train_fingerprint",
     EXTERNAL: "other_models_fingerprint",
     FEATURES: "features_fingerprint",
+    EVIDENCE: "evidence_fingerprint",
 }
-_SEEN_BY_ROUNDS = (FEATURES, EXTERNAL)
+_SEEN_BY_ROUNDS = (FEATURES, EXTERNAL, EVIDENCE)
 
 
 def attach_auxiliary(
@@ -164,8 +165,10 @@ def _find_unavailable(
 ) -> dict[str, str]:
     """{surrogate: why} of past rounds whose surrogates cannot predict again."""
     others = files.get("other_models")
+    features = f"what the features say in {name_source(entries['uri'])}"
     data = {
-        FEATURES: f"what the features say in {name_source(entries['uri'])}",
+        FEATURES: features,
+        EVIDENCE: features,
         EXTERNAL: f"what other models say{f' in {mask_secrets(others)}' if others else ''}",
     }
     found = {}

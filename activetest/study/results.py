@@ -389,7 +389,7 @@ class Report(nouns.Report):
         """The headline as a sentence.
 
         >>> study.report().sentence
-        'The model is wrong on 5.9 % of items (95 % confidence: 2.7 % to 13.5 %).'
+        'The model is wrong on 6.0 % of items (95 % confidence: 3.1 % to 13.7 %).'
         """
         from activetest.render import text
 

@@ -194,7 +194,9 @@ def learn_evidence(
     ):
         return replace(earlier, names=names, rows=rows, others=others)
     axes = find_axes(training)
-    learned, linear = {SELF: learn(training, axes, of_self=True, rng=rng)}, 0.0
+    learned, linear = {}, 0.0
+    if SELF in known:
+        learned[SELF] = learn(training, axes, of_self=True, rng=rng)
     if LINEAR in known:
         width = share = None
         if earlier is not None and LINEAR in earlier.learned:
@@ -250,7 +252,8 @@ def _list_names(training: TrainingSet) -> tuple[str, ...]:
     features = training.rows.features
     there = features is not None and features.shape[1] > 0
     found = {
-        SELF: there,
+        # Learners of the model's answers are columns of the pool: see evidence.answers.
+        SELF: there and training.rows.evidence is None,
         TRAINING: there and training.train is not None,
         OTHERS: training.rows.external is not None,
     }

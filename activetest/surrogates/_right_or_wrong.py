@@ -22,6 +22,9 @@ from activetest.surrogates._logistic import average_gaussians, fit_laplace, sigm
 from activetest.surrogates._thinning import evenly_spaced
 from activetest.surrogates.agreement import CALIBRATION, CLASS, FEATURES
 
+# Of what a learner of the model's answers says: mean, deviation and mass of its slope. Most say
+# nothing that the confidence does not; where one says something, what it foretells is right.
+ANSWERS = ((0.0, 0.01, 0.7), (0.2, 0.1, 0.15), (0.4, 0.4, 0.1), (0.8, 0.8, 0.05))
 # The model's own word, as a column.
 CONFIDENCE = "confidence"
 
@@ -59,17 +62,20 @@ class Layout(NamedTuple):
     stated      whether there is the confidence, next
     components  of the features
     evidence    names of the kinds of evidence
+    answers     number of columns of what learners of the model's answers say, before the components
     """
 
     effects: int
     stated: bool
     components: int
     evidence: tuple[str, ...]
+    answers: int = 0
 
     @property
     def size(self) -> int:
         """The number of columns."""
-        return self.effects + 1 + self.stated + self.components + len(self.evidence)
+        heads = self.effects + 1 + self.stated
+        return heads + self.answers + self.components + len(self.evidence)
 
     def find(self, name: str) -> int:
         """The place of the confidence or of a kind of evidence."""
@@ -204,11 +210,16 @@ def list_priors(layout: Layout, intercepts: Array) -> tuple[Array, Array, Array]
     """(W, D) means and deviations of all priors, and (W,) logarithms of how likely they are."""
     start, stop = layout.effects + 1 + layout.stated, layout.size - len(layout.evidence)
     means, deviations, masses = [], [], []
-    for width, other in product(CALIBRATION, FEATURES if layout.components else (1.0,)):
+    learners = np.array(list(product(ANSWERS, repeat=layout.answers)))
+    learners = learners.reshape(len(ANSWERS) ** layout.answers, layout.answers, 3)
+    widths = product(CALIBRATION, FEATURES if layout.components else (1.0,), learners)
+    for width, other, learner in widths:
         for prior in _list_slopes(layout):
             mean, deviation = np.zeros(layout.size), np.full(layout.size, width)
             deviation[: layout.effects] *= CLASS
             deviation[start:stop] = other
+            place = slice(start, start + layout.answers)
+            mean[place], deviation[place] = learner[:, 0], learner[:, 1]
             for name, slope in prior.slopes.items():
                 mean[layout.find(name)] = slope
             if not prior.slopes:
@@ -217,7 +228,7 @@ def list_priors(layout: Layout, intercepts: Array) -> tuple[Array, Array, Array]
                 deviation[layout.find(SELF)] *= prior.narrow
             means.append(mean)
             deviations.append(deviation)
-            masses.append(prior.mass)
+            masses.append(prior.mass * learner[:, 2].prod())
     return np.array(means), np.array(deviations), np.log(masses)
 
 

@@ -146,6 +146,8 @@ class Agreement:
     confused      (E, 2) predicted and true class of every observed error
     shares        (classes,) how often each class is predicted; None where outputs are
                   probabilities
+    answers       number of columns of what learners of the black box's answers say, which stand
+                  after the confidence instead of the components of features; None for these
     """
 
     effects: int
@@ -156,12 +158,15 @@ class Agreement:
     noise: Array
     confused: Array
     shares: Array | None = None
+    answers: int | None = None
 
     def params(self) -> dict[str, Any]:
         """JSON-ready parameters: the fields, arrays as lists."""
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
         if self.shares is not None:
             arrays["shares"] = self.shares.tolist()
+        if self.answers is not None:
+            arrays["answers"] = self.answers
         return {"effects": self.effects, "learned": list(self.learned), **arrays}
 
     def attach(self, pool: PoolView) -> "Agreement":
@@ -170,6 +175,9 @@ class Agreement:
             raise ValueError("it knows other classes than the pool has")
         if self.learned != pool.statistics[: len(self.learned)]:
             raise ValueError("it knows other statistics than the pool has")
+        evidence = None if self.answers is None else pool.rows(0, 1).evidence
+        if self.answers is not None and (evidence is None or evidence.shape[1] != self.answers):
+            raise ValueError("it knows other evidence than the pool has")
         return self
 
     def check(self) -> None:
@@ -181,7 +189,10 @@ class Agreement:
             "cost": (len(self.learned), classes),
             "noise": self.cost.shape,
         }
-        if self.effects not in (0, classes) or columns <= self.effects:
+        if (
+            self.effects not in (0, classes)
+            or not 0 <= (self.answers or 0) < columns - self.effects
+        ):
             raise ValueError("class effects do not fit the classes or the coefficients")
         if any(getattr(self, name).shape != shape for name, shape in shapes.items()):
             raise ValueError("a posterior does not fit its coefficients")
@@ -292,10 +303,11 @@ class Agreement:
         """(R,) or (R, K) logit of being right, for (D,) or (D, K) weights."""
         weights = weights.astype(np.float32)
         columns, several = weights[self.effects + 1 :], weights.ndim > 1
+        design = rows.design
+        if self.answers is not None:
+            design = np.hstack([design[:, : len(columns) - self.answers], _require(rows.evidence)])
         # Another processor would round a product by `@` in another way.
-        logits: Array = (
-            rows.design @ columns if several else np.einsum("rd,d->r", rows.design, columns)
-        )
+        logits: Array = design @ columns if several else np.einsum("rd,d->r", design, columns)
         if not self.effects:
             logits += weights[self.effects]
             return logits
@@ -369,15 +381,17 @@ def restore(params: dict[str, Any]) -> Agreement:
         raise ValueError("factors of costs are no table")
     arrays["confused"] = arrays["confused"].reshape(-1, 2).astype(np.intp)
     shares = np.array(params["shares"], float) if "shares" in params else None
-    found = Agreement(int(params["effects"]), tuple(params["learned"]), **arrays, shares=shares)
+    answers = int(params["answers"]) if "answers" in params else None
+    names = tuple(params["learned"])
+    found = Agreement(int(params["effects"]), names, **arrays, shares=shares, answers=answers)
     found.check()
     return found
 
 
 def _require(moments: Array | None) -> Array:
-    """(T, R) right, wrong or spread of rows. Raises ValueError for rows of values."""
+    """(T, R) right, wrong or spread of rows, or evidence. Raises ValueError for rows without."""
     if moments is None:
-        raise ValueError("rows of values are neither right nor wrong")
+        raise ValueError("the rows have no such columns")
     return moments
 
 

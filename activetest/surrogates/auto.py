@@ -30,6 +30,7 @@ from activetest.surrogates._values_with_evidence import ValuesWithEvidence
 from activetest.surrogates.agreement import Agreement
 
 USES_FEATURES = True
+USES_EVIDENCE = True
 USES_OTHER_MODELS = True
 CONTINUES = True
 
@@ -48,19 +49,24 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> "Auto | ValuesWit
     if not training.classes:
         return _values_with_evidence.fit(training, evidence, rng)
     rows, effects = training.rows, agreement.count_effects(training)
-    stated = rows.outputs.probs is not None
-    layout = Layout(effects, stated, rows.design.shape[1] - stated, evidence.names)
+    stated, design = rows.outputs.probs is not None, agreement.design_columns(rows, effects)
+    components, answers = rows.design.shape[1] - stated, rows.evidence
+    if answers is not None:
+        design, components = np.hstack([design[:, : effects + 1 + stated], answers]), 0
+    count = None if answers is None else answers.shape[1]
     fitted = fit_right_or_wrong(
-        np.hstack([agreement.design_columns(rows, effects), evidence.at_labels(training)]),
+        np.hstack([design, evidence.at_labels(training)]),
         (training.labels == rows.outputs.pred).astype(float),
-        layout,
+        Layout(effects, stated, components, evidence.names, count or 0),
         agreement.expect_right(training.shares, effects),
-        _read_kernel_inputs(rows),
+        # Features that foretell nothing change nothing.
+        None if count == 0 else _read_kernel_inputs(rows),
     )
     return Auto(
         effects=effects,
         mode=fitted.mode,
         covariance=fitted.covariance,
+        answers=count,
         kernel=fitted.kernel,
         evidence=evidence,
         trust=_compare_other_models(training),
@@ -101,7 +107,8 @@ class Auto(Agreement):
     def auxiliary_outputs(self) -> tuple[str, ...]:
         """What it learns from, for the report."""
         own = "the model's confidence" if self.shares is None else "the predicted class"
-        return (own, *self.evidence.describe())
+        features = ("the features",) if self.answers else ()
+        return (own, *features, *self.evidence.describe())
 
     def params(self) -> dict[str, Any]:
         """Those of agreement, of the evidence and of the kernel."""
@@ -129,12 +136,30 @@ class Auto(Agreement):
 
     def wrong_probs(self, rows: Rows) -> Array:
         """(R,) probability that the prediction is wrong."""
-        wrong = super().wrong_probs(rows)
+        if not self.answers:
+            wrong = super().wrong_probs(rows)
+        else:
+            logits = self.right_logits(rows, self.mode).astype(float)
+            wrong = sigmoid(-logits / self._measure_doubt(rows)).astype(np.float32)
         if self.kernel is not None:
             logits = self.right_logits(rows, self.kernel.mode)
             logits = logits + self.kernel.heights(_require_inputs(rows), self.kernel.weights)
             wrong = (1 - self.kernel.share) * wrong + self.kernel.share * sigmoid(-logits)
         return self._limit(wrong)
+
+    def _measure_doubt(self, rows: Rows) -> Array:
+        """(R,) how many times nearer to 0 logits are, as the slopes of answers are uncertain.
+
+        The mean of a logistic function of a normal, nearly (MacKay 1992, The evidence framework
+        applied to classification networks, section 3): priors that take an answer for wrong, and
+        for no worse than others, are averaged as probabilities.
+        """
+        answers = _require_answers(rows).astype(float)
+        stop = len(self.mode) - len(self.evidence.names)
+        block = slice(stop - answers.shape[1], stop)
+        variance = np.einsum("rk,kl,rl->r", answers, self.covariance[block, block], answers)
+        doubt: Array = np.sqrt(1 + np.pi / 8 * variance)
+        return doubt
 
     def member_wrong_probs(self, rows: Rows, members: Any) -> Array:
         """(R, K) the same by each member."""
@@ -166,7 +191,7 @@ class Auto(Agreement):
 
     def _limit(self, wrong: Array) -> Array:
         """Probabilities of an error that are nowhere too sure; as they are without evidence."""
-        if not self.evidence.names and self.kernel is None:
+        if not self.evidence.names and not self.answers and self.kernel is None:
             return wrong
         return np.clip(wrong, _LEAST, 1 - _LEAST)
 
@@ -227,6 +252,13 @@ def _read_kernel_inputs(rows: Rows) -> Array | None:
     if probs is None or not _FEWEST_CLASSES <= probs.shape[1] <= _MOST_CLASSES:
         return None
     return np.log(np.maximum(probs, _LEAST_PROB))
+
+
+def _require_answers(rows: Rows) -> Array:
+    """(R, K) what learners of the model's answers say. Raises ValueError for rows without."""
+    if rows.evidence is None:
+        raise ValueError("the rows have no evidence of answers")
+    return rows.evidence
 
 
 def _require_inputs(rows: Rows) -> Array:

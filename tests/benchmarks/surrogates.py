@@ -200,7 +200,7 @@ def exact(steps: list[np.ndarray], view, stage: Stage) -> float:
 
     sample = samples.build_sample(view.evidence, stage.metric, view.evidence.groups[0])
     center = sample.imputed_sum / sample.left[:, None]
-    level, slope = (part[:, 0] for part in _calibration(sample, center))
+    level, slope, _ = (part[:, 0] for part in _calibration(sample, center))
     ones = np.ones(len(level))
     # h - guess = h - (level - slope center) - slope g
     forms = np.stack([ones, slope * center[:, 0] - level, -slope], axis=1)

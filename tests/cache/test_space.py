@@ -79,7 +79,7 @@ def test_a_cache_for_which_there_is_no_room_is_refused(pool_file, folder, monkey
     assert "are free" in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == [pool_file]
     limit_disk(monkeypatch)
-    assert main(["init", pool_file]) == 0
+    assert main(["init", pool_file, "--surrogate", "agreement"]) == 0
     # All features are a part of their own.
     limit_disk(monkeypatch, free=100)
     assert main(["init", "--surrogate", "forest"]) == 2

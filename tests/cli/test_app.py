@@ -31,7 +31,7 @@ def test_the_loop_from_a_pool_to_the_next_round(folder, write_pool, capsys):
     out, err = capsys.readouterr()
     assert out.splitlines()[0] == "created .activetest"
     assert out.splitlines()[-4:] == [
-        "draws: optimal for error, surrogate agreement",
+        "draws: optimal for error, surrogate auto",
         "budget: 9 labels",
         "gates: sequential, 5 looks, the last after 9 draws",
         "seed: 1",

@@ -292,7 +292,7 @@ def test_a_gate_that_will_hardly_pass_says_so_and_still_waits(begin, label_draws
     label_draws(study, 20)
     assert judge(study, "error<=0.25")[0].p_pass is None
     label_draws(study, 25)
-    hopeless, likely = judge(study, "error<=0.25", "error<=0.47")
+    hopeless, likely = judge(study, "error<=0.25", "error<=0.5")
     assert hopeless.verdict == "undecided"
     assert hopeless.p_pass < 0.05
     assert 0.5 < likely.p_pass < 1

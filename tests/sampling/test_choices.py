@@ -16,7 +16,10 @@ from activetest.study.stored import StoredStudy
         ({"selection": "top", "interval": "anytime"}, "nobody can bet"),
         ({"surrogate": "model", "acquisition": "xwed"}, "compares members"),
         ({"surrogate": "model", "acquisition": "metric-information"}, "compares members"),
-        ({"acquisition": "metric-information"}, "only says whether the prediction is right"),
+        (
+            {"surrogate": "agreement", "acquisition": "metric-information"},
+            "only says whether the prediction is right",
+        ),
         ({"acquisition": "active-risk"}, "draws with replacement"),
         ({"acquisition": "oracle"}, "a study does not know the labels it is to buy"),
         ({"power": 17.0}, "power is 17"),

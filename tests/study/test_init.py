@@ -59,7 +59,7 @@ def test_a_study_is_created_with_the_defaults(place):
     study = StoredStudy.open()
     assert made.outcome == "created" and made.rows == 60 and made.seed == study.seed == 7
     assert study.choices == made.choices
-    assert (made.choices.metric, made.choices.surrogate) == ("error", "agreement")
+    assert (made.choices.metric, made.choices.surrogate) == ("error", "auto")
     assert (made.choices.acquisition, made.choices.floor) == ("optimal", 0.35)
     assert made.choices.metrics == (*BINARY, "log-loss", "brier")
     assert study.ledger.fingerprint == made.fingerprint
@@ -289,6 +289,7 @@ def test_the_notices_tell_a_newcomer_what_was_understood(place):
         "features: x",
         "not used: sex",
         "could be a group: sex (`groups=['sex']` reports by it)",
+        "1 feature does not foretell the model's answers, and changes nothing",
     )
 
 

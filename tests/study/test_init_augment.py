@@ -77,7 +77,7 @@ def test_a_study_from_the_command_line_to_its_report(folder, write_pool, capsys,
 @pytest.mark.parametrize(
     ("wanted", "problem"),
     [
-        ({"augment": "agreement"}, "`augment='agreement'` changes nothing for surrogate 'agreem"),
+        ({"augment": "agreement"}, "`augment='agreement'` changes nothing for surrogate 'auto"),
         ({"augment": "none", "surrogate": "stack"}, "nothing for surrogate 'stack'"),
         ({"augment": "box", "surrogate": "forest"}, "augment is 'box'"),
     ],

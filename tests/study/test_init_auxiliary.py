@@ -90,7 +90,7 @@ def test_who_gives_more_gets_the_surrogate_that_listens_to_it(scene, option):
 
 
 def test_a_study_goes_on_with_its_surrogate_when_more_is_given(scene):
-    assert start().choices.surrogate == "agreement"
+    assert start(surrogate="agreement").choices.surrogate == "agreement"
     found = start(**FILES)
     assert found.choices.surrogate == "agreement"
     assert sum("waits for a surrogate" in each for each in found.notices) == 2
@@ -241,6 +241,7 @@ def test_the_command_line_takes_the_options_and_shows_what_was_chosen(scene, cap
 def test_a_default_study_says_nothing_of_all_this(scene, capsys):
     assert main(["init", "pools/pool.parquet", "--seed", "1"]) == 0
     shown = capsys.readouterr().out
-    assert "draws: optimal for error, surrogate agreement\n" in shown
+    assert "draws: optimal for error, surrogate auto\n" in shown
     assert set(pool_section(scene)).isdisjoint({*FILES, "train_fingerprint"})
-    assert StoredStudy.open().cache().parts == ()
+    # Features are learned from, once.
+    assert StoredStudy.open().cache().parts == ("evidence", "features")

@@ -47,7 +47,7 @@ def test_the_shape_is_kept_until_it_is_taken_away(images):
 
 def test_who_sees_a_list_of_numbers_says_so(images):
     found = init("images.parquet", seed=1, feature_shape="4x5")
-    assert any("agreement sees the image as a list" in each for each in found.notices)
+    assert any("auto sees the image as a list" in each for each in found.notices)
     found = init(surrogate="ensemble")
     assert not any("as a list" in each for each in found.notices)
 

@@ -112,19 +112,19 @@ def test_init_says_what_is_asked_in_plain_words(pool_file, capsys):
     )
     task = ("--question", "compare", "--compare", "cat,dog", "--acquisition", "uniform")
     assert read_draws_line(capsys, *task, "--prior", "uniform", "--prior-strength", "4") == (
-        "draws: uniform for accuracy, surrogate agreement; question: compare cat and dog of "
+        "draws: uniform for accuracy, surrogate auto; question: compare cat and dog of "
         "predicted by accuracy, rope 0.05, uniform prior with the weight of 4 labels, floor 0.35"
     )
     task = ("--question", "estimate", "--metric", "confusion", "--acquisition", "thompson")
     assert read_draws_line(capsys, *task, "--prior", "informative", "--prior-strength", "1") == (
-        "draws: thompson for confusion, surrogate agreement; question: estimate confusion of every "
+        "draws: thompson for confusion, surrogate auto; question: estimate confusion of every "
         "group of predicted, informative prior with the weight of 1 labels, floor 0.1"
     )
     assert read_draws_line(capsys, "--metric", "accuracy,error").endswith(
         ", floor 0.1; groups are judged by accuracy alone"
     )
     assert read_draws_line(capsys, "--question", "none", "--metric", "accuracy") == (
-        "draws: optimal for accuracy, surrogate agreement"
+        "draws: optimal for accuracy, surrogate auto"
     )
 
 
@@ -193,7 +193,7 @@ def test_without_a_floor_the_groups_are_the_answer(pool_file, label_file):
     counts, coming = status(study)
     assert (counts.drawn, counts.deterministic) == (0, 10)
     assert coming.endswith(
-        "to identify the worst group of predicted by accuracy: thompson, surrogate agreement"
+        "to identify the worst group of predicted by accuracy: thompson, surrogate auto"
     )
     assert "or drawn between groups without a floor" in text.status(counts, coming, color=False)
     chosen(floor=0.1)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import activetest as at
+from activetest.cache import auxiliary
 from activetest.errors import ChoiceError, LabelError, PoolError, StorageError
 from activetest.study import next as verb
 from activetest.study.again import next_again
@@ -471,8 +472,9 @@ def test_a_workbook_without_its_package_draws_nothing(study, monkeypatch):
 
 
 @pytest.mark.parametrize("harm", ["missing", "damaged"])
-def test_what_cannot_be_read_is_learned_again(folder, write_pool, harm):
-    """It only saves time: the evidence that `auto` learns from features."""
+def test_what_cannot_be_read_is_learned_again(folder, write_pool, harm, monkeypatch):
+    """It only saves time: the evidence that `auto` learned from features before version 0.5."""
+    monkeypatch.setattr(auxiliary, "_foretells_answers", lambda pool: False)
     write_pool(folder / "pool.parquet", 60)
     study = at.Study.create("pool.parquet", seed=1, surrogate="auto")
     study.ingest(dict.fromkeys(study.next(6).ids, "cat"))

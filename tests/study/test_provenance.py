@@ -272,7 +272,7 @@ def kept_files() -> dict[str, int]:
 
 def test_what_auto_learns_is_kept_between_rounds_and_stored_once(scene, answered):
     """Rounds at 0, 6, 12, 18 and 24 labels: two of them learn."""
-    sources = ("the model's confidence", "2 features", "30 training rows")
+    sources = ("the model's confidence", "30 training rows")
     answered(surrogate="auto", train=TRAIN, other_models=JUDGES)
     first = kept_files()
     assert len(first) == 1
@@ -292,7 +292,7 @@ def test_what_auto_learns_is_kept_between_rounds_and_stored_once(scene, answered
 
 
 def test_a_forest_that_no_round_learned_is_refused(scene, answered, monkeypatch):
-    answered(surrogate="auto")
+    answered(surrogate="auto", train=TRAIN)
     learn = _trees.Trees.check
     monkeypatch.setattr(_trees.Trees, "check", lambda self: learn(replace(self, width=1)))
     with pytest.raises(StudyError, match="surrogate of round 1 cannot be restored: a tree"):

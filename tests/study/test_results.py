@@ -191,7 +191,7 @@ def test_a_setup_confirms_the_settings_that_are_not_the_defaults(folder, write_p
     assert "interval" not in plain and "budget" not in plain and "floor" not in plain
     said = init(floor=0.5, level=0.9, interval="anytime", budget=1)
     assert str(said).splitlines()[-4:] == [
-        "draws: optimal for error, surrogate agreement, floor 0.5",
+        "draws: optimal for error, surrogate auto, floor 0.5",
         "intervals: anytime, level 0.9",
         "budget: 1 label",
         "seed: 1",

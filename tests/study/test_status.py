@@ -20,7 +20,7 @@ from activetest.study.stored import StoredStudy
 def test_a_fresh_study_has_everything_to_draw(study):
     assert status(study) == (
         Counts(40, 0, 0, 0, 0, 0, 0, 0, 0, None),
-        "next draws from 40 items to estimate error: optimal, surrogate agreement",
+        "next draws from 40 items to estimate error: optimal, surrogate auto",
     )
 
 

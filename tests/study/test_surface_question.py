@@ -80,7 +80,7 @@ def test_init_says_which_bins_and_combinations_there_are(begin):
     assert "attributes: sex, age; age in bins 10-36, 36-63, 63-89\n" in said
     assert "combinations of attributes: 6, of which 6 occur and 6 have at least 5 items\n" in said
     assert re.search(
-        "^draws: surface-variance for accuracy, surrogate agreement; question: estimate accuracy "
+        "^draws: surface-variance for accuracy, surrogate auto; question: estimate accuracy "
         "at every combination of sex and age; floor 0.1$",
         said,
         re.MULTILINE,
@@ -122,7 +122,7 @@ def test_an_empty_name_clears_attributes_and_groups_on_the_command_line(begin, k
 
 
 def test_bins_stay_until_attributes_are_named_again(begin, columns, key):
-    study = begin()
+    study = begin(surrogate="agreement")
     label(study, key, 6)
     before = study.setup.schema.bins
     # The pool may be stored anew, with other values of what is neither id nor output.
@@ -268,7 +268,7 @@ def test_the_top_rows_of_arms_have_no_probabilities(begin, key):
 def test_status_says_what_next_explores(begin):
     assert begin().status().sentence == (
         "next draws from 80 items to estimate accuracy at every combination of sex and age: "
-        "surface-variance, surrogate agreement"
+        "surface-variance, surrogate auto"
     )
 
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -285,3 +286,92 @@ def test_the_file_says_what_it_uses():
 def test_rows_must_have_what_the_kernel_goes_by(pool):
     with pytest.raises(ValueError, match="neither features nor probabilities"):
         auto._require_inputs(without(hard(pool(20)), "features").rows)
+
+
+# --- what learners of the model's answers say
+
+
+def with_answers(made, noise: float = 0.5):
+    """Two columns: one that is lower where the model is wrong, and one that says nothing."""
+    rng = np.random.default_rng(11)
+    wrong = made.labels != made.rows.outputs.pred
+    columns = rng.normal(np.column_stack([np.where(wrong, -2.0, 0.5), np.zeros(len(wrong))]), noise)
+    made.rows = replace(made.rows, evidence=columns.astype(np.float32))
+    return made
+
+
+def test_columns_of_answers_are_believed_as_far_as_they_have_proven_themselves(pool):
+    made = with_answers(without(pool(), "external"))
+    few, many = (fit(made.training(count)) for count in (5, 200))
+    said, nothing = many.mode[-2:]
+    assert said > 0.5 > 3 * abs(nothing)
+    assert 0 <= few.mode[-2] < said
+    plain = replace(made.rows, evidence=None)
+    rest = slice(300, None)
+    better = log_loss(many, made, rest)
+    made.rows = plain
+    assert better < log_loss(fit(made.training(200)), made, rest) - 0.05
+
+
+def test_beliefs_average_over_how_much_columns_of_answers_are_worth(pool):
+    """MacKay's approximation: logits over the root of 1 + pi / 8 times their variance."""
+    made = with_answers(without(pool(), "external"))
+    one = replace(fit(made.training(8)), kernel=None)
+    rows = made.rows[:50]
+    logits = one.right_logits(rows, one.mode).astype(float)
+    block = one.covariance[-2:, -2:]
+    variance = [each @ block @ each for each in rows.evidence.astype(float)]
+    expected = 1 / (1 + np.exp(logits / np.sqrt(1 + np.pi / 8 * np.array(variance))))
+    assert one.wrong_probs(rows) == approx(expected, rel=1e-5)
+    assert max(variance) > 0.05
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_one_with_columns_of_answers_is_restored(pool, external):
+    made = with_answers(pool() if external else without(pool(), "external"))
+    one = fit(made.training(80, statistics=NAMES))
+    assert one.answers == 2
+    again = auto.restore(restore_params(one))
+    assert again.answers == 2
+    found, expected = (each.beliefs(made.rows, ASKED[:1]) for each in (again, one))
+    assert (found.probs == expected.probs).all()
+    assert again.auxiliary_outputs[:2] == ("the model's confidence", "the features")
+
+
+def restore_params(one: auto.Auto) -> dict:
+    """Its parameters, as a study reads them again."""
+    texts, arrays = split_params(one.params())
+    return json.loads(json.dumps(texts)) | arrays
+
+
+@pytest.mark.parametrize("answers", [-1, 40])
+def test_more_columns_of_answers_than_coefficients_are_refused(pool, answers):
+    made = with_answers(without(pool(), "external"))
+    params = restore_params(fit(made.training(30, statistics=NAMES)))
+    with pytest.raises(ValueError, match="effects do not fit"):
+        auto.restore(params | {"answers": answers})
+
+
+def test_another_pool_has_other_columns_of_answers(pool, monkeypatch):
+    made = with_answers(without(pool(), "external"))
+    one = fit(made.training(30))
+    for evidence in (None, made.rows.evidence[:, :1]):
+        other = SimpleNamespace(
+            classes=made.classes * ("a",),
+            statistics=one.learned,
+            rows=lambda *piece, found=evidence: replace(made.rows, evidence=found),
+        )
+        with pytest.raises(ValueError, match="other evidence"):
+            one.attach(other)
+
+
+def test_columns_that_were_left_out_leave_the_surrogate_as_without_features(pool):
+    """Neither components of the features nor a kernel have a say."""
+    made = without(pool(), "external")
+    made.rows = replace(made.rows, evidence=np.empty((len(made.labels), 0), np.float32))
+    one = fit(made.training(100))
+    assert one.kernel is None
+    made.rows = replace(made.rows, evidence=None, design=made.rows.design[:, :1])
+    plain = agreement.fit(made.training(100))
+    assert one.mode == approx(plain.mode)
+    assert one.auxiliary_outputs == ("the model's confidence",)

@@ -1,0 +1,1 @@
+"""What features say of the model's answers before any label."""

@@ -1,0 +1,275 @@
+"""Columns that learned the black box's own answers from the features of other items.
+
+No label and no training row is needed: where learners that saw only the model's answers to other
+items would have answered otherwise, the model is wrong more often. Three learners, which differ:
+extremely randomised trees, out of bag (Geurts, Ernst and Wehenkel 2006); ridge regression of the
+classes on a Gaussian kernel at some centres, and on the features, both without the row itself
+(leave-one-out by leverages: Allen 1974). Each column is the logit of the model's answer.
+
+What a column has in common with the model's own confidence is taken out of it: it would make a
+surrogate falsely sure where the model is. A column that foretells answers no better than the shares
+of classes is left out. Items with the same features are learned once, and judged without each
+other.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from activetest.nouns.rounding import find_nearly_largest
+from activetest.nouns.rows import Array
+
+# Rows that are learned from, at most; and different ones, at least.
+MOST_ROWS, FEWEST_ROWS = 20_000, 50
+# Rows judged at a time.
+_AT_ONCE = 1 << 14
+# Answers that are learned each; all others are one.
+_MOST_CLASSES = 100
+# Standard deviations beyond which a feature says no more.
+_FARTHEST = 4.0
+_TREES, _DEPTH, _LEAF = 100, 12, 2
+# Trees that a row is judged by which nobody learned from: as many as did not draw a learned one.
+_OUT_OF_BAG = 37
+# Centres of the kernel at most; more columns than a quarter of the rows would give away the row.
+_CENTRES, _ROWS_PER_COLUMN = 512, 4
+# Widths of the kernel that are tried, in units of the inverse median of squared distances.
+_SCALES = (0.3, 1.0, 3.0)
+# Ridges that are tried, for a thousand rows; and what keeps the smallest from rounding.
+_RIDGES, _LEAST_RIDGE = (1e-4, 1e-3, 1e-2, 1e-1, 1.0), 1e-8
+# No row decides more of its own prediction than this.
+_MOST_LEVERAGE = 0.99
+# Factors of scores that are tried: softmax of their products are probabilities.
+_FACTORS = np.geomspace(0.5, 200, 40)
+# A share of trees is at least this, and no logit farther from 0 than that.
+_LEAST_SHARE, _MOST_LOGIT = 1e-3, 8.0
+# Standard errors by which a column foretells answers better than the shares of classes.
+_SURELY = 3.0
+# Columns are multiples of this: another processor's last digits show in none of them.
+_GRID = 1 / 256
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Columns that foretell the answers of N items.
+
+    columns  (N, K) float32, without what the confidence says; K may be 0
+    hits     share of learned items whose answer the best learner foretells
+    """
+
+    columns: Array
+    hits: float = 0.0
+
+
+class _Learner(Protocol):
+    """Who foretells answers: (n, C) log-probabilities of the rows it learned from, held out."""
+
+    held_out: Array
+
+    def predict(self, inputs: Array) -> Array:
+        """(R, C) log-probabilities of other rows (R, D)."""
+        ...
+
+
+def learn_answers(
+    features: Callable[[Array], Array], codes: Array, confidence: Array | None, hashes: Array
+) -> Answers:
+    """The columns that are worth keeping: none where nothing foretells the model's answers.
+
+    features(rows)  (R, D) float32 standardised features of the items at positions (R,)
+    codes           (N,) the model's answers
+    confidence      (N,) logit of its confidence; None where it states none
+    hashes          (N,) uint64 of the ids: they choose what is learned, whatever the order of rows
+    """
+    nothing = Answers(np.empty((len(codes), 0), np.float32))
+    answers, order = _group_rare(codes), np.argsort(hashes, kind="stable")
+    learned = order[:MOST_ROWS]
+    inputs = _clip(features(learned))
+    varies = inputs.min(axis=0, initial=np.inf) < inputs.max(axis=0, initial=-np.inf)
+    inputs, own, count = inputs[:, varies], answers[learned], int(answers.max()) + 1
+    keys, first, place = np.unique(_hash_rows(inputs), return_index=True, return_inverse=True)
+    if len(first) < FEWEST_ROWS or count < 2 or not varies.any():
+        return nothing
+    # Rows of the same features stand for one; these are learned in the order of their hashes.
+    rank = np.argsort(first, kind="stable")
+    first, seat = first[rank], np.argsort(rank, kind="stable")
+    place = seat[place]
+    shares = np.bincount(own, minlength=count) / len(own)
+    kept, hits = [], 0.0
+    for learner in _list_learners(inputs[first], own[first], count):
+        found = learner.held_out[place]
+        gain = _take_own(found, own) - np.log(np.maximum(shares, _LEAST_SHARE))[own]
+        if gain.mean() > _SURELY * gain.std() / len(first) ** 0.5:
+            kept.append(learner)
+            hits = max(hits, float((found.argmax(axis=1) == own).mean()))
+    if not kept:
+        return nothing
+    columns = np.empty((len(codes), len(kept)), np.float32)
+    for column, learner in enumerate(kept):
+        columns[learned, column] = _find_logits(learner.held_out[place], own)
+    for start in range(len(learned), len(order), _AT_ONCE):
+        rows = order[start : start + _AT_ONCE]
+        others = _clip(features(rows))[:, varies]
+        hashed = _hash_rows(others)
+        at = np.minimum(np.searchsorted(keys, hashed), len(keys) - 1)
+        same = keys[at] == hashed
+        for column, learner in enumerate(kept):
+            found = learner.predict(others)
+            found[same] = learner.held_out[seat[at[same]]]
+            columns[rows, column] = _find_logits(found, answers[rows])
+    return Answers(_finish(columns, confidence), hits)
+
+
+def _clip(features: Array) -> Array:
+    """(R, D) float32, as far as a feature speaks."""
+    return np.clip(features, -_FARTHEST, _FARTHEST)
+
+
+def _group_rare(codes: Array) -> Array:
+    """(N,) codes of the answers that occur, the most frequent first; the rare ones are one."""
+    _, code, count = np.unique(codes, return_inverse=True, return_counts=True)
+    rank = np.argsort(np.argsort(-count, kind="stable"), kind="stable")
+    grouped: Array = np.minimum(rank, _MOST_CLASSES - 1)[code]
+    return grouped
+
+
+def _hash_rows(inputs: Array) -> Array:
+    """(R,) uint64, the same for rows (R, D) that are the same."""
+    words = np.ascontiguousarray(inputs + np.float32(0)).view(np.uint32).astype(np.uint64)
+    # Any odd numbers do: the fractional parts of multiples of the golden ratio.
+    factors = np.arange(1, 2 * inputs.shape[1], 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = words * (factors | np.uint64(1))
+    mixed ^= mixed >> np.uint64(29)
+    hashed: Array = (mixed * np.uint64(0xBF58476D1CE4E5B9)).sum(axis=1, dtype=np.uint64)
+    return hashed
+
+
+def _list_learners(inputs: Array, answers: Array, count: int) -> Iterator[_Learner]:
+    """Those that can learn from rows (n, D) and answers (n,) of so many kinds."""
+    yield _Trees(inputs, answers, count)
+    targets = (answers[:, None] == np.arange(count)).astype(float)
+    yield _choose_kernel(inputs, answers, targets)
+    if inputs.shape[1] <= len(inputs) // _ROWS_PER_COLUMN:
+        yield _Ridge(inputs, answers, targets, lambda rows: rows)
+
+
+class _Trees:
+    """Extremely randomised trees; every learned row is judged by those that did not draw it."""
+
+    def __init__(self, inputs: Array, answers: Array, count: int) -> None:
+        # It takes a while to load, and only where columns are learned.
+        from sklearn.ensemble import ExtraTreesClassifier
+
+        self.count = count
+        self.forest = ExtraTreesClassifier(
+            _TREES,
+            max_depth=_DEPTH,
+            min_samples_leaf=_LEAF,
+            bootstrap=True,
+            oob_score=True,
+            n_jobs=1,
+            random_state=0,
+        ).fit(inputs, answers)
+        self.held_out = self._spread(self.forest.oob_decision_function_)
+
+    def predict(self, inputs: Array) -> Array:
+        """(R, C) log-probabilities of rows that it did not learn."""
+        trees = self.forest.estimators_[:_OUT_OF_BAG]
+        return self._spread(sum(each.predict_proba(inputs) for each in trees) / len(trees))
+
+    def _spread(self, shares: Array) -> Array:
+        """(R, C) log-probabilities from shares of the classes that it knows."""
+        found = np.full((len(shares), self.count), np.log(_LEAST_SHARE))
+        # A row that every tree drew has no shares.
+        shares = np.nan_to_num(shares, nan=1 / shares.shape[1])
+        found[:, self.forest.classes_] = np.log(np.maximum(shares, _LEAST_SHARE))
+        return found
+
+
+class _Ridge:
+    """Ridge regression of the classes; every learned row is judged without itself.
+
+    error  mean squared error of these predictions
+    """
+
+    def __init__(
+        self, inputs: Array, answers: Array, targets: Array, expand: Callable[[Array], Array]
+    ) -> None:
+        self.expand = expand
+        design = self._design(inputs)
+        roots, turn = np.linalg.eigh(design.T @ design)
+        turned = design @ turn
+        towards, squares = turned.T @ targets, turned**2
+        errors, scores, kept = [], [], []
+        for ridge in _RIDGES:
+            shrunk = 1 / (np.maximum(roots, 0) + ridge * len(design) / 1000 + _LEAST_RIDGE)
+            leverage = np.minimum(squares @ shrunk, _MOST_LEVERAGE)[:, None]
+            found = turned @ (shrunk[:, None] * towards)
+            found = (found - leverage * targets) / (1 - leverage)
+            errors.append(((found - targets) ** 2).mean())
+            scores.append(found)
+            kept.append(shrunk)
+        best = find_nearly_largest(-np.array(errors))
+        self.error, scores = errors[best], scores[best]
+        self.weights = turn @ (kept[best][:, None] * towards)
+        fits = np.array([_take_own(_to_logs(scores * each), answers).mean() for each in _FACTORS])
+        self.factor = _FACTORS[find_nearly_largest(fits)]
+        self.held_out = _to_logs(scores * self.factor)
+
+    def predict(self, inputs: Array) -> Array:
+        """(R, C) log-probabilities of rows that it did not learn."""
+        return _to_logs(self._design(inputs) @ self.weights * self.factor)
+
+    def _design(self, inputs: Array) -> Array:
+        return np.hstack([self.expand(inputs).astype(float), np.ones((len(inputs), 1))])
+
+
+def _choose_kernel(inputs: Array, answers: Array, targets: Array) -> _Ridge:
+    """The best width of a Gaussian kernel at rows that hashes chose."""
+    centres = inputs[: min(_CENTRES, len(inputs) // _ROWS_PER_COLUMN)]
+    apart = _square_distances(centres, centres)[np.triu_indices(len(centres), 1)]
+    usual = float(np.median(apart))
+
+    def correlate(scale: float) -> Callable[[Array], Array]:
+        return lambda rows: np.exp(_square_distances(rows, centres) * (-scale / usual))
+
+    found = [_Ridge(inputs, answers, targets, correlate(scale)) for scale in _SCALES]
+    return found[find_nearly_largest(-np.array([each.error for each in found]))]
+
+
+def _square_distances(left: Array, right: Array) -> Array:
+    """(R, m) squared Euclidean distances, in double precision: see _GRID."""
+    left, right = left.astype(float), right.astype(float)
+    squares = left @ (-2 * right.T)
+    squares += (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
+    return np.maximum(squares, 0, out=squares)
+
+
+def _to_logs(scores: Array) -> Array:
+    """(R, C) log-probabilities: the softmax of scores."""
+    top = scores - scores.max(axis=1, keepdims=True)
+    logs: Array = top - np.log(np.exp(top).sum(axis=1, keepdims=True))
+    return logs
+
+
+def _take_own(logs: Array, answers: Array) -> Array:
+    """(R,) of (R, C) those of the answers."""
+    own: Array = logs[np.arange(len(answers)), answers]
+    return own
+
+
+def _find_logits(logs: Array, answers: Array) -> Array:
+    """(R,) logits of the answers."""
+    own = np.minimum(_take_own(logs, answers), -1e-9)
+    return np.clip(own - np.log(-np.expm1(own)), -_MOST_LOGIT, _MOST_LOGIT)
+
+
+def _finish(columns: Array, confidence: Array | None) -> Array:
+    """(N, K) float32 columns without what the confidence and its square foretell of them."""
+    known = [np.ones(len(columns))]
+    if confidence is not None:
+        known += [confidence.astype(float), confidence.astype(float) ** 2]
+    basis = np.column_stack(known)
+    left = columns - basis @ np.linalg.lstsq(basis, columns.astype(float), rcond=None)[0]
+    return (np.round(left / _GRID) * _GRID).astype(np.float32)
