@@ -22,7 +22,7 @@ FLOORS = [
     {"reporting", "simulation"},
     {"sampling", "estimation"},
     {"rounds", "bandits", "cache", "surrogates", "surfaces", "metrics"} | {"attribute_models"},
-    {"pool", "item_statistics", "labels", "ledger", "render", "evidence"}
+    {"pool", "item_statistics", "labels", "ledger", "render"}
     | {"acquisition", "estimators", "intervals"},
     {"formats"},
     {"nouns", "catalog", "parallel", "atomic", "overwrite", "safe_text"},
@@ -82,7 +82,7 @@ HOMES = {
     "rich": {"render", "cli"},
     "sqlite3": {"ledger"},
     "pyarrow": {"pool", "cache", "formats"},
-    "sklearn": {"surrogates", "surfaces", "evidence"},
+    "sklearn": {"cache", "surrogates", "surfaces"},
     "torch": {"surrogates", "surfaces"},
     "matplotlib": {"render"},
 }

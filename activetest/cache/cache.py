@@ -21,7 +21,15 @@ from activetest.cache.build import (
     repair_pieces,
 )
 from activetest.cache.checked import MANIFEST, Manifest, announce_rebuild, mark_damaged
-from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN, Part, read_part_manifest
+from activetest.cache.parts import (
+    EVIDENCE,
+    EXTERNAL,
+    FEATURES,
+    PARTS,
+    TRAIN,
+    Part,
+    read_part_manifest,
+)
 from activetest.cache.pieces import PieceArrays, PieceIds
 from activetest.cache.results import keep_result, list_results
 from activetest.errors import CacheDamaged, PoolChanged
@@ -462,7 +470,7 @@ def list_damage(folder: str | Path) -> list[str] | None:
     Every array is read. A cache of another version is none.
     """
     folder, damaged = Path(folder), []
-    for name in ("", FEATURES, TRAIN, EXTERNAL, EVIDENCE, *list_results(folder)):
+    for name in ("", *PARTS, *list_results(folder)):
         try:
             manifest = read_part_manifest(folder / name) if name else Manifest.read(folder, VERSION)
             damaged += [damage.problem for damage in manifest.find_damage()]

@@ -3,9 +3,9 @@
 import numpy as np
 
 from activetest.cache import features as all_features
+from activetest.cache.answers import learn_answers
 from activetest.cache.cache import Cache
 from activetest.cache.parts import EVIDENCE, FEATURES, Part, drafting_part, open_part
-from activetest.evidence.answers import learn_answers
 from activetest.nouns.rows import Array
 from activetest.pool.pool import Pool
 from activetest.progress import step
@@ -43,13 +43,11 @@ def ensure_evidence(cache: Cache, pool: Pool) -> Part:
 
 def _read_answers(cache: Cache) -> tuple[Array, Array | None]:
     """(N,) the model's answers, and (N,) logits of its confidence, None where it states none."""
-    codes, confidence, stated = [], [], False
-    for piece in cache.chunks():
-        rows = cache.rows(*piece)
-        stated = rows.outputs.probs is not None
-        codes.append(np.asarray(rows.outputs.pred))
-        confidence.append(np.asarray(rows.design[:, 0]) if stated else np.empty(0))
-    return np.concatenate(codes), np.concatenate(confidence) if stated else None
+    rows = [cache.rows(*piece) for piece in cache.chunks()]
+    codes = np.concatenate([each.outputs.pred for each in rows])
+    if not cache.manifest["model_columns"]:
+        return codes, None
+    return codes, np.concatenate([each.design[:, 0] for each in rows])
 
 
 def _describe(features: int, columns: int, hits: float) -> str:

@@ -18,8 +18,7 @@ from activetest.cache.pieces import PieceArrays, name_piece
 from activetest.errors import CacheDamaged
 from activetest.nouns.rows import Array
 
-FEATURES, TRAIN, EXTERNAL = "features", "train", "external"
-EVIDENCE = "evidence"
+FEATURES, TRAIN, EXTERNAL, EVIDENCE = PARTS = "features", "train", "external", "evidence"
 # The archive of what is no array of items, and those of the pieces of the pool.
 WHOLE, PIECE = "arrays.npz", "{}.npz"
 _VERSION = 6

@@ -28,7 +28,7 @@ from activetest.cache.archive import read_members, write_archive
 from activetest.cache.build import GLOBALS, ITEMS, MODEL, VERSION
 from activetest.cache.cache import Cache
 from activetest.cache.checked import Manifest
-from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN, Part, drafting_part
+from activetest.cache.parts import PARTS, Part, drafting_part
 from activetest.cache.pieces import name_piece
 from activetest.errors import CacheDamaged, StudyError
 from activetest.item_statistics.outcomes import right_and_wrong
@@ -265,7 +265,7 @@ def _read_header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
             and manifest["rows"] > 0
             and isinstance(manifest["fingerprint"], str)
             and isinstance(header["date"], str)
-            and set(parts) <= {EVIDENCE, FEATURES, TRAIN, EXTERNAL}
+            and set(parts) <= {*PARTS}
             and all(_FILES.fullmatch(file) for files in every for file in files)
             and sum(map(_count_bytes, every)) <= MOST_BYTES * manifest["rows"]
         )

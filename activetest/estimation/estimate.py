@@ -351,12 +351,8 @@ def build_interval(
     build = catalog.load("intervals", name).interval
     if about is estimate and estimate.draws is None:
         build = partial(build, decides=decides)
-        build = (
-            partial(build, counted=True)
-            if name == "group-beta" and value.is_share and not value.several
-            else build
-        )
-    if about is estimate and estimate.draws is None:
+        if name == "group-beta" and value.is_share and not value.several:
+            build = partial(build, counted=True)
         found = estimate.compute_once(
             ("interval", name, level, decides),
             lambda: include_known(build(restrict_to_open(estimate), level), estimate),

@@ -103,7 +103,7 @@ class Rows:
              items count alike
     price    (R,) price of each item's label; None where all cost alike
     features (R, D) float32 all features, standardised over the pool; missing values are 0
-    evidence (R, K) float32 what learners of the model's answers say: see evidence.answers
+    evidence (R, K) float32 what learners of the model's answers say: see cache.answers
     external (R, E, C) what E other models predict: class probabilities, where a model says only
              which class 1 and 0; (R, E) values for regression
 

@@ -24,7 +24,9 @@ from activetest.study.folder import CONFIG, resolve_address
 ADDRESSES = ("uri", "train", "other_models")
 # Fingerprints of the auxiliary files, and of the pool's features, as init found them.
 FINGERPRINTS = (
-    *("train_fingerprint", "other_models_fingerprint", "features_fingerprint"),
+    "train_fingerprint",
+    "other_models_fingerprint",
+    "features_fingerprint",
     "evidence_fingerprint",
 )
 # The lists of a study, and what an entry of each says. Today every list has one entry, and only the

@@ -252,7 +252,7 @@ def _list_names(training: TrainingSet) -> tuple[str, ...]:
     features = training.rows.features
     there = features is not None and features.shape[1] > 0
     found = {
-        # Learners of the model's answers are columns of the pool: see evidence.answers.
+        # Learners of the model's answers are columns of the pool: see cache.answers.
         SELF: there and training.rows.evidence is None,
         TRAINING: there and training.train is not None,
         OTHERS: training.rows.external is not None,

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from activetest.nouns.distances import square_distances
 from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array
 from activetest.surrogates._evidence import OTHERS, SELF, TRAINING
@@ -321,21 +322,13 @@ def _find_root(landmarks: Array, length: float) -> Array:
 
 def _find_usual_distance(inputs: Array) -> float:
     """The median distance of two inputs (m, k)."""
-    squares = _square_distances(inputs, inputs)
+    squares = square_distances(inputs, inputs)
     return float(np.sqrt(np.median(squares[np.triu_indices(len(inputs), 1)])))
 
 
 def _correlate(left: Array, right: Array, length: float) -> Array:
     """(R, m) correlations of the process: exp(-d^2 / (2 length^2)), as precise as its inputs."""
-    squares = _square_distances(left, right)
+    squares = square_distances(left, right)
     squares *= -0.5 / length**2
     correlations: Array = np.exp(squares, out=squares)
     return correlations
-
-
-def _square_distances(left: Array, right: Array) -> Array:
-    """(R, m) squared Euclidean distances."""
-    squares = left @ (-2 * right.T)
-    squares += (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
-    np.maximum(squares, 0, out=squares)
-    return squares

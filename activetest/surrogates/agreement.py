@@ -286,9 +286,14 @@ class Agreement:
 
         def compute() -> Array:
             logits = self.right_logits(rows, self.mode)
-            return sigmoid(-logits.astype(float)).astype(logits.dtype)
+            return sigmoid(-self._average(logits.astype(float), rows)).astype(logits.dtype)
 
         return self._once(rows, None, compute)
+
+    def _average(self, logits: Array, rows: Rows) -> Array:
+        """(R,) logits of the mean probability, from those at the mode: here they are the same."""
+        del rows
+        return logits
 
     def member_wrong_probs(self, rows: Rows, members: Any) -> Array:
         """(R, K) the same by each member."""
@@ -305,7 +310,8 @@ class Agreement:
         columns, several = weights[self.effects + 1 :], weights.ndim > 1
         design = rows.design
         if self.answers is not None:
-            design = np.hstack([design[:, : len(columns) - self.answers], _require(rows.evidence)])
+            answers = require_answers(rows)
+            design = np.hstack([design[:, : len(columns) - self.answers], answers])
         # Another processor would round a product by `@` in another way.
         logits: Array = design @ columns if several else np.einsum("rd,d->r", design, columns)
         if not self.effects:
@@ -389,10 +395,17 @@ def restore(params: dict[str, Any]) -> Agreement:
 
 
 def _require(moments: Array | None) -> Array:
-    """(T, R) right, wrong or spread of rows, or evidence. Raises ValueError for rows without."""
+    """(T, R) right, wrong or spread of rows. Raises ValueError for rows of values."""
     if moments is None:
-        raise ValueError("the rows have no such columns")
+        raise ValueError("rows of values are neither right nor wrong")
     return moments
+
+
+def require_answers(rows: Rows) -> Array:
+    """(R, K) what learners of the black box's answers say. Raises ValueError for rows without."""
+    if rows.evidence is None:
+        raise ValueError("the rows have no evidence of answers")
+    return rows.evidence
 
 
 def _stack_outcomes(right: Array, wrong: Array) -> Array:

@@ -136,30 +136,28 @@ class Auto(Agreement):
 
     def wrong_probs(self, rows: Rows) -> Array:
         """(R,) probability that the prediction is wrong."""
-        if not self.answers:
-            wrong = super().wrong_probs(rows)
-        else:
-            logits = self.right_logits(rows, self.mode).astype(float)
-            wrong = sigmoid(-logits / self._measure_doubt(rows)).astype(np.float32)
+        wrong = super().wrong_probs(rows)
         if self.kernel is not None:
             logits = self.right_logits(rows, self.kernel.mode)
             logits = logits + self.kernel.heights(_require_inputs(rows), self.kernel.weights)
             wrong = (1 - self.kernel.share) * wrong + self.kernel.share * sigmoid(-logits)
         return self._limit(wrong)
 
-    def _measure_doubt(self, rows: Rows) -> Array:
-        """(R,) how many times nearer to 0 logits are, as the slopes of answers are uncertain.
+    def _average(self, logits: Array, rows: Rows) -> Array:
+        """(R,) logits that are nearer to 0, as the slopes of answers are uncertain.
 
         The mean of a logistic function of a normal, nearly (MacKay 1992, The evidence framework
         applied to classification networks, section 3): priors that take an answer for wrong, and
         for no worse than others, are averaged as probabilities.
         """
-        answers = _require_answers(rows).astype(float)
+        if not self.answers:
+            return logits
+        answers = agreement.require_answers(rows).astype(float)
         stop = len(self.mode) - len(self.evidence.names)
         block = slice(stop - answers.shape[1], stop)
         variance = np.einsum("rk,kl,rl->r", answers, self.covariance[block, block], answers)
-        doubt: Array = np.sqrt(1 + np.pi / 8 * variance)
-        return doubt
+        averaged: Array = logits / np.sqrt(1 + np.pi / 8 * variance)
+        return averaged
 
     def member_wrong_probs(self, rows: Rows, members: Any) -> Array:
         """(R, K) the same by each member."""
@@ -252,13 +250,6 @@ def _read_kernel_inputs(rows: Rows) -> Array | None:
     if probs is None or not _FEWEST_CLASSES <= probs.shape[1] <= _MOST_CLASSES:
         return None
     return np.log(np.maximum(probs, _LEAST_PROB))
-
-
-def _require_answers(rows: Rows) -> Array:
-    """(R, K) what learners of the model's answers say. Raises ValueError for rows without."""
-    if rows.evidence is None:
-        raise ValueError("the rows have no evidence of answers")
-    return rows.evidence
 
 
 def _require_inputs(rows: Rows) -> Array:

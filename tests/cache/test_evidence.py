@@ -45,11 +45,10 @@ def test_columns_are_of_every_item_and_said_at_once(tmp_path):
     assert 80 < share < 100
 
 
-@pytest.mark.parametrize("names", [{"agreement"}, {"forest"}, {"uniform"}])
+@pytest.mark.parametrize("names", [{"agreement"}, {"forest"}, set()])
 def test_other_surrogates_have_none(tmp_path, names):
     address = write_pool(tmp_path / "pool.parquet")
     pool = Pool.open(address)
-    names = names - {"uniform"}
     cache = attach_auxiliary(build_cache(pool, tmp_path / "cache"), pool, names)
     assert cache.rows(0, 5).evidence is None
 

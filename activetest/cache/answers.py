@@ -17,9 +17,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.special import log_softmax
 
+from activetest.nouns.distances import square_distances
 from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array
+from activetest.pool.ids import hash_rows
 
 # Rows that are learned from, at most; and different ones, at least.
 MOST_ROWS, FEWEST_ROWS = 20_000, 50
@@ -88,7 +91,7 @@ def learn_answers(
     inputs = _clip(features(learned))
     varies = inputs.min(axis=0, initial=np.inf) < inputs.max(axis=0, initial=-np.inf)
     inputs, own, count = inputs[:, varies], answers[learned], int(answers.max()) + 1
-    keys, first, place = np.unique(_hash_rows(inputs), return_index=True, return_inverse=True)
+    keys, first, place = np.unique(_hash_inputs(inputs), return_index=True, return_inverse=True)
     if len(first) < FEWEST_ROWS or count < 2 or not varies.any():
         return nothing
     # Rows of the same features stand for one; these are learned in the order of their hashes.
@@ -111,7 +114,7 @@ def learn_answers(
     for start in range(len(learned), len(order), _AT_ONCE):
         rows = order[start : start + _AT_ONCE]
         others = _clip(features(rows))[:, varies]
-        hashed = _hash_rows(others)
+        hashed = _hash_inputs(others)
         at = np.minimum(np.searchsorted(keys, hashed), len(keys) - 1)
         same = keys[at] == hashed
         for column, learner in enumerate(kept):
@@ -134,15 +137,9 @@ def _group_rare(codes: Array) -> Array:
     return grouped
 
 
-def _hash_rows(inputs: Array) -> Array:
-    """(R,) uint64, the same for rows (R, D) that are the same."""
-    words = np.ascontiguousarray(inputs + np.float32(0)).view(np.uint32).astype(np.uint64)
-    # Any odd numbers do: the fractional parts of multiples of the golden ratio.
-    factors = np.arange(1, 2 * inputs.shape[1], 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = words * (factors | np.uint64(1))
-    mixed ^= mixed >> np.uint64(29)
-    hashed: Array = (mixed * np.uint64(0xBF58476D1CE4E5B9)).sum(axis=1, dtype=np.uint64)
-    return hashed
+def _hash_inputs(inputs: Array) -> Array:
+    """(R,) uint64, the same for rows (R, D) that are the same; 0 and -0 are."""
+    return hash_rows(np.zeros(len(inputs), np.uint64), list((inputs + np.float32(0)).T))
 
 
 def _list_learners(inputs: Array, answers: Array, count: int) -> Iterator[_Learner]:
@@ -213,13 +210,16 @@ class _Ridge:
         best = find_nearly_largest(-np.array(errors))
         self.error, scores = errors[best], scores[best]
         self.weights = turn @ (kept[best][:, None] * towards)
-        fits = np.array([_take_own(_to_logs(scores * each), answers).mean() for each in _FACTORS])
+        fits = np.array(
+            [_take_own(log_softmax(scores * each, axis=1), answers).mean() for each in _FACTORS]
+        )
         self.factor = _FACTORS[find_nearly_largest(fits)]
-        self.held_out = _to_logs(scores * self.factor)
+        self.held_out = log_softmax(scores * self.factor, axis=1)
 
     def predict(self, inputs: Array) -> Array:
         """(R, C) log-probabilities of rows that it did not learn."""
-        return _to_logs(self._design(inputs) @ self.weights * self.factor)
+        scores = self._design(inputs) @ self.weights
+        return np.asarray(log_softmax(scores * self.factor, axis=1))
 
     def _design(self, inputs: Array) -> Array:
         return np.hstack([self.expand(inputs).astype(float), np.ones((len(inputs), 1))])
@@ -227,30 +227,17 @@ class _Ridge:
 
 def _choose_kernel(inputs: Array, answers: Array, targets: Array) -> _Ridge:
     """The best width of a Gaussian kernel at rows that hashes chose."""
-    centres = inputs[: min(_CENTRES, len(inputs) // _ROWS_PER_COLUMN)]
-    apart = _square_distances(centres, centres)[np.triu_indices(len(centres), 1)]
+    # In double precision: see _GRID.
+    centres = inputs[: min(_CENTRES, len(inputs) // _ROWS_PER_COLUMN)].astype(float)
+    apart = square_distances(centres, centres)[np.triu_indices(len(centres), 1)]
     usual = float(np.median(apart))
 
     def correlate(scale: float) -> Callable[[Array], Array]:
-        return lambda rows: np.exp(_square_distances(rows, centres) * (-scale / usual))
+        shrink = -scale / usual
+        return lambda rows: np.exp(shrink * square_distances(rows.astype(float), centres))
 
     found = [_Ridge(inputs, answers, targets, correlate(scale)) for scale in _SCALES]
     return found[find_nearly_largest(-np.array([each.error for each in found]))]
-
-
-def _square_distances(left: Array, right: Array) -> Array:
-    """(R, m) squared Euclidean distances, in double precision: see _GRID."""
-    left, right = left.astype(float), right.astype(float)
-    squares = left @ (-2 * right.T)
-    squares += (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
-    return np.maximum(squares, 0, out=squares)
-
-
-def _to_logs(scores: Array) -> Array:
-    """(R, C) log-probabilities: the softmax of scores."""
-    top = scores - scores.max(axis=1, keepdims=True)
-    logs: Array = top - np.log(np.exp(top).sum(axis=1, keepdims=True))
-    return logs
 
 
 def _take_own(logs: Array, answers: Array) -> Array:

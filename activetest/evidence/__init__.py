@@ -1,1 +1,0 @@
-"""What features say of the model's answers before any label."""
