@@ -1,10 +1,11 @@
-"""Columns that learned the black box's own answers from the features of other items.
+"""Columns that learned the black box's own answers from the features and texts of other items.
 
 No label and no training row is needed: where learners that saw only the model's answers to other
-items would have answered otherwise, the model is wrong more often. Three learners, which differ:
-extremely randomised trees, out of bag (Geurts, Ernst and Wehenkel 2006); ridge regression of the
-classes on a Gaussian kernel at some centres, and on the features, both without the row itself
-(leave-one-out by leverages: Allen 1974). Each column is the logit of the model's answer.
+items would have answered otherwise, the model is wrong more often. Of features there are three
+learners, which differ: extremely randomised trees, out of bag (Geurts, Ernst and Wehenkel 2006);
+ridge regression of the classes on a Gaussian kernel at some centres, and on the features, both
+without the row itself (leave-one-out by leverages: Allen 1974). That of texts is in cache.texts.
+Each column is the logit of the model's answer.
 
 What a column has in common with the model's own confidence is taken out of it: it would make a
 surrogate falsely sure where the model is. A column that foretells answers no better than the shares
@@ -12,9 +13,9 @@ of classes is left out. Items with the same features are learned once, and judge
 other.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import log_softmax
@@ -24,12 +25,14 @@ from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array
 from activetest.pool.ids import hash_rows
 
+# Columns that are kept: each has slopes of its own to be found from labels.
+_MOST_COLUMNS = 3
 # Rows that are learned from, at most; and different ones, at least.
 MOST_ROWS, FEWEST_ROWS = 20_000, 50
 # Rows judged at a time.
 _AT_ONCE = 1 << 14
 # Answers that are learned each; all others are one.
-_MOST_CLASSES = 100
+MOST_CLASSES = 100
 # Standard deviations beyond which a feature says no more.
 _FARTHEST = 4.0
 _TREES, _DEPTH, _LEAF = 100, 12, 2
@@ -50,7 +53,7 @@ _LEAST_SHARE, _MOST_LOGIT = 1e-3, 8.0
 # Standard errors by which a column foretells answers better than the shares of classes.
 _SURELY = 3.0
 # Columns are multiples of this: another processor's last digits show in none of them.
-_GRID = 1 / 256
+GRID = 1 / 256
 
 
 @dataclass(frozen=True)
@@ -58,97 +61,163 @@ class Answers:
     """Columns that foretell the answers of N items.
 
     columns  (N, K) float32, without what the confidence says; K may be 0
-    hits     share of learned items whose answer the best learner foretells
+    hits     for each source, share of learned items whose answer its best learner foretells; 0
+             where none does better than the shares of classes
     """
 
     columns: Array
-    hits: float = 0.0
+    hits: tuple[float, ...] = ()
 
 
-class _Learner(Protocol):
+class Learner(Protocol):
     """Who foretells answers: (n, C) log-probabilities of the rows it learned from, held out."""
 
     held_out: Array
 
-    def predict(self, inputs: Array) -> Array:
+    def predict(self, inputs: Any) -> Array:
         """(R, C) log-probabilities of other rows (R, D)."""
         ...
 
 
+class Source(Protocol):
+    """What is known of the items beside the model's outputs.
+
+    most_classes  answers that its learners tell apart, at most
+    """
+
+    most_classes: int
+
+    def read(self, rows: Array) -> Any:
+        """(R, D) inputs, dense or sparse, of the items at positions (R,)."""
+        ...
+
+    def hash(self, inputs: Any) -> Array:
+        """(R,) uint64, the same for inputs that are the same."""
+        ...
+
+    def list_learners(self, inputs: Any, answers: Array, count: int) -> Iterator[Learner]:
+        """Those that learn from inputs (n, D) and answers (n,) of so many kinds."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """(N,) logits by a learner of a source, its gain in log-probability of answers, its hits."""
+
+    source: Source
+    column: Array
+    gain: float
+    hits: float
+
+
 def learn_answers(
-    features: Callable[[Array], Array], codes: Array, confidence: Array | None, hashes: Array
+    sources: Sequence[Source], codes: Array, confidence: Array | None, hashes: Array
 ) -> Answers:
     """The columns that are worth keeping: none where nothing foretells the model's answers.
 
-    features(rows)  (R, D) float32 standardised features of the items at positions (R,)
-    codes           (N,) the model's answers
-    confidence      (N,) logit of its confidence; None where it states none
-    hashes          (N,) uint64 of the ids: they choose what is learned, whatever the order of rows
+    sources     what is known of the items
+    codes       (N,) the model's answers
+    confidence  (N,) logit of its confidence; None where it states none
+    hashes      (N,) uint64 of the ids: they choose what is learned, whatever the order of rows
     """
-    nothing = Answers(np.empty((len(codes), 0), np.float32))
     answers, order = _group_rare(codes), np.argsort(hashes, kind="stable")
-    learned = order[:MOST_ROWS]
-    inputs = _clip(features(learned))
-    varies = inputs.min(axis=0, initial=np.inf) < inputs.max(axis=0, initial=-np.inf)
-    inputs, own, count = inputs[:, varies], answers[learned], int(answers.max()) + 1
-    keys, first, place = np.unique(_hash_inputs(inputs), return_index=True, return_inverse=True)
-    if len(first) < FEWEST_ROWS or count < 2 or not varies.any():
-        return nothing
+    found = [each for source in sources for each in _learn_columns(source, answers, order)]
+    best = sorted(found, key=lambda each: -each.gain)[:_MOST_COLUMNS]
+    kept = [each.column for each in found if each in best]
+    columns = np.stack(kept, axis=1) if kept else np.empty((len(codes), 0), np.float32)
+    hits = [
+        max([0.0, *(each.hits for each in found if each.source is source)]) for source in sources
+    ]
+    return Answers(_finish(columns, confidence) if kept else columns, tuple(hits))
+
+
+def _learn_columns(source: Source, answers: Array, order: Array) -> list[_Column]:
+    """Those of a source that foretell answers better than the shares of classes do.
+
+    answers (N,) codes, the most frequent first; order (N,) of what is learned first.
+    """
+    answers, learned = np.minimum(answers, source.most_classes - 1), order[:MOST_ROWS]
+    inputs, own, count = source.read(learned), answers[learned], int(answers.max()) + 1
+    keys, first, place = np.unique(source.hash(inputs), return_index=True, return_inverse=True)
+    if len(first) < FEWEST_ROWS or count < 2:
+        return []
     # Rows of the same features stand for one; these are learned in the order of their hashes.
     rank = np.argsort(first, kind="stable")
     first, seat = first[rank], np.argsort(rank, kind="stable")
     place = seat[place]
     shares = np.bincount(own, minlength=count) / len(own)
-    kept, hits = [], 0.0
-    for learner in _list_learners(inputs[first], own[first], count):
-        found = learner.held_out[place]
-        gain = _take_own(found, own) - np.log(np.maximum(shares, _LEAST_SHARE))[own]
+    kept, found = [], []
+    for learner in source.list_learners(inputs[first], own[first], count):
+        held_out = learner.held_out[place]
+        gain = _take_own(held_out, own) - np.log(np.maximum(shares, _LEAST_SHARE))[own]
         if gain.mean() > _SURELY * gain.std() / len(first) ** 0.5:
+            hits = float((held_out.argmax(axis=1) == own).mean())
+            column = np.empty(len(answers), np.float32)
+            column[learned] = _find_logits(held_out, own)
             kept.append(learner)
-            hits = max(hits, float((found.argmax(axis=1) == own).mean()))
-    if not kept:
-        return nothing
-    columns = np.empty((len(codes), len(kept)), np.float32)
-    for column, learner in enumerate(kept):
-        columns[learned, column] = _find_logits(learner.held_out[place], own)
-    for start in range(len(learned), len(order), _AT_ONCE):
+            found.append(_Column(source, column, float(gain.mean()), hits))
+    for start in range(len(learned), len(order) if kept else 0, _AT_ONCE):
         rows = order[start : start + _AT_ONCE]
-        others = _clip(features(rows))[:, varies]
-        hashed = _hash_inputs(others)
+        others = source.read(rows)
+        hashed = source.hash(others)
         at = np.minimum(np.searchsorted(keys, hashed), len(keys) - 1)
         same = keys[at] == hashed
-        for column, learner in enumerate(kept):
-            found = learner.predict(others)
-            found[same] = learner.held_out[seat[at[same]]]
-            columns[rows, column] = _find_logits(found, answers[rows])
-    return Answers(_finish(columns, confidence), hits)
+        for learner, each in zip(kept, found, strict=True):
+            logs = learner.predict(others)
+            logs[same] = learner.held_out[seat[at[same]]]
+            each.column[rows] = _find_logits(logs, answers[rows])
+    return found
 
 
-def _clip(features: Array) -> Array:
-    """(R, D) float32, as far as a feature speaks."""
-    return np.clip(features, -_FARTHEST, _FARTHEST)
+class Features:
+    """Standardised features, as far as each speaks.
+
+    select  (R, D) float32 of the items at positions (R,)
+    """
+
+    most_classes = MOST_CLASSES
+
+    def __init__(self, select: Callable[[Array], Array]) -> None:
+        self._select = select
+
+    def read(self, rows: Array) -> Array:
+        """(R, D) float32."""
+        return np.clip(self._select(rows), -_FARTHEST, _FARTHEST)
+
+    def hash(self, inputs: Array) -> Array:
+        """(R,) uint64; 0 and -0 are the same."""
+        return hash_rows(np.zeros(len(inputs), np.uint64), list((inputs + np.float32(0)).T))
+
+    def list_learners(self, inputs: Array, answers: Array, count: int) -> Iterator[Learner]:
+        """Three, of the features that differ; none where none does."""
+        varies = inputs.min(axis=0, initial=np.inf) < inputs.max(axis=0, initial=-np.inf)
+        if not varies.any():
+            return
+        inputs = inputs[:, varies]
+        yield _Chosen(_Trees(inputs, answers, count), varies)
+        targets = (answers[:, None] == np.arange(count)).astype(float)
+        yield _Chosen(_choose_kernel(inputs, answers, targets), varies)
+        if inputs.shape[1] <= len(inputs) // _ROWS_PER_COLUMN:
+            yield _Chosen(_Ridge(inputs, answers, targets, lambda rows: rows), varies)
+
+
+class _Chosen:
+    """A learner of some columns (D,) bool of the inputs."""
+
+    def __init__(self, learner: Learner, columns: Array) -> None:
+        self._learner, self._columns, self.held_out = learner, columns, learner.held_out
+
+    def predict(self, inputs: Array) -> Array:
+        """(R, C) log-probabilities of other rows."""
+        return self._learner.predict(inputs[:, self._columns])
 
 
 def _group_rare(codes: Array) -> Array:
     """(N,) codes of the answers that occur, the most frequent first; the rare ones are one."""
     _, code, count = np.unique(codes, return_inverse=True, return_counts=True)
     rank = np.argsort(np.argsort(-count, kind="stable"), kind="stable")
-    grouped: Array = np.minimum(rank, _MOST_CLASSES - 1)[code]
+    grouped: Array = np.minimum(rank, MOST_CLASSES - 1)[code]
     return grouped
-
-
-def _hash_inputs(inputs: Array) -> Array:
-    """(R,) uint64, the same for rows (R, D) that are the same; 0 and -0 are."""
-    return hash_rows(np.zeros(len(inputs), np.uint64), list((inputs + np.float32(0)).T))
-
-
-def _list_learners(inputs: Array, answers: Array, count: int) -> Iterator[_Learner]:
-    """Those that can learn from rows (n, D) and answers (n,) of so many kinds."""
-    yield _Trees(inputs, answers, count)
-    targets = (answers[:, None] == np.arange(count)).astype(float)
-    yield _choose_kernel(inputs, answers, targets)
-    if inputs.shape[1] <= len(inputs) // _ROWS_PER_COLUMN:
-        yield _Ridge(inputs, answers, targets, lambda rows: rows)
 
 
 class _Trees:
@@ -210,10 +279,7 @@ class _Ridge:
         best = find_nearly_largest(-np.array(errors))
         self.error, scores = errors[best], scores[best]
         self.weights = turn @ (kept[best][:, None] * towards)
-        fits = np.array(
-            [_take_own(log_softmax(scores * each, axis=1), answers).mean() for each in _FACTORS]
-        )
-        self.factor = _FACTORS[find_nearly_largest(fits)]
+        self.factor = find_factor(scores, answers)
         self.held_out = log_softmax(scores * self.factor, axis=1)
 
     def predict(self, inputs: Array) -> Array:
@@ -227,7 +293,7 @@ class _Ridge:
 
 def _choose_kernel(inputs: Array, answers: Array, targets: Array) -> _Ridge:
     """The best width of a Gaussian kernel at rows that hashes chose."""
-    # In double precision: see _GRID.
+    # In double precision: see GRID.
     centres = inputs[: min(_CENTRES, len(inputs) // _ROWS_PER_COLUMN)].astype(float)
     apart = square_distances(centres, centres)[np.triu_indices(len(centres), 1)]
     usual = float(np.median(apart))
@@ -238,6 +304,12 @@ def _choose_kernel(inputs: Array, answers: Array, targets: Array) -> _Ridge:
 
     found = [_Ridge(inputs, answers, targets, correlate(scale)) for scale in _SCALES]
     return found[find_nearly_largest(-np.array([each.error for each in found]))]
+
+
+def find_factor(scores: Array, answers: Array) -> float:
+    """The factor by which the softmax of scores (n, C) foretells the answers (n,) best."""
+    fits = [_take_own(log_softmax(scores * each, axis=1), answers).mean() for each in _FACTORS]
+    return float(_FACTORS[find_nearly_largest(np.array(fits))])
 
 
 def _take_own(logs: Array, answers: Array) -> Array:
@@ -259,4 +331,4 @@ def _finish(columns: Array, confidence: Array | None) -> Array:
         known += [confidence.astype(float), confidence.astype(float) ** 2]
     basis = np.column_stack(known)
     left = columns - basis @ np.linalg.lstsq(basis, columns.astype(float), rcond=None)[0]
-    return (np.round(left / _GRID) * _GRID).astype(np.float32)
+    return (np.round(left / GRID) * GRID).astype(np.float32)

@@ -128,7 +128,8 @@ def _needs_features(names: Iterable[str], pool: Pool) -> bool:
 
 def _foretells_answers(pool: Pool) -> bool:
     """Whether there is anything that may foretell the model's answers."""
-    return bool(pool.schema.features) and pool.schema.task == "classification"
+    known = pool.schema.features or pool.schema.texts
+    return bool(known) and pool.schema.task == "classification"
 
 
 def _list_surrogates_using(part: str) -> str:

@@ -24,6 +24,7 @@ from activetest.cache.checked import MANIFEST, Manifest, announce_rebuild, mark_
 from activetest.cache.parts import (
     EVIDENCE,
     EXTERNAL,
+    FACTS,
     FEATURES,
     PARTS,
     TRAIN,
@@ -245,6 +246,10 @@ class Cache:
         """The fingerprint of what a part was built from, None without the part."""
         return self._parts[part].fingerprint if part in self._parts else None
 
+    def part_notices(self, part: str) -> tuple[str, ...]:
+        """Sentences about a part, none without it."""
+        return self._parts[part].notices if part in self._parts else ()
+
     @cached_property
     def center(self) -> float:
         """A typical prediction: the mean over the first rows; 0 where classes are predicted."""
@@ -322,12 +327,14 @@ class Cache:
             weight = read("weight")()
             return None if weight is None else weight / self.manifest["mean_weight"]
 
-        def select_part(name: str) -> Array:
-            return self._parts[name].items.select(name, selection)
+        def select_part(name: str, array: str) -> Array | None:
+            items = self._parts[name].items
+            return items.select(array, selection) if array in items else None
 
-        def read_part(name: str) -> Callable[[], Array | None]:
-            there = name in self._parts
-            return lambda: self._read_checked(lambda: select_part(name)) if there else None
+        def read_part(name: str, array: str = "") -> Callable[[], Array | None]:
+            if name not in self._parts:
+                return lambda: None
+            return lambda: self._read_checked(lambda: select_part(name, array or name))
 
         return Rows(
             index=index,
@@ -339,6 +346,7 @@ class Cache:
             spread=read("spread"),
             features=read_part(FEATURES),
             evidence=read_part(EVIDENCE),
+            facts=read_part(EVIDENCE, FACTS),
             external=lambda: self._spread_classes(read_part(EXTERNAL)()),
             weight=read_weight,
             price=read("price"),

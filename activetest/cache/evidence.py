@@ -1,12 +1,14 @@
-"""What the features say of the model's answers: columns of every item, learned once."""
+"""What features and texts say of the model's answers: columns of every item, learned once."""
 
 import numpy as np
 
 from activetest.cache import features as all_features
-from activetest.cache.answers import learn_answers
+from activetest.cache.answers import Answers, Features, Source, learn_answers
 from activetest.cache.cache import Cache
-from activetest.cache.parts import EVIDENCE, FEATURES, Part, drafting_part, open_part
+from activetest.cache.parts import EVIDENCE, FACTS, FEATURES, Part, drafting_part, open_part
+from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
+from activetest.pool.ids import hash_rows
 from activetest.pool.pool import Pool
 from activetest.progress import step
 
@@ -15,29 +17,48 @@ _VERSION = 1
 
 
 def ensure_evidence(cache: Cache, pool: Pool) -> Part:
-    """The part of evidence, built unless it is there: of a pool of classes that has features.
+    """The part of evidence, built unless it is there: of a pool of classes with features or texts.
 
-    Its fingerprint is that of the features. Raises PoolError where the pool is damaged, OSError
-    when the part cannot be written.
+    Its fingerprint is that of the features and texts. Raises PoolError where the pool is damaged,
+    OSError when the part cannot be written.
     """
     folder, described = cache.folder / EVIDENCE, all_features.describe_origin(cache, pool)
-    origin = [_VERSION, cache.fingerprint, described]
+    origin = [_VERSION, cache.fingerprint, described, *map(list, filter(None, [pool.schema.texts]))]
     if part := open_part(folder, origin):
         return part
-    features = all_features.ensure_features(cache, pool)
+    sources: list[Source] = []
+    words, prints = [], []
+    if pool.schema.features:
+        features = all_features.ensure_features(cache, pool)
+        sources.append(Features(lambda rows: features.items.select(FEATURES, rows)))
+        words.append(_count_features(features))
+        prints.append(features.fingerprint)
     # Read first: a damaged cache is replaced, with what is being drafted in it.
     hashes = cache.hashes
     with drafting_part(folder, origin) as draft:
         codes, confidence = _read_answers(cache)
-        items = features.items
-        with step("learning what features say of the model's answers"):
-            found = learn_answers(
-                lambda rows: items.select(FEATURES, rows), codes, confidence, hashes
-            )
-        width = int(items.select(FEATURES, slice(0, 1)).shape[1])
-        draft.write_items(cache.piece_rows, {EVIDENCE: found.columns})
-        draft.notices.append(_describe(width, found.columns.shape[1], found.hits))
-        draft.fingerprint = features.fingerprint
+        arrays: dict[str, Array] = {}
+        if pool.schema.texts:
+            from activetest.cache.texts import find_facts, read_texts
+
+            with step("reading texts"):
+                texts, counts = read_texts(pool)
+            prints.append(f"{int(hash_rows(hashes, [texts.hashes]).sum(dtype=np.uint64)):016x}")
+            named = shorten_list(pool.schema.texts)
+            if len(cache.classes) > texts.most_classes:
+                arrays[FACTS] = find_facts(counts, codes, cache.classes)
+                draft.notices.append(
+                    f"the surrogate learns from lengths, lines, digits and words of {named}, and "
+                    "from the length of the answer"
+                )
+            else:
+                sources.append(texts)
+                words.append((f"the words of {named}", False))
+        with step("learning what the pool says of the model's answers"):
+            found = learn_answers(sources, codes, confidence, hashes)
+        draft.write_items(cache.piece_rows, {EVIDENCE: found.columns, **arrays})
+        draft.notices += _describe(words, found)
+        draft.fingerprint = "+".join(prints)
     return Part(folder)
 
 
@@ -50,11 +71,20 @@ def _read_answers(cache: Cache) -> tuple[Array, Array | None]:
     return codes, np.concatenate([each.design[:, 0] for each in rows])
 
 
-def _describe(features: int, columns: int, hits: float) -> str:
-    """How well the features foretell the model's answers, in a sentence."""
-    single = features == 1
-    many = "1 feature" if single else f"{features:,} features"
-    if not columns:
-        does, changes = ("does", "changes") if single else ("do", "change")
-        return f"{many} {does} not foretell the model's answers, and {changes} nothing"
-    return f"{many} foretell{'s' * single} the model's answer for {100 * hits:.0f} % of items"
+def _count_features(features: Part) -> tuple[str, bool]:
+    """How many there are, in words, and whether it is a single one."""
+    width = int(features.items.select(FEATURES, slice(0, 1)).shape[1])
+    return ("1 feature", True) if width == 1 else (f"{width:,} features", False)
+
+
+def _describe(words: list[tuple[str, bool]], found: Answers) -> list[str]:
+    """How well each source foretells the model's answers, in sentences."""
+    lines = []
+    for (many, single), hits in zip(words, found.hits, strict=True):
+        if hits:
+            share = f"{100 * hits:.0f} % of items"
+            lines.append(f"{many} foretell{'s' * single} the model's answer for {share}")
+        else:
+            does, changes = ("does", "changes") if single else ("do", "change")
+            lines.append(f"{many} {does} not foretell the model's answers, and {changes} nothing")
+    return lines

@@ -19,6 +19,8 @@ from activetest.errors import CacheDamaged
 from activetest.nouns.rows import Array
 
 FEATURES, TRAIN, EXTERNAL, EVIDENCE = PARTS = "features", "train", "external", "evidence"
+# Beside the columns of evidence.
+FACTS = "facts"
 # The archive of what is no array of items, and those of the pieces of the pool.
 WHOLE, PIECE = "arrays.npz", "{}.npz"
 _VERSION = 6
@@ -119,7 +121,7 @@ def read_part_manifest(folder: Path) -> Manifest:
 
 def open_part(folder: Path, origin: Any) -> Part | None:
     """The part in a folder, if it is complete and was built from this origin."""
-    part = _read_undamaged_part(folder)
+    part = find_part(folder)
     return part if part and part.origin == origin else None
 
 
@@ -128,7 +130,7 @@ def open_copy(folder: Path, pool: Any, fingerprint: str | None) -> Part | None:
 
     pool  the "pool" half of its origin
     """
-    part = _read_undamaged_part(folder)
+    part = find_part(folder)
     fits = part and part.origin["pool"] == pool and part.fingerprint == fingerprint
     return part if fits else None
 
@@ -167,7 +169,7 @@ def _read_part(folder: Path) -> Part | None:
         return None
 
 
-def _read_undamaged_part(folder: Path) -> Part | None:
+def find_part(folder: Path) -> Part | None:
     """The part in a folder; None when it is missing, damaged, or of another version."""
     try:
         return _read_part(folder)

@@ -107,4 +107,5 @@ class CutPool:
             lambda: rows.weight,
             lambda: rows.price,
             lambda: rows.evidence,
+            lambda: rows.facts,
         )

@@ -243,7 +243,8 @@ class ColumnChoices:
     )  # fmt: skip
     features: tuple[str, ...] | None = declare(
         "Columns of features.", Section.DATA, kind=Kind.NAMES, metavar="COL,...",
-        default="all other columns of numbers or lists of numbers", completes="columns",
+        default="all other columns of numbers or lists of numbers; none for none",
+        completes="columns",
     )  # fmt: skip
     groups: tuple[str, ...] = declare(
         "Column whose values are groups with estimates of their own. A*B combines two columns; "
@@ -301,6 +302,12 @@ class ColumnChoices:
         "them as what these models say, and not as features. An empty name removes them all.",
         Section.DATA, value=(), kind=Kind.NAMES, metavar="COL,...", default="none",
         completes="columns",
+    )  # fmt: skip
+    text: tuple[str, ...] | None = declare(
+        "Columns of free text, of a model that predicts classes: what they say of its answers "
+        "guides the draws.",
+        Section.DATA, kind=Kind.NAMES, metavar="COL,...",
+        default="other columns of several words an item; none for none", completes="columns",
     )  # fmt: skip
 
 

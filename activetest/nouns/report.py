@@ -260,6 +260,8 @@ class Counts:
                     where labels have no prices
     declined_as     what declined items count as: "worst", at their least and at their most, or
                     "ignore"
+    evidence        sentences on how well features and texts foretell the model's answers, where the
+                    surrogate listens to them
     """
 
     n_pool: int
@@ -276,6 +278,7 @@ class Counts:
     missing: tuple[str, ...] = ()
     spent: float | None = None
     declined_as: str = "worst"
+    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

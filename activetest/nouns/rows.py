@@ -104,6 +104,7 @@ class Rows:
     price    (R,) price of each item's label; None where all cost alike
     features (R, D) float32 all features, standardised over the pool; missing values are 0
     evidence (R, K) float32 what learners of the model's answers say: see cache.answers
+    facts    (R, F) float32 facts of texts and of answers: see cache.texts; None without evidence
     external (R, E, C) what E other models predict: class probabilities, where a model says only
              which class 1 and 0; (R, E) values for regression
 
@@ -123,6 +124,7 @@ class Rows:
     weight: OnDemand = OnDemand()
     price: OnDemand = OnDemand()
     evidence: OnDemand = OnDemand()
+    facts: OnDemand = OnDemand()
 
     @property
     def mass(self) -> Array:
@@ -149,6 +151,7 @@ class Rows:
             lambda: _take(self.weight, index),
             lambda: _take(self.price, index),
             lambda: _take(self.evidence, index),
+            lambda: _take(self.facts, index),
         )
 
 

@@ -133,6 +133,7 @@ def _find_role(field: pa.Field, schema: Schema, groups: Sequence[str], table: pa
     roles: dict[str | None, str] = {
         **dict.fromkeys(groups, "could be a group"),
         **dict.fromkeys(schema.features, "feature"),
+        **dict.fromkeys(schema.texts, "text to learn from"),
         **_name_probabilities(schema),
         schema.std: "standard deviation",
         schema.pred: "predicted value" if regression else "predicted class",

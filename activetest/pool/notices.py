@@ -35,6 +35,7 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
                 else "",
                 _describe_ids(schema),
                 _describe_features(schema),
+                f"texts: {_shorten(schema.texts)}" if schema.texts else "",
                 f"what other models predict: columns {_shorten(schema.others)}"
                 if schema.others
                 else "",
@@ -126,7 +127,7 @@ def _describe_judge(schema: Schema) -> str:
 def _describe_features(schema: Schema) -> str:
     """Which columns are features, and that they are an image."""
     if not schema.features:
-        return NO_FEATURES
+        return "" if schema.texts else NO_FEATURES
     image = f", an image of {write_shape(schema.shape)}" if schema.shape else ""
     return f"features: {_shorten(schema.features)}{image}"
 

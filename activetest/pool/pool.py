@@ -34,6 +34,7 @@ from activetest.pool.outputs import TOLERANCE
 from activetest.pool.roles import assign_roles, is_vector
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import suggest_roles
+from activetest.pool.texts import read_lines, resolve_texts
 from activetest.pool.uncertain import ReadAttribute, read_uncertain, resolve_values
 from activetest.safe_text import mask_secrets
 
@@ -46,6 +47,9 @@ _RUN_BLOCKS, _MANY_RUNS = 4, 4
 
 # Share of scores that can be no probabilities, up to which they look like mistakes.
 _STRAY = 0.01
+
+# Texts read at once.
+_TEXTS = 1 << 13
 
 _PARTS = ("ids", "outputs", "features", "groups", "amounts")
 
@@ -141,6 +145,7 @@ class Pool:
         judge: str | None = None,
         feature_shape: str | None = None,
         other_columns: str | Iterable[str] = (),
+        text: str | Iterable[str] | None = None,
     ) -> "Pool":
         """Read the schema of the pool and give every column its role.
 
@@ -159,6 +164,7 @@ class Pool:
         judge                           column of a judge's verdicts, which are the outputs
         feature_shape                   of the image that the features are, as "28x28"
         other_columns                   what other models predict
+        text                            columns of free text; None finds them in the values
 
         Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice that
         it does not allow.
@@ -180,6 +186,7 @@ class Pool:
             judge=judge,
             feature_shape=feature_shape or None,
             other_columns=_to_names(other_columns) or (),
+            text=_to_names(text),
         )
         found = read_class_names(files.schema.metadata) if class_names is None else class_names
         files.name_classes(found)
@@ -202,6 +209,7 @@ class Pool:
             pool.schema = schema = replace(schema, shape=shape)
         if schema.task == "classification":
             pool.schema = resolve_classes(pool, choices)
+            pool.schema = resolve_texts(pool, choices)
         if pool.schema.attributes:
             pool.schema = resolve_values(pool)
             pool.schema = resolve_bins(pool, choices.attributes, bins)
@@ -239,6 +247,16 @@ class Pool:
         rows = self._count_strip_rows(columns)
         for at, batch in self.files.blocks(columns, rows, start=start, stop=stop):
             yield Strip(at // rows, at, batch, parts)
+
+    def texts(self) -> Iterator[list[pa.Array]]:
+        """Columns of free text, each (R,) large_string, of some rows at a time.
+
+        Raises PoolError where a file is damaged.
+        """
+        columns = list(self.schema.texts)
+        for piece in self.pieces:
+            for batch in self.files.batches(columns, piece, _TEXTS, checked=False):
+                yield [read_lines(batch.column(name)) for name in columns]
 
     def _choose_columns(self, without: tuple[str, ...]) -> tuple[list[str], frozenset[str]]:
         """The columns of the parts that are not in `without`, and these parts."""

@@ -100,6 +100,7 @@ def assign_roles(
             )
         used.add(amount)
     used |= _check_other_columns(table, choices, task, used)
+    used |= _check_texts(table, choices, task, used)
     _reject_without_effect(choices, task, kind, pred)
     # Predicted classes are no feature, also where the user leaves them out of the outputs.
     predicted = {"pred"} if kind != "pred" else set()
@@ -131,6 +132,7 @@ def assign_roles(
         gold=tuple(name for name in uncertain if name in table.names),
         judge=choices.judge or None,
         others=tuple(dict.fromkeys(choices.other_columns)),
+        texts=tuple(dict.fromkeys(choices.text or ())),
     )
 
 
@@ -186,6 +188,24 @@ def _check_other_columns(
                 "name it once",
             )
     return {*choices.other_columns}
+
+
+def _check_texts(
+    table: pa.Schema, choices: ColumnChoices, task: str, used: set[str | None]
+) -> set[str]:
+    """The columns of text that the user named, which are none of the columns in use.
+
+    Raises PoolError for one that is not there or holds no text, ChoiceError for one in use.
+    """
+    for column in choices.text or ():
+        _require(table, column, is_text, "free text is text")
+        if task == "regression":
+            raise ChoiceError(
+                "`text` has no effect: this pool predicts values", hint="leave it out"
+            )
+        if column in used:
+            raise ChoiceError(f"column {column!r} has another role than text", "name it once")
+    return {*(choices.text or ())}
 
 
 def _reject_without_effect(choices: ColumnChoices, task: str, kind: str, pred: str | None) -> None:

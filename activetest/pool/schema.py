@@ -45,6 +45,7 @@ class Schema:
     judge         the column of outputs, where they are a judge's and people's labels the truth
     others        columns of what other models predict
     shape         height and width of the image that the features are, and its channels if several
+    texts         columns of free text that surrogates learn from
     """
 
     task: str
@@ -76,6 +77,7 @@ class Schema:
     judge: str | None = None
     others: tuple[str, ...] = ()
     shape: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples; what few pools have, only where it is."""
@@ -126,8 +128,8 @@ class Schema:
         return schema
 
     def drop_groups(self) -> "Schema":
-        """The roles without features, groups and attributes."""
-        absent: dict[str, Any] = dict.fromkeys(("features", "shape", "groups", *_OF_ATTRIBUTES), ())
+        """The roles without features, texts, groups and attributes."""
+        absent: dict[str, Any] = dict.fromkeys(_NOT_NEEDED, ())
         return replace(self, **absent)
 
     @property
@@ -171,7 +173,7 @@ class Schema:
     def columns(self) -> tuple[str, ...]:
         """Every column of the pool that has a role."""
         ids = () if self.id is None else (self.id,)
-        of_items = (*self.features, *self.group_columns, *self.amount_columns)
+        of_items = (*self.features, *self.texts, *self.group_columns, *self.amount_columns)
         uncertain = (column for each in self.uncertain_columns for column in each)
         return tuple(dict.fromkeys([*ids, *self.output_columns, *of_items, *uncertain]))
 
@@ -182,7 +184,9 @@ _OF_ATTRIBUTES = (
 )
 
 
-_OF_FEW = (*_OF_ATTRIBUTES, "named", "names", "numbered", "others", "shape")
+_OF_FEW = (*_OF_ATTRIBUTES, "named", "names", "numbered", "others", "shape", "texts")
+# Without them a pool has its items and what the model says.
+_NOT_NEEDED = ("features", "shape", "texts", "groups", *_OF_ATTRIBUTES)
 
 
 def _to_lists(value: Any) -> Any:
@@ -232,7 +236,7 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(
         (
             *("classes", "features", "groups", "computed", "ignored", "attributes", "binned"),
-            *("uncertain", "gold", "named", "others"),
+            *("uncertain", "gold", "named", "others", "texts"),
         ),
         ("a list of texts", _are_texts),
     ),

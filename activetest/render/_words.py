@@ -427,6 +427,7 @@ def standing(counts: Counts) -> list[tuple[str, str]]:
         ("pending", count(counts.pending)),
         ("declined", count(counts.declined) + meaning * (counts.declined > 0)),
         ("supplied", f"{count(counts.supplied)} (your labels of items that were never drawn)"),
+        *(("evidence", plain(sentence)) for sentence in counts.evidence),
     ]
     if counts.spent is not None:
         rows.append(("spent", f"{money(counts.spent)} for labels"))

@@ -92,7 +92,7 @@ def _read_value(name: str, value: Any, simulated: bool) -> Any:
     if declaration.takes_several(simulated=simulated):
         single = isinstance(value, str) or not isinstance(value, Iterable)
         values = tuple(_read_one(name, each) for each in ((value,) if single else value))
-        if values == ("",) and name in _MAY_BE_EMPTY:
+        if values in (("",), ("none",)) and name in _MAY_BE_EMPTY:
             # As an empty name removes a column of weights or prices.
             return ()
         if not values and name not in _MAY_BE_EMPTY:
@@ -137,7 +137,7 @@ def _describe_type(name: str) -> str:
 
 
 _TYPES: dict[Kind, Any] = {Kind.NUMBER: int | float, Kind.WHOLE: int}
-_MAY_BE_EMPTY = ("features", "groups", "attributes", "other_columns")
+_MAY_BE_EMPTY = ("features", "text", "groups", "attributes", "other_columns")
 # Names of classes and values of groups, and a schedule: whole numbers stand for text.
 _NAMES_OF_VALUES = ("positive", "classes", "compare", "refit")
 # What is no field of Choices, whose values check_choices looks at.

@@ -233,6 +233,7 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
         "judge": schema.judge,
         "feature_shape": write_shape(schema.shape) or None,
         "other_columns": list(schema.others),
+        "text": list(schema.texts),
         "weight": schema.weight,
         "price": schema.price,
         "threshold": None if schema.threshold == Schema.threshold else schema.threshold,

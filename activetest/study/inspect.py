@@ -207,7 +207,7 @@ def _try_study(
 
 def _is_of_columns(notice: str) -> bool:
     """Whether a notice only says what the table of columns does."""
-    return notice.startswith(("ids: ", "features: ", "not used", "groups: "))
+    return notice.startswith(("ids: ", "features: ", "texts: ", "not used", "groups: "))
 
 
 def _write_call(source: _Source, settings: Mapping[str, Any]) -> str:

@@ -28,7 +28,15 @@ from activetest.nouns.group_beliefs import GroupBeliefs
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.log import Log, drop_waiting_rounds
 from activetest.nouns.name_lists import join_names
-from activetest.nouns.report import REFUTED, AssumptionCheck, JudgeReport, Note, Weight, sort_notes
+from activetest.nouns.report import (
+    REFUTED,
+    AssumptionCheck,
+    Counts,
+    JudgeReport,
+    Note,
+    Weight,
+    sort_notes,
+)
 from activetest.nouns.study_lists import OF_REPORT
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.parallel import one_blas_thread
@@ -59,6 +67,8 @@ from activetest.study.results import Report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
 
+# Items by which is measured what the evidence of the pool changes.
+_SAMPLE = 1 << 14
 # What a report on the population says about the answer to a question.
 _OF_POOL = Note("The answer about groups is about those of this pool.", Weight.LIMITED)
 _SURFACE_OF_POOL = Note("The surface is about the items of this pool.", Weight.LIMITED)
@@ -211,7 +221,7 @@ def report(
         selection=choices.selection,
         power=choices.power,
         surrogate_note=getattr(view.evidence.surrogate, "note", None),
-        auxiliary_outputs=getattr(view.evidence.surrogate, "auxiliary_outputs", ()),
+        auxiliary_outputs=_list_inputs(view, counts),
         floor=_find_floor(whole, choices),
         counts=counts,
         estimates=tuple(estimates),
@@ -231,6 +241,22 @@ def report(
         else None,
         beliefs=believed,
     )
+
+
+def _list_inputs(view: View, counts: Counts) -> tuple[str, ...]:
+    """What the surrogate learns from; of the pool's evidence, what labels have made of it."""
+    surrogate = view.evidence.surrogate
+    found: tuple[str, ...] = getattr(surrogate, "auxiliary_outputs", ())
+    measure = getattr(surrogate, "measure_evidence", None)
+    if not counts.evidence or measure is None:
+        return found
+    factor = measure(view.cache.rows(0, min(_SAMPLE, view.cache.size)))
+    said = (
+        f"; odds of an error change {factor:.2g} times with a standard deviation"
+        if factor > 1
+        else ""
+    )
+    return (*found, f"the pool ({'; '.join(counts.evidence)}{said})")
 
 
 def _answer(

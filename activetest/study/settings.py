@@ -116,6 +116,7 @@ def kept_columns(
         "attributes": schema.attributes,
         "feature_shape": write_shape(schema.shape) or None,
         "other_columns": schema.others,
+        "text": tuple(name for name in schema.texts if name not in taken),
         "task": schema.task,
         "positive": schema.positive,
         "threshold": schema.threshold,
@@ -148,17 +149,24 @@ def kept_columns(
 
 
 def check_features(pool: Pool, study: StoredStudy | None) -> None:
-    """Raises PoolChanged when rounds were drawn with other features: they are asked for again."""
+    """Raises PoolChanged when rounds were drawn with other features or texts.
+
+    Surrogates of these rounds are asked again, and must see the same.
+    """
     if study is None or not study.ledger.surrogates():
         return
-    stored = parse_schema(study.pool).features
-    if pool.schema.features != stored:
-        raise PoolChanged(
-            f"rounds were drawn with the features {', '.join(stored) or '(none)'}, "
-            f"not with {', '.join(pool.schema.features) or '(none)'}",
-            (f"keep them with `features={list(stored)!r}`, or " if stored else "")
-            + "start another study: `Study.create(pool, folder)`",
-        )
+    before = parse_schema(study.pool)
+    for setting, words, stored, now in (
+        ("features", "features", before.features, pool.schema.features),
+        ("text", "texts", before.texts, pool.schema.texts),
+    ):
+        if now != stored:
+            raise PoolChanged(
+                f"rounds were drawn with the {words} {', '.join(stored) or '(none)'}, "
+                f"not with {', '.join(now) or '(none)'}",
+                (f"keep them with `{setting}={list(stored)!r}`, or " if stored else "")
+                + "start another study: `Study.create(pool, folder)`",
+            )
 
 
 def choose_choices(

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from activetest.cache.auxiliary import find_surrogates_using
 from activetest.cache.cache import Cache
+from activetest.cache.parts import EVIDENCE, find_part
 from activetest.estimation.looks import has_looks, plan_looks, plan_looks_of_log
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Draw, Record
@@ -16,6 +18,7 @@ from activetest.rounds.fit import find_drawable_items, find_predicted_as
 from activetest.rounds.objectives import find_drawn_classes
 from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.question import describe_objective, describe_question
+from activetest.study.folder import CACHE
 from activetest.study.results import Status
 from activetest.study.stored import StoredStudy
 
@@ -46,6 +49,7 @@ def status(study: StoredStudy, cache: Cache | None = None) -> Status:
         deterministic=deterministic,
         missing=tuple(_list_missing(record.draws, statuses)),
         declined_as=study.choices.declined,
+        evidence=_list_evidence(study, cache),
     )
     pending = 0.0
     if study.pool.get("price") and (cache is not None or not study.find_missing_pool()):
@@ -62,6 +66,16 @@ def status(study: StoredStudy, cache: Cache | None = None) -> Status:
     if goes_on and (look := _describe_look(study, cache, record, statuses)):
         sentence += f"; {look}"
     return Status(counts, sentence)
+
+
+def _list_evidence(study: StoredStudy, cache: Cache | None) -> tuple[str, ...]:
+    """How well features and texts foretell the model's answers; of no cache, by what is kept."""
+    if not find_surrogates_using(EVIDENCE, {study.choices.surrogate}):
+        return ()
+    if cache is not None:
+        return cache.part_notices(EVIDENCE)
+    kept = find_part(study.folder / CACHE / EVIDENCE)
+    return kept.notices if kept else ()
 
 
 def _describe_look(

@@ -146,8 +146,9 @@ class Agreement:
     confused      (E, 2) predicted and true class of every observed error
     shares        (classes,) how often each class is predicted; None where outputs are
                   probabilities
-    answers       number of columns of what learners of the black box's answers say, which stand
-                  after the confidence instead of the components of features; None for these
+    answers       number of columns of what learners of the black box's answers say, and of facts
+                  of texts, which stand after the confidence instead of the components of features;
+                  None for these
     """
 
     effects: int
@@ -175,9 +176,10 @@ class Agreement:
             raise ValueError("it knows other classes than the pool has")
         if self.learned != pool.statistics[: len(self.learned)]:
             raise ValueError("it knows other statistics than the pool has")
-        evidence = None if self.answers is None else pool.rows(0, 1).evidence
-        if self.answers is not None and (evidence is None or evidence.shape[1] != self.answers):
-            raise ValueError("it knows other evidence than the pool has")
+        if self.answers is not None:
+            first = pool.rows(0, 1)
+            if first.evidence is None or require_answers(first).shape[1] != self.answers:
+                raise ValueError("it knows other evidence than the pool has")
         return self
 
     def check(self) -> None:
@@ -402,10 +404,13 @@ def _require(moments: Array | None) -> Array:
 
 
 def require_answers(rows: Rows) -> Array:
-    """(R, K) what learners of the black box's answers say. Raises ValueError for rows without."""
+    """(R, K) what learners of the black box's answers say, and facts of texts after that.
+
+    Raises ValueError for rows without.
+    """
     if rows.evidence is None:
         raise ValueError("the rows have no evidence of answers")
-    return rows.evidence
+    return rows.evidence if rows.facts is None else np.hstack([rows.evidence, rows.facts])
 
 
 def _stack_outcomes(right: Array, wrong: Array) -> Array:

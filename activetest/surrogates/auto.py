@@ -50,14 +50,17 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> "Auto | ValuesWit
         return _values_with_evidence.fit(training, evidence, rng)
     rows, effects = training.rows, agreement.count_effects(training)
     stated, design = rows.outputs.probs is not None, agreement.design_columns(rows, effects)
-    components, answers = rows.design.shape[1] - stated, rows.evidence
-    if answers is not None:
-        design, components = np.hstack([design[:, : effects + 1 + stated], answers]), 0
-    count = None if answers is None else answers.shape[1]
+    components, count, learners = rows.design.shape[1] - stated, None, 0
+    if rows.evidence is not None:
+        answers = agreement.require_answers(rows)
+        design = np.hstack([design[:, : effects + 1 + stated], answers])
+        count, learners = answers.shape[1], rows.evidence.shape[1]
+        # Of facts, as of components, nobody knows before any label what they say.
+        components = count - learners
     fitted = fit_right_or_wrong(
         np.hstack([design, evidence.at_labels(training)]),
         (training.labels == rows.outputs.pred).astype(float),
-        Layout(effects, stated, components, evidence.names, count or 0),
+        Layout(effects, stated, components, evidence.names, learners),
         agreement.expect_right(training.shares, effects),
         # Features that foretell nothing change nothing.
         None if count == 0 else _read_kernel_inputs(rows),
@@ -107,8 +110,7 @@ class Auto(Agreement):
     def auxiliary_outputs(self) -> tuple[str, ...]:
         """What it learns from, for the report."""
         own = "the model's confidence" if self.shares is None else "the predicted class"
-        features = ("the features",) if self.answers else ()
-        return (own, *features, *self.evidence.describe())
+        return (own, *self.evidence.describe())
 
     def params(self) -> dict[str, Any]:
         """Those of agreement, of the evidence and of the kernel."""
@@ -142,6 +144,14 @@ class Auto(Agreement):
             logits = logits + self.kernel.heights(_require_inputs(rows), self.kernel.weights)
             wrong = (1 - self.kernel.share) * wrong + self.kernel.share * sigmoid(-logits)
         return self._limit(wrong)
+
+    def measure_evidence(self, rows: Rows) -> float:
+        """By how many times the odds of an error differ, one standard deviation, by the answers."""
+        if not self.answers:
+            return 1.0
+        stop = len(self.mode) - len(self.evidence.names)
+        moved = agreement.require_answers(rows) @ self.mode[stop - self.answers : stop]
+        return float(np.exp(moved.std()))
 
     def _average(self, logits: Array, rows: Rows) -> Array:
         """(R,) logits that are nearer to 0, as the slopes of answers are uncertain.

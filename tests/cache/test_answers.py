@@ -27,7 +27,7 @@ def make_boxes(count: int = SIZE, *, seed: int = 1, width: int = 5, classes: int
 
 def learn(features, said, confidence=None, keys=None):
     keys = hashes(len(said)) if keys is None else keys
-    return learn_answers(lambda rows: features[rows], said, confidence, keys)
+    return learn_answers([answers.Features(lambda rows: features[rows])], said, confidence, keys)
 
 
 def test_an_answer_unlike_those_to_similar_items_has_a_low_column():
@@ -35,7 +35,7 @@ def test_an_answer_unlike_those_to_similar_items_has_a_low_column():
     found = learn(features, said)
     assert found.columns.shape == (SIZE, 3)
     assert found.columns.dtype == np.float32
-    assert 0.8 < found.hits < 0.95
+    assert 0.8 < found.hits[0] < 0.95
     assert (found.columns[~odd].mean(axis=0) > found.columns[odd].mean(axis=0) + 1.5).all()
 
 
@@ -45,7 +45,7 @@ def test_noise_foretells_nothing_and_leaves_no_column(seed):
     shuffled = features[np.random.default_rng(seed).permutation(SIZE)]
     found = learn(shuffled, said)
     assert found.columns.shape == (SIZE, 0)
-    assert found.hits == 0
+    assert found.hits == (0,)
 
 
 def test_what_the_confidence_says_is_taken_out():

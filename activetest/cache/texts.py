@@ -1,0 +1,174 @@
+"""Texts of the items: a learner that foretells the model's answers from them, and facts of them.
+
+Words and groups of three and four letters are hashed to columns (Weinberger et al. 2009), from
+which logistic regression by stochastic gradient learns the model's answers in five folds. Of an
+open question, whose answers are too many to foretell, a few facts are columns instead: how long
+texts and answers are, and how many lines, digits and words there are.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.special import log_softmax
+
+from activetest.cache.answers import GRID, MOST_CLASSES, Learner, find_factor
+from activetest.nouns.rows import Array
+from activetest.pool.columns import read_text
+from activetest.pool.ids import hash_rows, hash_text
+from activetest.pool.pool import Pool
+
+# Letters of all texts of a column that are read, and of a text at least and at most: its beginning
+# and its end.
+_LETTERS, _FEWEST, _MOST = 10_000_000, 50, 500
+# Columns that hashes choose, for words and for groups of letters.
+_HASHED = 1 << 16
+# Rows that a fold learns from, times answers, at most.
+_WORK = 400_000
+# Folds, passes over the rows, and the penalty.
+_FOLDS, _PASSES, _PENALTY = 5, 5, 1e-4
+# The standard deviations beyond which a fact says no more.
+_FARTHEST = 4.0
+
+
+class Texts:
+    """Texts of N items, cut to what is read of them; see answers.Source."""
+
+    most_classes = MOST_CLASSES
+
+    def __init__(self, columns: Sequence[pa.Array]) -> None:
+        """Of columns (N,) large_string."""
+        self._columns = columns
+        size = len(columns[0])
+        hashed = [hash_text(read_text(column, "text")) for column in columns]
+        self.hashes = hash_rows(np.zeros(size, np.uint64), hashed)
+
+    def read(self, rows: Array) -> "_Lines":
+        """The texts of the items at positions (R,)."""
+        return _Lines([column.take(pa.array(rows)) for column in self._columns], self.hashes[rows])
+
+    def hash(self, inputs: "_Lines") -> Array:
+        """(R,) uint64, the same for texts that are the same."""
+        return inputs.hashes
+
+    def list_learners(self, inputs: "_Lines", answers: Array, count: int) -> Iterator[Learner]:
+        """One, of words and letters."""
+        if any(pc.any(pc.match_substring_regex(each, r"\w\w")).as_py() for each in inputs.columns):
+            yield _WordsAndLetters(inputs, answers, count)
+
+
+class _Lines:
+    """Columns of some texts, each (R,) large_string, and (R,) their hashes."""
+
+    def __init__(self, columns: list[pa.Array], hashes: Array) -> None:
+        self.columns, self.hashes = columns, hashes
+
+    def __getitem__(self, rows: Array) -> "_Lines":
+        return _Lines([each.take(pa.array(rows)) for each in self.columns], self.hashes[rows])
+
+
+class _WordsAndLetters:
+    """Logistic regression of the answers; a learned row is judged by those that did not see it."""
+
+    def __init__(self, inputs: _Lines, answers: Array, count: int) -> None:
+        # It takes a while to load, and only where columns are learned.
+        from sklearn.linear_model import SGDClassifier
+
+        hashed, self.count = _hash_words(inputs), count
+        fold = np.arange(len(answers)) % _FOLDS
+        self._models = []
+        for each in range(_FOLDS):
+            others = np.flatnonzero(fold != each)[: _WORK // count]
+            learner = SGDClassifier(
+                loss="log_loss", alpha=_PENALTY, max_iter=_PASSES, tol=None, random_state=0
+            )
+            self._models.append(learner.fit(hashed[others], answers[others]))
+        scores = self._score(hashed, fold)
+        # Scores are as large as it happens; factors are for those that are about one.
+        spread = scores.std() or 1.0
+        self.factor = find_factor(scores / spread, answers) / spread
+        self.held_out = log_softmax(scores * self.factor, axis=1)
+
+    def predict(self, inputs: _Lines) -> Array:
+        """(R, C) log-probabilities of rows that it did not learn, each by one of the models."""
+        scores = self._score(_hash_words(inputs), inputs.hashes % _FOLDS)
+        return np.asarray(log_softmax(scores * self.factor, axis=1))
+
+    def _score(self, hashed: Any, fold: Array) -> Array:
+        """(R, C) scores by the model of the fold (R,); of a class that it lacks, its lowest."""
+        scores = np.empty((len(fold), self.count))
+        for each, model in enumerate(self._models):
+            rows = np.flatnonzero(fold == each)
+            if len(rows):
+                found = model.decision_function(hashed[rows])
+                if found.ndim == 1:
+                    found = np.column_stack([-found / 2, found / 2])
+                scores[rows] = found.min()
+                scores[np.ix_(rows, model.classes_)] = found
+        return scores
+
+
+def _hash_words(inputs: _Lines) -> Any:
+    """(R, W) sparse: of each column its words, and its groups of letters."""
+    from scipy.sparse import hstack
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    kinds: tuple[dict[str, Any], ...] = ({}, {"analyzer": "char", "ngram_range": (3, 4)})
+    parts = [
+        HashingVectorizer(n_features=_HASHED, alternate_sign=False, **kind).transform(
+            column.to_pylist()
+        )
+        for column in inputs.columns
+        for kind in kinds
+    ]
+    return hstack(parts, format="csr")
+
+
+def read_texts(pool: Pool) -> tuple[Texts, Array]:
+    """The texts of the pool, and (N, F) counts in them: see _count.
+
+    Raises PoolError where the file is damaged.
+    """
+    longest = int(np.clip(_LETTERS // pool.rows, _FEWEST, _MOST))
+    cut: list[list[pa.Array]] = [[] for _ in pool.schema.texts]
+    counts = []
+    for lines in pool.texts():
+        for column, each in zip(cut, lines, strict=True):
+            column.append(_cut(each, longest))
+        counts.append(np.hstack([_count(each) for each in lines]))
+    whole = [pa.concat_arrays(column) for column in cut]
+    return Texts(whole), np.concatenate(counts)
+
+
+def _cut(lines: pa.Array, longest: int) -> pa.Array:
+    """(R,) large_string: the beginning and the end of texts that are longer."""
+    ends = longest // 3
+    begin = pc.utf8_slice_codeunits(lines, 0, longest - ends)
+    end = pc.utf8_slice_codeunits(lines, -ends, None)
+    both = pc.binary_join_element_wise(begin, end, pa.scalar("\n", pa.large_string()))
+    return pc.if_else(pc.less_equal(pc.utf8_length(lines), longest), lines, both)
+
+
+def _count(lines: pa.Array) -> Array:
+    """(R, 4) how many letters, lines, digits and words there are."""
+    counts = [
+        pc.utf8_length(lines),
+        *(pc.count_substring_regex(lines, each) for each in (r"\n", r"[0-9]", r"\S+")),
+    ]
+    return np.column_stack([each.to_numpy(zero_copy_only=False) for each in counts])
+
+
+def find_facts(counts: Array, codes: Array, classes: Sequence[str]) -> Array:
+    """(N, F) float32 standardised facts: of the texts, by counts (N, F), and of the answers.
+
+    An answer, of codes (N,) among the classes, is long or short, and a whole number or none.
+    """
+    lengths = np.array([len(name) for name in classes])
+    whole = np.array([name.isdecimal() for name in classes], float)
+    facts = np.column_stack([np.log1p(counts), np.log1p(lengths)[codes], whole[codes]])
+    spread = facts.std(axis=0)
+    facts = (facts - facts.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    kept = np.clip(facts[:, spread > GRID], -_FARTHEST, _FARTHEST)
+    return (np.round(kept / GRID) * GRID).astype(np.float32)
