@@ -200,9 +200,7 @@ def _check_texts(
     for column in choices.text or ():
         _require(table, column, is_text, "free text is text")
         if task == "regression":
-            raise ChoiceError(
-                "`text` has no effect: this pool predicts values", hint="leave it out"
-            )
+            raise ChoiceError("this pool predicts values: texts have no say", "leave `text` out")
         if column in used:
             raise ChoiceError(f"column {column!r} has another role than text", "name it once")
     return {*(choices.text or ())}

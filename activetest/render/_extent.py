@@ -105,7 +105,12 @@ def last_lines(report: Report, more: str, *, verbose: bool) -> list[str]:
     more says how to see what is left out.
     """
     lines = (
-        [words.describe_estimators(report), words.made_by(report), words.describe_inputs(report)]
+        [
+            words.describe_estimators(report),
+            words.made_by(report),
+            words.describe_inputs(report),
+            words.describe_evidence(report),
+        ]
         if verbose
         else [words.describe_inputs(report), left_out(report, more)]
     )

@@ -375,6 +375,12 @@ def describe_inputs(report: Report) -> str:
     )
 
 
+def describe_evidence(report: Report) -> str:
+    """How well the pool foretells the model's answers, and what labels made of it; may be empty."""
+    found = plain("; ".join(report.counts.evidence))
+    return f"{found[0].upper()}{found[1:]}." if found else ""
+
+
 def made_by(report: Report) -> str:
     """One sentence on how items are chosen."""
     drawn, name = report.selection == "draw", report.acquisition

@@ -221,9 +221,9 @@ def report(
         selection=choices.selection,
         power=choices.power,
         surrogate_note=getattr(view.evidence.surrogate, "note", None),
-        auxiliary_outputs=_list_inputs(view, counts),
+        auxiliary_outputs=getattr(view.evidence.surrogate, "auxiliary_outputs", ()),
         floor=_find_floor(whole, choices),
-        counts=counts,
+        counts=replace(counts, evidence=_weigh_evidence(view, counts)),
         estimates=tuple(estimates),
         notes=sort_notes(notes),
         gates=judged,
@@ -243,20 +243,14 @@ def report(
     )
 
 
-def _list_inputs(view: View, counts: Counts) -> tuple[str, ...]:
-    """What the surrogate learns from; of the pool's evidence, what labels have made of it."""
-    surrogate = view.evidence.surrogate
-    found: tuple[str, ...] = getattr(surrogate, "auxiliary_outputs", ())
-    measure = getattr(surrogate, "measure_evidence", None)
+def _weigh_evidence(view: View, counts: Counts) -> tuple[str, ...]:
+    """What the pool says of the model's answers, and what labels have made of it."""
+    measure = getattr(view.evidence.surrogate, "measure_evidence", None)
     if not counts.evidence or measure is None:
-        return found
+        return counts.evidence
     factor = measure(view.cache.rows(0, min(_SAMPLE, view.cache.size)))
-    said = (
-        f"; odds of an error change {factor:.2g} times with a standard deviation"
-        if factor > 1
-        else ""
-    )
-    return (*found, f"the pool ({'; '.join(counts.evidence)}{said})")
+    change = f"labels so far: it changes the odds of an error {factor:.2g} times, as a rule"
+    return (*counts.evidence, change) if factor > 1 else counts.evidence
 
 
 def _answer(

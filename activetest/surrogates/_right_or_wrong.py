@@ -32,7 +32,7 @@ CONFIDENCE = "confidence"
 # From this number of labels on there is a kernel, of this prior variance.
 _FEWEST, _VARIANCE = 10, 16.0
 # Its share before any label, and the share below which it is not worth its time.
-_SHARE, _LEAST_SHARE = 0.3, 0.01
+_SHARE, _LEAST_SHARE = 0.5, 0.01
 # Length scales that are tried, in units of the median distance of labelled items over sqrt 2.
 _LENGTHS = (0.5, 1.0)
 # Labelled items whose neighbourhoods it knows: evenly spaced ones where there are more.

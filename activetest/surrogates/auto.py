@@ -110,7 +110,8 @@ class Auto(Agreement):
     def auxiliary_outputs(self) -> tuple[str, ...]:
         """What it learns from, for the report."""
         own = "the model's confidence" if self.shares is None else "the predicted class"
-        return (own, *self.evidence.describe())
+        known = ("the features",) if self.answers else ()
+        return (own, *known, *self.evidence.describe())
 
     def params(self) -> dict[str, Any]:
         """Those of agreement, of the evidence and of the kernel."""

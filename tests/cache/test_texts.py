@@ -153,8 +153,7 @@ def test_facts_guide_draws_and_survive_without_the_pool(tmp_path):
     for _ in range(3):
         study.ingest({id: truth[id] for id in study.next(30).ids})
     report = study.report()
-    (said,) = [each for each in report.auxiliary_outputs if each.startswith("the pool (")]
-    assert "odds of an error change" in said
+    assert "changes the odds of an error" in report.counts.evidence[-1]
     (tmp_path / "pool.parquet").unlink()
     away = at.Study.open(tmp_path / "study").report()
     assert away.estimates[0].estimate == report.estimates[0].estimate
@@ -235,5 +234,5 @@ def test_a_column_that_was_named_holds_text_and_has_no_other_role(tmp_path):
         Pool.open(address, text="x")
     with pytest.raises(ChoiceError, match="another role"):
         Pool.open(address, text="id")
-    with pytest.raises(ChoiceError, match="predicts values"):
+    with pytest.raises(ChoiceError, match="texts have no say"):
         Pool.open(address, text="review", outputs="value", task="regression")

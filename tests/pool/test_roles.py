@@ -57,6 +57,12 @@ ERRORS = {
     "positive of predicted values": Case(
         {"pred": NUMBERS}, {"positive": "1"}, [{"positive": None}]
     ),
+    "text of predicted values": Case(
+        {"pred": NUMBERS, "note": WORDS}, {"text": "note"}, [{"text": None}]
+    ),
+    "text with another role": Case(
+        {"pred": WORDS, "note": WORDS}, {"text": "note", "groups": ["note"]}, [{"text": None}]
+    ),
     "label of hard labels": Case(
         {"pred": WORDS}, {"attributes": ["label"]}, [{"attributes": ["predicted"]}]
     ),

@@ -65,7 +65,7 @@ def write_cautions(report: Report) -> Section | None:
     if not shown:
         return None
     others = [note.text for note in report.notes if note not in shown]
-    others += filter(None, [words.describe_inputs(report)])
+    others += filter(None, [words.describe_inputs(report), words.describe_evidence(report)])
     cautions = [note.text for note in shown]
     title = "Before you rely on this" if any(note.is_caution for note in shown) else "Notes"
     more = f"{len(others):,} more note{'s' * (len(others) != 1)}"
@@ -77,7 +77,8 @@ def write_notes(report: Report) -> Section | None:
     """The notes where there is nothing to be careful about."""
     if _extent.notes(report, verbose=False):
         return None
-    found = [*(note.text for note in report.notes), words.describe_inputs(report)]
+    about = (words.describe_inputs(report), words.describe_evidence(report))
+    found = [*(note.text for note in report.notes), *about]
     return markup.section("notes", "Notes", [markup.bullets(filter(None, found))])
 
 
