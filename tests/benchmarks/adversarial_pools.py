@@ -28,6 +28,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import groups
+import guard_pools
 import hard_pools
 import numpy as np
 import pyarrow as pa
@@ -352,6 +353,10 @@ EARLIER |= {
     for name in _EVIDENCE
 }
 EARLIER |= {
+    f"guard-{name}": Recipe(partial(make, size=3000), (*OF_LABELS, "precision", "recall", "f1"))
+    for name, make in guard_pools.POOLS.items()
+}
+EARLIER |= {
     "uneven-groups": Recipe(
         _take_uneven, OF_CLASSES, of_groups=("error",), roles={"groups": ("region", "shift")}
     ),
@@ -399,13 +404,16 @@ def open_files(
     folder: Path, name: str, where: Path, roles: Mapping[str, Any] = MappingProxyType({})
 ) -> SimpleNamespace:
     """As open_recipe, of FOLDER/NAME.parquet and its answer key; no item is declined."""
+    from activetest.cache.auxiliary import attach_auxiliary
     from activetest.cache.cache import build_cache
     from activetest.item_statistics import specification
     from activetest.pool.pool import Pool
+    from activetest.sampling.usual_surrogate import usual_surrogate
     from activetest.simulation.answer_key import read_answer_key
 
     pool = Pool.open(str(folder / f"{name}.parquet"), **roles)
     cache, key = build_cache(pool, where), folder / f"{name}.labels.csv"
+    cache = attach_auxiliary(cache, pool, {usual_surrogate(pool.schema, ())})
     return SimpleNamespace(
         cache=cache,
         truth=read_answer_key(cache, key, unmatched=pool.schema.open_classes),
