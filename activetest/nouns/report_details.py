@@ -81,6 +81,8 @@ class WorstItem:
     label       what is right
     confidence  probability of the predicted class; None where the pool has none
     loss        how bad it is: see ReportDetails.loss
+    unlike      whether the model's answer is unlike its answers to items with similar features or
+                texts
     """
 
     id: str
@@ -89,6 +91,7 @@ class WorstItem:
     label: str
     confidence: float | None
     loss: float
+    unlike: bool = False
 
 
 @dataclass(frozen=True)

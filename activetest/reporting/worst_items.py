@@ -19,6 +19,9 @@ _LOSSES = {
     "pinball": "pinball loss",
     "nll": "negative log-likelihood",
 }
+# Mean of the logits of an answer below which it is unlike others. Logits are multiples of 1/256, so
+# that sums of them are exact.
+_UNLIKE = -1.0
 _CONFIDENCE, _WRONG, _SQUARED = (
     "confidence in the wrong class",
     "1 for a wrong prediction",
@@ -44,6 +47,7 @@ def find_worst_items(view: View, metric: Metric) -> tuple[tuple[WorstItem, ...],
     losses, words = _measure_losses(metric, rows, labels, bool(cache.classes))
     sure = _find_confidence(rows)
     known = np.zeros(len(losses)) if sure is None else sure
+    unlike = _find_unlike(rows)
     order = np.lexsort((np.arange(len(losses)), -level_ties(known), -level_ties(losses)))
     order = order[losses[order] > 0][:MOST_ITEMS]
     if not len(order):
@@ -57,6 +61,7 @@ def find_worst_items(view: View, metric: Metric) -> tuple[tuple[WorstItem, ...],
             label=_name(cache.classes, labels[at]),
             confidence=None if sure is None else float(sure[at]),
             loss=float(losses[at]),
+            unlike=bool(unlike[at]),
         )
         for id, at in zip(ids, order.tolist(), strict=True)
     ]
@@ -87,6 +92,14 @@ def _find_parts(metric: Metric, outputs: Outputs, labels: Array) -> Array:
     if metric.ratio is not None:
         values = np.array(metric.ratio) @ np.vstack([np.ones(values.shape[1]), values])
     found: Array = (np.abs(values) > 1e-9).any(axis=0)
+    return found
+
+
+def _find_unlike(rows: Rows) -> Array:
+    """(M,) whether learners of the model's answers would have answered otherwise: cache.answers."""
+    if rows.evidence is None or not rows.evidence.shape[1]:
+        return np.zeros(len(rows.index), bool)
+    found: Array = rows.evidence.sum(axis=1, dtype=float) < _UNLIKE * rows.evidence.shape[1]
     return found
 
 

@@ -236,3 +236,22 @@ def test_a_column_that_was_named_holds_text_and_has_no_other_role(tmp_path):
         Pool.open(address, text="id")
     with pytest.raises(ChoiceError, match="texts have no say"):
         Pool.open(address, text="review", outputs="value", task="regression")
+
+
+def test_worst_items_say_where_the_answer_is_unlike_those_to_similar_items(tmp_path):
+    columns, odd = make_columns()
+    study = at.Study.create(write(tmp_path / "pool.parquet", columns), tmp_path / "study", seed=1)
+    # All odd answers are wrong, and five others.
+    places = {id: place for place, id in enumerate(columns["id"])}
+    wrong = odd.copy()
+    wrong[np.flatnonzero(~odd)[:5]] = True
+    other = {"good": "bad", "bad": "good"}
+    study.ingest(
+        {
+            id: other[columns["pred"][at]] if wrong[at] else columns["pred"][at]
+            for id, at in places.items()
+        }
+    )
+    found = study.report(details=True).details.worst_items
+    assert [each.unlike for each in found] == [bool(odd[places[each.id]]) for each in found]
+    assert {each.unlike for each in found} == {True, False}

@@ -175,6 +175,8 @@ def write_items(
         if item.loss != item.confidence:
             large = abs(item.loss) >= _MANY_DIGITS
             parts.append(f"loss {words.count(item.loss) if large else words.short(item.loss)}")
+        if item.unlike:
+            parts.append(f"unlike the {predictor}'s answers to similar items")
         text = _quote(item.text)
         written.append(
             f"<li><code>{_isolate(item.id)}</code> &#160; {' · '.join(parts)}{text}</li>"

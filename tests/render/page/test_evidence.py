@@ -30,3 +30,11 @@ def test_the_worst_items_name_who_was_wrong():
     for predictor in ("model", "judge"):
         section = evidence.write_items([item], None, predictor)
         assert section is not None and f"{predictor}: <b>" in section.inside
+
+
+def test_the_worst_items_say_where_the_answer_is_unlike_others():
+    for unlike in (True, False):
+        item = WorstItem("a", None, "1", "0", 0.7, 0.7, unlike)
+        section = evidence.write_items([item], None)
+        assert section is not None
+        assert ("unlike the model's answers to similar items" in section.inside) == unlike
