@@ -2,9 +2,9 @@
 
     python tests/benchmarks/picture.py
 
-Reads the tables of pools, of the error rate and of the surrogate alone in README.md beside this
-file, and writes savings.svg beside it. Whiskers are two Monte-Carlo standard errors of the ratio of
-squared errors.
+Reads the tables of pools and of all the evidence in README.md beside this file, and writes
+savings.svg beside it: a bar for each pool with the model's probabilities, and one with its
+predictions alone. Whiskers are two Monte-Carlo standard errors.
 The picture brings its own background, in the colours of the reader's light or dark mode.
 """
 
@@ -18,8 +18,10 @@ HERE = Path(__file__).parent
 PAGE, PICTURE = HERE / "README.md", HERE / "savings.svg"
 
 LABELS = 200
-WIDTH, TOP, ROW, BAR = 760, 96, 38, 18
-LEFT, PER_LABEL, TICKS = 196, 0.75, (0, 200, 400, 600)
+WIDTH, TOP, ROW, BAR = 760, 96, 50, 15
+LEFT, PER_LABEL, TICKS = 196, 0.5, (0, 200, 400, 600, 800)
+FIGURE = 'font-weight="600" font-size="12"'
+KINDS = ("with probabilities", "predictions alone")
 
 STYLE = """
 .page { fill: #ffffff; stroke: #d1d9e0 }
@@ -47,16 +49,14 @@ STYLE = """
 class Savings:
     """One pool: its share of wrong predictions, and what the chosen labels are worth on it.
 
-    random_labels   how many reach the same error
-    whisker         two Monte-Carlo standard errors of it
-    alone           how many LABELS random ones are worth that are read with the same surrogate
+    random_labels   how many reach the same error, for each of KINDS
+    whiskers        two Monte-Carlo standard errors of them
     """
 
     pool: str
     error: float
-    random_labels: float
-    whisker: float
-    alone: float
+    random_labels: tuple[float, float]
+    whiskers: tuple[float, float]
 
 
 def main() -> None:
@@ -67,18 +67,18 @@ def main() -> None:
 
 def draw(page: str) -> str:
     """The picture as SVG, from the text of the page of benchmarks."""
-    rows, runs = sorted(read_savings(page), key=lambda row: -row.random_labels), read_runs(page)
+    rows = sorted(read_savings(page), key=lambda row: -row.random_labels[0])
     bottom = TOP + len(rows) * ROW
     title = f"What {LABELS} chosen labels are worth"
-    listed = ", ".join(f"{row.pool} {row.random_labels:.0f}" for row in rows)
-    alone = ", ".join(f"{row.pool} {row.alone:.0f}" for row in rows)
+    listed = (
+        f"{kind}: {', '.join(f'{row.pool} {row.random_labels[at]:.0f}' for row in rows)}"
+        for at, kind in enumerate(KINDS)
+    )
     description = (
         f"Number of random labels that estimate the error rate as well as {LABELS} labels chosen "
-        f"by activetest: {listed}. {LABELS} would be no saving. {LABELS} random labels that are "
-        f"read with the same surrogate are worth: {alone}."
+        f"by activetest, {'; '.join(listed)}. {LABELS} would be no saving."
     )
-    note = f"Means over {runs:,} simulated studies of each pool; whiskers: two standard errors."
-    light = f"Light: what {LABELS} random labels are worth with the same surrogate."
+    note = "Six pools with features; whiskers: two standard errors of the simulation."
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 92}" '
         f'width="{WIDTH}" height="{bottom + 92}" role="img" aria-labelledby="title desc" '
@@ -90,7 +90,7 @@ def draw(page: str) -> str:
         f'<rect class="page" x="0.5" y="0.5" width="{WIDTH - 1}" height="{bottom + 91}" rx="8"/>',
         write(24, 34, title, "text", 'font-size="18" font-weight="600"'),
         write(24, 56, "Random labels that estimate the error rate just as well", "quiet"),
-        write(24, bottom + 70, light, "quiet", 'font-size="12"'),
+        *draw_key(bottom + 70),
         *(part for tick in TICKS for part in draw_tick(tick, bottom)),
         *(part for place, row in enumerate(rows) for part in draw_row(place, row)),
         f'<line class="limit" x1="{place_of(LABELS)}" y1="{TOP - 14}" x2="{place_of(LABELS)}" '
@@ -103,26 +103,22 @@ def draw(page: str) -> str:
 
 
 def read_savings(page: str) -> list[Savings]:
-    """The pools of the table of the error rate, without the sample pool.
+    """The pools of the table of all the evidence.
 
     The table gives the ratio of squared errors of LABELS random labels and as many chosen ones,
     with its standard error. In a pool of N items m random labels have the squared error
     S^2 (1/m - 1/N), so m has (1 - m/N) times the relative error of the ratio.
     """
     pools = {row[0]: row for row in read_table(page, "| pool | items | classes |")}
-    alone = {row[0]: row[1] for row in read_table(page, "| pool | surrogate alone:")}
     savings = []
-    for pool, *_, cell in read_table(page, "| pool | M = 50: saved, labels,"):
-        if pool not in pools:
-            continue
-        ratio, deviation, labels = map(
-            float, re.match(r"([\d.]+) ± ([\d.]+), ([\d.]+),", cell).groups()
-        )
+    for pool, *cells in read_table(page, "| pool | predictions alone:"):
         size, error = int(pools[pool][1].replace(",", "")), float(pools[pool][3])
-        equal = LABELS * labels
-        whisker = 2 * equal * (1 - equal / size) * deviation / ratio
-        labels = float(re.match(r"[\d.]+ ± [\d.]+, ([\d.]+),", alone[pool])[1])
-        savings.append(Savings(pool, error, equal, whisker, LABELS * labels))
+        equal, whiskers = [], []
+        for cell in (cells[3], cells[1]):
+            ratio, deviation = map(float, re.search(r"([\d.]+) ± ([\d.]+)$", cell).groups())
+            equal.append(1 / (1 / size + (1 / LABELS - 1 / size) / ratio))
+            whiskers.append(2 * equal[-1] * (1 - equal[-1] / size) * deviation / ratio)
+        savings.append(Savings(pool, error, tuple(equal), tuple(whiskers)))
     return savings
 
 
@@ -130,11 +126,6 @@ def read_table(page: str, beginning: str) -> list[list[str]]:
     """Cells of the first table whose head begins so, row by row."""
     lines = page[page.index(beginning) :].split("\n\n", maxsplit=1)[0].splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
-def read_runs(page: str) -> int:
-    """Studies of each pool, as the command of the table has them."""
-    return int(re.search(r"saved\.py FOLDER --metric error --runs (\d+)", page)[1])
 
 
 def draw_tick(labels: int, bottom: int) -> list[str]:
@@ -146,35 +137,37 @@ def draw_tick(labels: int, bottom: int) -> list[str]:
     ]
 
 
+def draw_key(y: int) -> list[str]:
+    """Which bar is which."""
+    parts, x = [], 24
+    for kind, style in zip(KINDS, ("saved", "surrogate"), strict=True):
+        parts.append(f'<rect class="{style}" x="{x}" y="{y - 9}" width="22" height="10"/>')
+        parts.append(write(x + 28, y, kind, "quiet", 'font-size="12"'))
+        x += 170
+    return parts
+
+
 def draw_row(place: int, row: Savings) -> list[str]:
-    """The name of a pool, its bar with a whisker, and what the labels are worth."""
-    middle = TOP + place * ROW + ROW / 2
-    bought, end = min(row.random_labels, LABELS), place_of(row.random_labels)
-    alone = place_of(min(max(row.alone, bought), row.random_labels))
-    low, high = place_of(row.random_labels - row.whisker), place_of(row.random_labels + row.whisker)
-    end_of_name = LEFT - 14
-    return [
+    """The name of a pool, its bars with whiskers, and what the labels are worth."""
+    middle, end_of_name = TOP + place * ROW + ROW / 2, LEFT - 14
+    wrong = f"wrong on {100 * row.error:.1f} %"
+    parts = [
         write(end_of_name, middle - 1, row.pool, "text", 'text-anchor="end"'),
-        write(
-            end_of_name,
-            middle + 13,
-            f"wrong on {100 * row.error:.1f} %",
-            "quiet",
-            'text-anchor="end" font-size="11"',
-        ),
-        draw_bar("bought", LEFT, middle, place_of(bought) - LEFT),
-        draw_bar("surrogate", place_of(bought), middle, alone - place_of(bought)),
-        draw_bar("saved", alone, middle, end - alone),
-        f'<path class="whisker" d="M{low} {middle}H{high}M{low} {middle - 4}v8M{high} '
-        f'{middle - 4}v8" fill="none" stroke-width="1.25"/>',
-        write(
-            high + 8,
-            middle + 4,
-            f"{row.random_labels:.0f} ({row.random_labels / LABELS:.1f}x)",
-            "text",
-            'font-weight="600"',
-        ),
+        write(end_of_name, middle + 13, wrong, "quiet", 'text-anchor="end" font-size="11"'),
     ]
+    for at, style in enumerate(("saved", "surrogate")):
+        worth, whisker = row.random_labels[at], row.whiskers[at]
+        y, end = middle + (BAR + 1) * (at - 0.5), place_of(worth)
+        low, high = place_of(worth - whisker), place_of(worth + whisker)
+        bought = place_of(min(worth, LABELS))
+        parts += [
+            draw_bar("bought", LEFT, y, bought - LEFT),
+            draw_bar(style, bought, y, end - bought),
+            f'<path class="whisker" d="M{low} {y}H{high}M{low} {y - 3}v6M{high} {y - 3}v6" '
+            'fill="none" stroke-width="1.25"/>',
+            write(high + 8, y + 4, f"{worth:.0f} ({worth / LABELS:.1f}x)", "text", FIGURE),
+        ]
+    return parts
 
 
 def draw_bar(kind: str, x: float, middle: float, width: float) -> str:
