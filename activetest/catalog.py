@@ -35,6 +35,8 @@ there without importing the file.
     CHOOSES_GROUPS      it chooses between groups, not between items
     CONTINUES           whether a surface can be fitted from the state of an earlier fit, and of
                         surrogates whether what one round learned is kept in the next
+    CROSSES             a surrogate that is fitted fast enough to be fitted once more for each fold
+                        of a round: see rounds.crossing
     NEEDS_GOLD          items of which an attribute model must know the true attributes
     CHOOSES_ARMS        it chooses between the arms of a surface, not between items
     SIMULATION_ONLY     no study can use it

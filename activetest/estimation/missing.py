@@ -428,10 +428,13 @@ def fill_rounds(
     columns += [len(evidence.statistics)] * log.declined
     stats, supplied_stats = evidence.stats.copy(), evidence.supplied_stats.copy()
     stats[drawn, -1], supplied_stats[supplied, -1] = parts[0].mass, parts[1].mass
+    # With another answer a round would say something else from its own labels.
+    waiting = evidence.log.round[drawn[evidence.log.status[drawn] == PENDING]]
     filled = Filled(
         evidence=replace(
             evidence,
             log=log,
+            crossed=evidence.crossed.without(waiting),
             used=used,
             steps=np.flatnonzero(~log.deterministic[:used]),
             whole=whole,

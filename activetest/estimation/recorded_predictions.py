@@ -70,6 +70,56 @@ class RecordedPredictions:
         return before - before[self.start][self.round]
 
 
+@dataclass(frozen=True)
+class CrossedPredictions:
+    """What rounds say of their items from their own labels: see rounds.crossing. Axes as above.
+
+    rounds    (H,) bool: those that say anything
+    imputed   (D, T) expectation of each statistic at the drawn item
+    sums      (H, G, T) its sums over what was not known when the round began
+    """
+
+    rounds: Array
+    imputed: Array
+    sums: Array
+
+    def without(self, numbers: Array) -> "CrossedPredictions":
+        """The same without those of rounds with these numbers."""
+        return replace(
+            self, rounds=self.rounds & ~np.isin(np.arange(len(self.rounds)) + 1, numbers)
+        )
+
+    def lay_over(self, recorded: RecordedPredictions) -> RecordedPredictions:
+        """What was recorded, with these predictions in place of those made before a round."""
+        drawn, rounds = self.rounds[recorded.round][:, None], self.rounds[:, None]
+        return replace(
+            recorded,
+            imputed=np.where(drawn, self.imputed, recorded.imputed),
+            sums=np.where(rounds[..., None], self.sums, recorded.sums),
+            again=recorded.again & ~rounds,
+        )
+
+
+def collect_crossed(
+    log: Log, statistics: Sequence[Statistic], groups: Sequence
+) -> CrossedPredictions:
+    """What rounds say of all these statistics and groups from their own labels."""
+    history, names = log.history, [each.name for each in statistics]
+    rounds = np.zeros(len(history), bool)
+    imputed = np.zeros((len(log.rows), len(names)))
+    sums = np.zeros((len(history), len(groups), len(names)))
+    for place, each in enumerate(history):
+        if each.crossed is None or not {*names} <= {*each.crossed.statistics}:
+            continue
+        columns = [each.crossed.statistics.index(name) for name in names]
+        there = [each.crossed.groups.index(group.name) for group in groups]
+        here = slice(*np.searchsorted(log.round, (each.number, each.number + 1)))
+        rounds[place] = True
+        imputed[here] = each.crossed.imputed[:, columns]
+        sums[place] = each.crossed.sums[np.ix_(there, columns)]
+    return CrossedPredictions(rounds, imputed, sums)
+
+
 def collect_recorded(
     log: Log, statistics: Sequence[Statistic], groups: Sequence
 ) -> RecordedPredictions:

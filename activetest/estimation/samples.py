@@ -21,7 +21,9 @@ from activetest.estimation.certain import (
 )
 from activetest.estimation.corrections import Correction, correct_labels, tabulate
 from activetest.estimation.recorded_predictions import (
+    CrossedPredictions,
     RecordedPredictions,
+    collect_crossed,
     collect_recorded,
     weigh_recorded,
 )
@@ -37,6 +39,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
+from activetest.rounds.crossing import cross_rounds
 from activetest.rounds.fit import get_surrogate, list_labelled, observe_statistics
 from activetest.rounds.group_sums import list_group_names, measure_groups
 
@@ -113,6 +116,7 @@ class Evidence(Remembers):
     groups                 the whole pool first
     surrogate              the one that knows every label
     recorded               what the rounds predicted
+    crossed                what they say of their items from their own labels, where they do
     classes                number of classes; 0 for regression
     open_classes           whether labels may be of other classes
     predicted              (G, C) items of each group by predicted class; None for regression
@@ -132,11 +136,28 @@ class Evidence(Remembers):
     groups: tuple[Group, ...]
     surrogate: Surrogate
     recorded: RecordedPredictions
+    crossed: CrossedPredictions
     classes: int = 0
     open_classes: bool = False
     predicted: Array | None = None
     counts_declined: bool = False
     correction: Correction | None = None
+
+    @property
+    def predictions(self) -> RecordedPredictions:
+        """What estimates take items to be: of each round the best that is unbiased."""
+        return self.compute_once("predictions", lambda: self.crossed.lay_over(self.recorded))
+
+    @property
+    def since(self) -> Array:
+        """(D,) draws whose labels may calibrate the prediction of each: those before its round.
+
+        Where the round says nothing from its own labels, all that are before the draw.
+        """
+        recorded = self.recorded
+        places = np.arange(len(recorded.round))
+        crossed = self.crossed.rounds[recorded.round]
+        return np.where(crossed, recorded.start[recorded.round], places)
 
     def find_columns(self, metric: Metric) -> list[int]:
         """(d,) columns of the metric's statistics."""
@@ -170,7 +191,7 @@ def collect_evidence(
         {each.name: each for metric in metrics for each in metric.statistics}.values()
     )
     if predict_again:
-        log = repredict(log, cache, statistics)
+        log = cross_rounds(repredict(log, cache, statistics), cache, statistics, seed=seed)
     drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
     count, whole = count_usable_draws(log)
     groups = list_groups(cache)
@@ -197,6 +218,7 @@ def collect_evidence(
         groups=groups,
         surrogate=surrogate or get_surrogate(log, cache, choices, seed=seed),
         recorded=weigh_recorded(collect_recorded(log, statistics, groups), log, cache),
+        crossed=collect_crossed(log, statistics, groups),
         classes=len(cache.classes),
         open_classes=bool(cache.roles.get("open_classes")),
         predicted=count_predictions(cache) if cache.classes else None,
@@ -225,8 +247,12 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     place = evidence.find_place(group)
     whole_group = group.membership(evidence.drawn.codes)
     imputed, imputed_sum, left = part.drop_certain(
-        *evidence.recorded.of(place, whole_group, columns)
+        *evidence.predictions.of(place, whole_group, columns)
     )
+    center = None
+    if evidence.crossed.rounds.any():
+        _, before_round, _ = part.drop_certain(*evidence.recorded.of(place, whole_group, columns))
+        center = (before_round / np.where(left > 0, left, 1)[:, None])[steps]
     known, known_supplied = log.status != PENDING, log.supplied_status != PENDING
     total = part.certain + stats[known].sum(axis=0) + supplied[known_supplied].sum(axis=0)
     drawn_mass, supplied_mass = evidence.drawn.mass, evidence.supplied.mass
@@ -287,6 +313,8 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         imputed_sum=imputed_sum[steps],
         inside=member[steps],
         left=left[steps],
+        since=np.searchsorted(steps, evidence.since[steps]),
+        center=center,
         size=group.total,
         total=total,
         unknown=unknown,
@@ -358,16 +386,17 @@ def _find_draws(evidence: Evidence, metric: Metric) -> Draws:
             remaining,
             bool(np.allclose(log.prob[steps] * remaining, rows.mass, rtol=1e-6)),
             _find_lowest_floor(log, steps),
-            _count_learned(log, evidence.recorded, steps),
+            _count_learned(evidence, steps),
         )
 
     return evidence.compute_once(("draws", classes), find)
 
 
-def _count_learned(log: Log, recorded: RecordedPredictions, steps: Array) -> Array:
-    """(M,) labels that the surrogate of each draw's round had learned from."""
-    learned = np.array([each.fit_labels for each in log.history], float)
-    return learned[recorded.round[steps]]
+def _count_learned(evidence: Evidence, steps: Array) -> Array:
+    """(M,) labels that the prediction of each draw had learned from."""
+    learned = np.array([each.fit_labels for each in evidence.log.history], float)
+    learned += evidence.crossed.rounds * np.array([len(each.rows) for each in evidence.log.history])
+    return learned[evidence.recorded.round[steps]]
 
 
 def _find_lowest_floor(log: Log, steps: Array) -> float:

@@ -24,7 +24,7 @@ _LIKELY, _STEEPEST = 0.8, 2.0
 
 
 def learn_scale(
-    weight: Array, residual: Array, deviation: Array, learned: Array
+    weight: Array, residual: Array, deviation: Array, learned: Array, since: Array
 ) -> tuple[Array, Array]:
     """(M, d) shift of the level and slope of the guess before each draw, from the draws before it.
 
@@ -32,12 +32,13 @@ def learn_scale(
     residual   (M, d) statistic less guess of the drawn items
     deviation  (M, d) guess less its mean over what was left
     learned    (M, 1) labels that the guess had learned from
+    since      (M,) number of the draws that count as before each
     """
     share = (learned + _START) ** _POWER
-    count, regression = _sum_moments(weight, residual, deviation, share)
+    count, regression = _sum_moments(weight, residual, deviation, share, since)
     yy, y1, y2, x11, x12, x22 = regression
-    squares = _sum_before((weight * deviation) ** 2)
-    scale = squares / np.maximum(np.arange(len(weight)), 1)[:, None]
+    squares = sum_before((weight * deviation) ** 2, since)
+    scale = squares / np.maximum(since, 1)[:, None]
     scale = np.where(scale > 0, scale, 1.0)
     freedom = np.where(count > 1, count - 1 + _SPREAD_DRAWS, 0.0)
     logs, shifts, changes = [], [], []
@@ -61,7 +62,7 @@ def learn_scale(
 
 
 def _sum_moments(
-    weight: Array, residual: Array, deviation: Array, share: Array
+    weight: Array, residual: Array, deviation: Array, share: Array, since: Array
 ) -> tuple[Array, tuple[Array, ...]]:
     """Count of earlier draws, and their sums of squares and products around means, all (M, d).
 
@@ -70,7 +71,7 @@ def _sum_moments(
     """
 
     def add(values: Array) -> Array:
-        return _sum_before(share * values) / share
+        return sum_before(share * values, since) / share
 
     columns = [weight * residual, weight - 1 + 0 * residual, weight * deviation]
     count = add(np.ones_like(residual))
@@ -84,7 +85,8 @@ def _sum_moments(
     )
 
 
-def _sum_before(values: Array) -> Array:
-    """(M, d) sum over earlier draws."""
-    before: Array = np.cumsum(values, axis=0) - values
-    return before
+def sum_before(values: Array, since: Array) -> Array:
+    """(M, d) sum over the first since (M,) draws."""
+    sums = np.append(np.zeros_like(values[:1], float), np.cumsum(values, axis=0), axis=0)
+    found: Array = sums[since]
+    return found

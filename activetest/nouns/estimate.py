@@ -42,6 +42,10 @@ class Sample(Remembers):
     inside        (M,) 1.0 where the drawn item is in the group
     left          (M,) members of the group that were not known before the draw; where items have
                   weights, the sum of theirs, and so for size and unknown
+    since         (M,) number of the draws whose labels may calibrate the prediction of each; None:
+                  all before it
+    center        (M, d) mean of the expectations over what was left, as they were before the
+                  round; None: of those above
     size          members of the group
     total         (d,) sum of the statistics over all in the group that is known now
     unknown       members of the group about which nothing is known now. Here, in left and in
@@ -117,6 +121,8 @@ class Sample(Remembers):
     floor: float = 1.0
     learned: Array | None = None
     graded: Array | None = None
+    since: Array | None = None
+    center: Array | None = None
     reach: Callable[[Array], Array] | None = None
     doubted: bool = False
 

@@ -69,6 +69,24 @@ class ArmAllocation:
 
 
 @dataclass(frozen=True)
+class Crossed:
+    """What a round's own labels say of its items, each from labels of other folds: rounds.crossing.
+
+    statistics    (T,) names of the statistics below
+    groups        (G,) names of the groups below; the first is "" (everything)
+    imputed       (n, T) expectation of each statistic at each drawn item; 0 where it is not used
+    sums          (G, T) of expectations over what was neither known nor drawn when the round began
+    origin        of what they follow from
+    """
+
+    statistics: tuple[str, ...]
+    groups: tuple[str, ...]
+    imputed: Array
+    sums: Array
+    origin: str = ""
+
+
+@dataclass(frozen=True)
 class Round:
     """One batch of draws from one frozen score vector, as it is recorded.
 
@@ -101,6 +119,7 @@ class Round:
     targets       what it was to estimate
     looks         numbers of draws at which looks are planned; None without looks
     phase         of its draws, where items are drawn in two phases
+    crossed       predictions from its own labels, once they are known; they are never recorded
     """
 
     number: int
@@ -127,6 +146,7 @@ class Round:
     targets: tuple[Target, ...] = ()
     looks: tuple[int, ...] | None = None
     phase: int = FIRST
+    crossed: Crossed | None = None
 
     def could_draw(self, pred: Array) -> Array:
         """(R,) whether items predicted as these classes (R,) could be drawn, if not yet known."""

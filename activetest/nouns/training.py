@@ -42,6 +42,8 @@ class TrainingSet:
     shares       (classes,) how often each class is predicted in the pool, counting one more
                  prediction of each; None for regression, and where outputs are probabilities
     earlier      the surrogate of the last round, where this one may go on from it
+    keeps_evidence   whether what the earlier one learned of other things than labels is kept,
+                 whatever the number of labels is now
     image        (height, width) or (height, width, channels) of the image that features are; empty
                  where they are a plain list
     """
@@ -58,6 +60,7 @@ class TrainingSet:
     pool: "PoolView | None" = None
     shares: Array | None = None
     earlier: Surrogate | None = None
+    keeps_evidence: bool = False
     image: tuple[int, ...] = ()
 
     @property

@@ -195,6 +195,33 @@ def fit_surrogate(
     return weigh_surrogate(surrogate, cache)
 
 
+def fit_others(
+    round: Round, cache: PoolView, sets: Sequence[tuple[Array, Array]]
+) -> list[Surrogate]:
+    """Surrogates like that of a round, each fitted to another set of positions and labels.
+
+    What that one had learned of anything but labels is kept.
+    """
+    choices = Choices.from_record(round.choices)
+    name, options = catalog.split_options("surrogates", choices.surrogate)
+    method = catalog.load("surrogates", name)
+    together = getattr(method, "fit_together", None)
+    with one_blas_thread(), progress.step("fitting the surrogate"):
+        if together is not None and not options:
+            positions, labels = map(np.concatenate, zip(*sets, strict=True))
+            counts = [len(positions) for positions, _ in sets]
+            fitted = together(_collect_training(positions, labels, cache), counts)
+            return [weigh_surrogate(each, cache) for each in fitted]
+        about = _list_features(cache, choices, cache.rows(0, 1))
+        about |= {"earlier": _restore_unweighted(round, cache), "keeps_evidence": True}
+        rng = np.random.default_rng([round.number, *b"others"])
+        found = []
+        for positions, labels in sets:
+            known = replace(_collect_training(positions, labels, cache), **about)
+            found.append(weigh_surrogate(method.fit(known, rng=rng, **options), cache))
+    return found
+
+
 def _collect_training(positions: Array, labels: Array, cache: PoolView) -> TrainingSet:
     """The training set of items (M,) with these labels, and nothing but labels to learn from."""
     rows = cache.take(positions)
@@ -238,6 +265,15 @@ def _list_inputs(log: Log, cache: PoolView, choices: Choices, rows: Rows) -> dic
 
     rows  are any of the pool's
     """
+    inputs = _list_features(cache, choices, rows)
+    continues = catalog.fact("surrogates", choices.surrogate, "CONTINUES")
+    if inputs and continues and choices.refit != Refit.NEVER:
+        inputs |= {"earlier": _find_earlier(log, cache, choices)}
+    return inputs
+
+
+def _list_features(cache: PoolView, choices: Choices, rows: Rows) -> dict[str, Any]:
+    """The same, without what an earlier round has learned."""
 
     def states(fact: str) -> bool:
         return bool(catalog.fact("surrogates", choices.surrogate, fact))
@@ -250,8 +286,6 @@ def _list_inputs(log: Log, cache: PoolView, choices: Choices, rows: Rows) -> dic
     if inputs:
         inputs |= {"train": cache.train, "augment": choices.augment, "pool": cache}
         inputs |= {"image": tuple(cache.roles.get("shape", ()))}
-    if inputs and states("CONTINUES") and choices.refit != Refit.NEVER:
-        inputs |= {"earlier": _find_earlier(log, cache, choices)}
     return inputs
 
 

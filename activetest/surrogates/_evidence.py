@@ -190,7 +190,7 @@ def learn_evidence(
         earlier is not None
         and list(earlier.learned) == known
         and earlier.classes == training.classes
-        and _find_stage(earlier.labels) == _find_stage(count)
+        and (training.keeps_evidence or _find_stage(earlier.labels) == _find_stage(count))
     ):
         return replace(earlier, names=names, rows=rows, others=others)
     axes = find_axes(training)

@@ -29,6 +29,7 @@ from activetest.surrogates._logistic import average_posterior, sigmoid
 
 TASK = "classification"
 RIGHT_OR_WRONG = True
+CROSSES = True
 
 # Prior standard deviations that are averaged: of the confidence's slope (mean 1) and the intercept,
 # and of the features (mean 0), in half decades from almost fixed to almost free.

@@ -33,6 +33,7 @@ USES_FEATURES = True
 USES_EVIDENCE = True
 USES_OTHER_MODELS = True
 CONTINUES = True
+CROSSES = True
 
 # No item is surer than this: a step divides by what is left.
 _LEAST = 1e-4

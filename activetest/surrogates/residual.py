@@ -24,6 +24,7 @@ from activetest.surrogates._gaussian import (
 )
 
 TASK = "regression"
+CROSSES = True
 
 # Prior standard deviations: of the mean's coefficients, in units of the residual's spread, and of
 # the log-variance's slopes.

@@ -1,0 +1,262 @@
+"""Cross-fitting inside a round: items are predicted from labels of the same round, without bias.
+
+A round of n draws has scores that stay as they are, and items are divided into folds by a hash. A
+drawn item is predicted from the labels that are older than the round and from those of its draws
+outside the item's fold; an item that was not drawn from the same without the round's last draw.
+Reason: given the order in which all other items come, item i is next with chance q_m(i) at draw m,
+so that [known before m] + [drawn at m] / q_m(i), which multiplies its label less its prediction in
+the step of draw m, is 1 on average over i's places. So it is whatever the prediction is, as long as
+it is a function of the first n - 1 other items: those are the round's other draws for a drawn item,
+and all draws but the last for another one. Hence every step stays unbiased.
+
+Steps of different rounds stay uncorrelated, those of one round need not be. So predictions of a
+round serve fixed intervals and looks at ends of rounds; what is valid at every draw bets on the
+predictions that were made before the round.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+
+from activetest import catalog
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.choices import Refit
+from activetest.nouns.log import LABELLED, PENDING, Crossed, Log, Round, count_usable_draws
+from activetest.nouns.pool import PoolView
+from activetest.nouns.rows import Array
+from activetest.nouns.surrogate import Surrogate
+from activetest.parallel import map_reduce
+from activetest.pool.hashing import uniforms
+from activetest.rounds.fit import fit_others, observe_statistics, restore_surrogate
+from activetest.rounds.group_sums import list_group_names, sum_by_group
+
+# Folds, the draws from which on a round learns from itself, and the labels of the rarer kind, right
+# or wrong, that a fold learns from at least: a handful of errors misleads.
+FOLDS, FEWEST_DRAWS, FEWEST_LABELS = 10, 25, 5
+# Of the hash of folds: no round has this number.
+_STREAM = 2**40
+# Of what is kept: another one where other numbers follow from the same labels.
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What may be known of a round's draws: earlier labels, and those of its first `used` draws.
+
+    earlier         (K,) positions and labels of what is older than the round
+    rows            (n,) positions of the draws
+    labels          (n,) of them; NaN for an item that was declined
+    fold            (n,) of the draws
+    """
+
+    earlier: tuple[Array, Array]
+    rows: Array
+    labels: Array
+    fold: Array
+
+    def list_others(self, fold: int, *, last: bool) -> tuple[Array, Array]:
+        """Positions and labels of the draws outside a fold, with the last draw or without."""
+        chosen = (self.fold != fold) & ~np.isnan(self.labels)
+        chosen[-1] &= last
+        return self.rows[chosen], self.labels[chosen]
+
+
+def cross_rounds(log: Log, cache: PoolView, statistics: tuple[Statistic, ...], *, seed: int) -> Log:
+    """The log with predictions of these statistics from each round's own labels, where it has some.
+
+    Rounds without them keep the predictions that were made before them: those of few draws or with
+    answers to come, but for the answered beginning of the first; those whose items have no
+    probabilities, or where another program may have changed chances on the way; and those whose
+    surrogate does not learn from labels at every round, or takes long to.
+    """
+    if not statistics:
+        return log
+    folds = find_folds(cache, seed)
+    history = []
+    for each in log.history:
+        used = count_crossed(log, each, cache)
+        crossed = None
+        if used:
+            crossed = _cross_round(log, each, used, cache, statistics, folds)
+        history.append(each if crossed is each.crossed else replace(each, crossed=crossed))
+    return replace(log, history=tuple(history))
+
+
+def find_folds(cache: PoolView, seed: int) -> Array:
+    """(N,) fold of each item."""
+    return cache.compute_once(
+        ("folds", seed, FOLDS),
+        lambda: (FOLDS * uniforms(cache.hashes, seed, _STREAM)).astype(np.int8),
+    )
+
+
+def count_crossed(log: Log, round: Round, cache: PoolView) -> int:
+    """Draws of a round whose labels may predict its other items; 0 for none."""
+    if not round.objectives or round.deterministic or round.lacks_weights:
+        return 0
+    if len(round.rows) < FEWEST_DRAWS or round.choices["surrogate"] in cache.unavailable:
+        return 0
+    if round.choices.get("refit", Refit.EVERY) != Refit.EVERY:
+        return 0
+    if not catalog.fact("surrogates", round.choices["surrogate"], "CROSSES"):
+        return 0
+    start, stop = np.searchsorted(log.round, [round.number, round.number + 1])
+    if (log.status[start:stop] == PENDING).any():
+        # The answered beginning of the first round is a round of so many draws.
+        stop = max(count_usable_draws(log)[0], start)
+    return int(stop - start) if stop - start >= FEWEST_DRAWS else 0
+
+
+def _cross_round(
+    log: Log,
+    round: Round,
+    used: int,
+    cache: PoolView,
+    statistics: tuple[Statistic, ...],
+    folds: Array,
+) -> Crossed | None:
+    """The predictions of a round with its own labels; None where no fold learns from them."""
+    known = _list_known(log, round, used, folds)
+    sets = _list_sets(known, cache)
+    if not sets:
+        return None
+    names, groups = tuple(each.name for each in statistics), list_group_names(cache)
+    origin = _describe_origin(known, round, cache, statistics, groups)
+    if round.crossed is not None and round.crossed.origin == origin:
+        return round.crossed
+    place = blake2b(repr((names, groups)).encode(), digest_size=4).hexdigest()
+    found = cache.compute_stored(
+        f"crossed-{round.number}-{place}",
+        origin,
+        lambda: _predict(log, round, known, sets, cache, statistics, folds),
+    )
+    return Crossed(names, groups, found["imputed"], found["sums"], origin)
+
+
+def _list_known(log: Log, round: Round, used: int, folds: Array) -> _Known:
+    start = int(np.searchsorted(log.round, round.number))
+    drawn = np.flatnonzero((log.round < round.number) & (log.status == LABELLED))
+    supplied = (log.supplied_round <= round.number) & (log.supplied_status == LABELLED)
+    here = slice(start, start + used)
+    return _Known(
+        (
+            np.concatenate([log.rows[drawn], log.supplied_rows[supplied]]),
+            np.concatenate([log.labels[drawn], log.supplied_labels[supplied]]),
+        ),
+        log.rows[here],
+        np.where(log.status[here] == LABELLED, log.labels[here], np.nan),
+        folds[log.rows[here]],
+    )
+
+
+def _list_sets(known: _Known, cache: PoolView) -> dict[tuple[int, bool], tuple[Array, Array]]:
+    """{(fold, with the last draw): positions and labels} of what each fold learns from.
+
+    Folds that do not learn from the round are left out; where the last draw is in the fold itself,
+    both are the same, and stand at True alone.
+    """
+    own = known.fold[-1]
+    found = {}
+    for fold in range(FOLDS):
+        for last in (True, False):
+            rows, labels = known.list_others(fold, last=last)
+            if (last or fold != own) and _is_enough(rows, labels, cache):
+                found[fold, last] = (
+                    np.concatenate([known.earlier[0], rows]),
+                    np.concatenate([known.earlier[1], labels]),
+                )
+    return found
+
+
+def _is_enough(rows: Array, labels: Array, cache: PoolView) -> bool:
+    """Whether a fold may learn from these labels of the round."""
+    if not cache.classes:
+        return len(labels) >= FEWEST_LABELS
+    right = int((cache.take(rows).outputs.pred == labels).sum()) if len(rows) else 0
+    return min(right, len(labels) - right) >= FEWEST_LABELS
+
+
+def _describe_origin(
+    known: _Known,
+    round: Round,
+    cache: PoolView,
+    statistics: Sequence[Statistic],
+    groups: Sequence[str],
+) -> str:
+    """Hexadecimal: of all that the predictions of a round follow from."""
+    names = [each.name for each in statistics]
+    digest = blake2b(digest_size=16)
+    about = _VERSION, FOLDS, round.number, round.choices["surrogate"], names, list(groups)
+    digest.update(repr((*about, cache.size)).encode())
+    # The shape of a curve follows the labels, and its name does not.
+    labelled = ~np.isnan(known.labels)
+    values = observe_statistics(
+        cache.take(known.rows[labelled]), known.labels[labelled], tuple(statistics)
+    )
+    hashes = cache.hashes
+    for part in (
+        hashes[known.earlier[0]],
+        known.earlier[1],
+        hashes[known.rows],
+        known.labels,
+        known.fold,
+        values,
+    ):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+def _predict(
+    log: Log,
+    round: Round,
+    known: _Known,
+    sets: dict[tuple[int, bool], tuple[Array, Array]],
+    cache: PoolView,
+    statistics: tuple[Statistic, ...],
+    folds: Array,
+) -> dict[str, Array]:
+    """(n, T) expectations at drawn items, and their (G, T) sums over what the round could draw."""
+    fitted = dict(zip(sets, fit_others(round, cache, list(sets.values())), strict=True))
+    own = known.fold[-1]
+    before = None
+    if len(sets) < 2 * FOLDS - 1:
+        before = restore_surrogate(round, cache)
+
+    def find(fold: int, *, last: bool) -> Surrogate:
+        found = fitted.get((fold, last or fold == own), before)
+        if found is None:
+            raise ValueError("a fold has no surrogate")
+        return found
+
+    imputed = np.zeros((len(round.rows), len(statistics)))
+    for fold in np.unique(known.fold).tolist():
+        here = np.flatnonzero(known.fold == fold)
+        rows = cache.take(known.rows[here])
+        imputed[here] = find(fold, last=True).expected(rows, statistics).T
+    free = np.ones(cache.size, bool)
+    free[log.rows[log.round < round.number]] = False
+    free[log.supplied_rows[log.supplied_round <= round.number]] = False
+    free[known.rows] = False
+
+    def on_piece(piece: tuple[int, int]) -> Array:
+        rows, here = cache.rows(*piece), slice(*piece)
+        expected = np.zeros((len(statistics), len(rows.index)))
+        for fold, places in _divide(folds[here]):
+            expected[:, places] = find(fold, last=False).expected(rows[places], statistics)
+        return sum_by_group(cache, rows.codes, list(expected * free[here]))
+
+    drawn = cache.take(known.rows)
+    sums = map_reduce(cache.chunks(), on_piece, np.add)
+    sums += sum_by_group(cache, drawn.codes, list(imputed[: len(known.rows)].T))
+    return {"imputed": imputed, "sums": sums}
+
+
+def _divide(folds: Array) -> Iterator[tuple[int, Array]]:
+    """Each fold with its places."""
+    order = np.argsort(folds, kind="stable")
+    ends = np.searchsorted(folds[order], np.arange(FOLDS + 1))
+    for fold in range(FOLDS):
+        if ends[fold] < ends[fold + 1]:
+            yield fold, order[ends[fold] : ends[fold + 1]]

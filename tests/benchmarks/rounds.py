@@ -1,0 +1,173 @@
+"""What a round's own labels add to its predictions, paired on the same draws.
+
+    python tests/benchmarks/rounds.py FOLDER --pools digits,reviews [--batch 200] [--budget 200]
+        [--metric error] [--runs 300] [--acquisition optimal] [--group COLUMN] [--judge COLUMN]
+
+FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Every study is played once, and read
+twice: with predictions from each round's own labels, and from those of earlier rounds alone.
+
+ratio      mean squared error by earlier rounds alone over that by own labels, with its standard
+           error; above 1 own labels help. Of groups: of the sum over groups
+saved      variance of uniform draws over the mean squared error, by own labels and by earlier
+           rounds
+coverage   of the 95 % interval of the whole pool, by own labels and by earlier rounds; width is
+           the mean of the first over that of the second
+bias       mean error by own labels, in standard errors of that mean
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+
+def main() -> None:
+    """Print a row per pool, batch and budget."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--pools", required=True)
+    parser.add_argument("--batch", default="200")
+    parser.add_argument("--budget", default="200")
+    parser.add_argument("--metric", default="error")
+    parser.add_argument("--group", default="")
+    parser.add_argument("--judge", default="")
+    parser.add_argument("--surrogate", default="")
+    parser.add_argument("--acquisition", default="optimal")
+    parser.add_argument("--runs", type=int, default=300)
+    options = parser.parse_args()
+    print("| pool | metric | batch | labels | runs | ratio | saved | coverage | width | bias |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for name in options.pools.split(","):
+        for batch in map(int, options.batch.split(",")):
+            print_pool(options, name, batch)
+
+
+def print_pool(options: argparse.Namespace, name: str, batch: int) -> None:
+    """Play the studies of one pool in such batches, and print its rows."""
+    from activetest.parallel import one_blas_thread
+
+    found: dict[int, list] = {}
+    with tempfile.TemporaryDirectory() as folder, one_blas_thread():
+        made = build(options, name, Path(folder))
+        truth, surrogate = read_truth(options, name, made)
+        for seed in range(options.runs):
+            for budget, numbers in play(made, truth, surrogate, options, batch, seed):
+                found.setdefault(budget, []).append(numbers)
+    for budget, numbers in sorted(found.items()):
+        row = summarise(np.array(numbers))
+        head = name, options.metric, batch, budget, len(numbers)
+        print(f"| {' | '.join([*map(str, head), *row])} |", flush=True)
+
+
+def build(options: argparse.Namespace, name: str, folder: Path):
+    """The cache of a pool."""
+    from activetest.cache import cache
+    from activetest.pool.pool import Pool
+
+    roles = {"groups": (options.group,)} if options.group else {}
+    roles |= {"judge": options.judge} if options.judge else {}
+    pool = Pool.open(str(options.folder / f"{name}.parquet"), **roles)
+    return cache.build_cache(pool, folder / "cache")
+
+
+def read_truth(options: argparse.Namespace, name: str, made) -> tuple:
+    """(N,) labels of all items, and the usual surrogate of the pool."""
+    from activetest.simulation.answer_key import read_answer_key
+
+    truth = read_answer_key(
+        made, options.folder / f"{name}.labels.csv", unmatched=made.roles.get("open_classes", False)
+    )
+    usual = "agreement" if made.classes else "residual"
+    if made.has_features and made.classes:
+        usual = "auto"
+    return truth, options.surrogate or usual
+
+
+def play(built, truth, surrogate: str, options, batch: int, seed: int) -> list:
+    """(budget, ((2, 4 + 2 G) numbers)): estimate, interval, truth, and those of groups."""
+    from activetest.errors import NotEstimable
+    from activetest.estimation.view import build_view
+    from activetest.item_statistics import specification
+    from activetest.nouns.choices import Choices
+    from activetest.nouns.log import Log
+    from activetest.rounds import crossing
+    from activetest.rounds.fit import observe_statistics
+    from activetest.sampling.plan import plan_round
+    from activetest.simulation.simulate import answered
+
+    facts = specification.describe_pool(built.roles, None, built)
+    metric = specification.find_metric(options.metric, facts)
+    choices = Choices(
+        metric=options.metric,
+        metrics=(options.metric,),
+        surrogate=surrogate,
+        acquisition=options.acquisition,
+        groups=(options.group,) if options.group else (),
+    )
+    rows = built.rows(0, built.size)
+    values = observe_statistics(rows, truth, metric.statistics)
+    log, found = Log.empty(), []
+    for budget in map(int, options.budget.split(",")):
+        while len(log.rows) < budget:
+            count = min(batch, budget - len(log.rows))
+            log = answered(log, plan_round(log, built, choices, seed=seed, count=count), truth)
+        numbers, fewest = [], crossing.FEWEST_DRAWS
+        for least in (fewest, 10**9):
+            crossing.FEWEST_DRAWS = least
+            view = build_view(log, built, choices, [metric], seed=seed, own_view=False)
+            crossing.FEWEST_DRAWS = fewest
+            line = []
+            for group in view.evidence.groups:
+                inside = group.membership(rows.codes).astype(bool)
+                real = float(metric.smooth(values[inside].mean(axis=0)))
+                try:
+                    value = view.value(metric, "doubly-robust", group, alike=True)
+                    interval = view.interval(value, 0.95, group=group)
+                    # What nothing limits: limits would bias the mean squared error.
+                    mean = value.value if value.several else float(value.means.mean[0])
+                    line += [mean, interval.lower, interval.upper, real]
+                except NotEstimable:
+                    line += [np.nan] * 3 + [real]
+            numbers.append(line)
+        uniform = values[:, 0].var() * (1 / budget - 1 / built.size)
+        found.append((budget, np.append(np.array(numbers).ravel(), uniform)))
+    return found
+
+
+def summarise(numbers: np.ndarray) -> list[str]:
+    """Cells of a row from (R, 2 4 G + 1) numbers."""
+    uniform = numbers[0, -1]
+    table = numbers[:, :-1].reshape(len(numbers), 2, -1, 4)
+    error = table[..., 0] - table[..., 3]
+    lines = []
+    squares = error**2
+    parts = [squares[:, :, 0]] + [squares[:, :, 1:].sum(axis=2)] * (squares.shape[2] > 1)
+    for each in parts:
+        kept = each[np.isfinite(each).all(axis=1)]
+        own, earlier = kept.mean(axis=0)
+        ratio = earlier / own
+        spread = np.std(kept[:, 1] / earlier - kept[:, 0] / own, ddof=1) / np.sqrt(len(kept))
+        lines.append(f"{ratio:.3f} ± {ratio * spread:.3f}")
+    own, earlier = squares[:, :, 0].mean(axis=0)
+    whole = table[:, :, 0]
+    held = ((whole[..., 1] <= whole[..., 3]) & (whole[..., 3] <= whole[..., 2])).mean(axis=0)
+    width = (whole[..., 2] - whole[..., 1]).mean(axis=0)
+    bias = error[:, 0, 0].mean() / (error[:, 0, 0].std(ddof=1) / np.sqrt(len(error)))
+    return [
+        " groups ".join(lines),
+        f"{uniform / own:.2f} {uniform / earlier:.2f}",
+        f"{held[0]:.3f} {held[1]:.3f}",
+        f"{width[0] / width[1]:.3f}",
+        f"{bias:+.1f}",
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Predictions of a round from its own labels leave every estimate exactly unbiased.
+
+The code under test is the program's own from the log to the estimate; only the race is replaced, by
+going through all its outcomes with their probabilities. Folds are given, and rounds of few draws
+learn from themselves. Nothing here is random.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from activetest import catalog
+from activetest.estimation import samples
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED
+from activetest.rounds import crossing
+from activetest.rounds.fit import find_free_items, observe_statistics
+from tests.guarantees.test_unbiased import metric_of, studies
+from tests.makers import build_table, set_status, write_pool
+
+SIZE = 6
+CHOICES = Choices("error", ("error",), "agreement", floor=0.2)
+HALVES, PAIRS, ALONE = (0, 1, 0, 1, 0, 1), (0, 0, 1, 1, 2, 2), (0, 1, 2, 3, 4, 5)
+
+pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
+
+
+@pytest.fixture
+def truth(pool):
+    """Labels that make the black box wrong on the second, third and last item."""
+    labels = pool.rows(0, SIZE).outputs.pred.astype(float)
+    labels[[1, 2, 5]] = (labels[[1, 2, 5]] + 1) % 3
+    return labels
+
+
+@pytest.fixture
+def divide(monkeypatch):
+    """divide(folds, fewest): rounds of two draws learn from themselves, between these folds."""
+
+    def set_folds(folds, fewest=0):
+        monkeypatch.setattr(crossing, "FOLDS", max(folds) + 1)
+        monkeypatch.setattr(crossing, "FEWEST_DRAWS", 2)
+        monkeypatch.setattr(crossing, "FEWEST_LABELS", fewest)
+        monkeypatch.setattr(crossing, "find_folds", lambda cache, seed: np.array(folds))
+
+    return set_folds
+
+
+def find_bias(pool, truth, choices, name, *, groups=(0,), **ways):
+    """(groups, d) expectation of the doubly robust means over all orders, less the true means.
+
+    At least one round of some study learned from itself.
+    """
+    metric = metric_of(pool, name)
+    method = catalog.load("estimators", "doubly-robust")
+    expected, total = np.zeros((len(groups), len(metric.statistics))), 0.0
+    learned = 0
+    for log, prob in studies(pool, truth, choices, **ways):
+        evidence = samples.collect_evidence(log, pool, choices, [metric], seed=1)
+        learned += evidence.crossed.rounds.any()
+        for place, group in enumerate(groups):
+            sample = samples.build_sample(evidence, metric, evidence.groups[group])
+            # A group that happens to be known completely is reported exactly: no estimate.
+            sample = replace(sample, unknown=max(sample.unknown, 1e-9))
+            expected[place] += prob * method.estimate(sample).mean
+        total += prob
+    assert learned and total == pytest.approx(1, abs=1e-12)
+    rows = pool.rows(0, pool.size)
+    values = observe_statistics(rows, truth, metric.statistics)
+    mass = [evidence.groups[group].membership(rows.codes) * rows.mass for group in groups]
+    return expected - np.array([each @ values / each.sum() for each in mass])
+
+
+@pytest.mark.parametrize(
+    ("folds", "batches"),
+    [(HALVES, (2, 1)), (PAIRS, (2, 1)), (ALONE, (1, 3)), (HALVES, (3, 2))],
+    ids=str,
+)
+def test_draws_and_predictions_that_react_to_labels_are_unbiased(
+    pool, truth, divide, folds, batches
+):
+    """Of the pool and every group; scores differ between items, and so do their chances."""
+    divide(folds)
+    bias = find_bias(pool, truth, CHOICES, "error", groups=(0, 1, 2), batches=batches)
+    assert np.abs(bias).max() < 1e-12
+
+
+def keep_last_draw(monkeypatch):
+    """Items that were not drawn learn from the last draw, too."""
+    plain = crossing._Known.list_others
+    monkeypatch.setattr(
+        crossing._Known, "list_others", lambda known, fold, *, last: plain(known, fold, last=True)
+    )
+
+
+def keep_own_fold(monkeypatch):
+    """Items learn from their own fold."""
+    plain = crossing._Known.list_others
+    monkeypatch.setattr(
+        crossing._Known, "list_others", lambda known, fold, *, last: plain(known, -1, last=last)
+    )
+
+
+@pytest.mark.parametrize("harm", [keep_last_draw, keep_own_fold])
+def test_without_either_rule_the_estimate_is_biased(pool, truth, divide, monkeypatch, harm):
+    divide(HALVES)
+    harm(monkeypatch)
+    assert abs(find_bias(pool, truth, CHOICES, "error", batches=(2, 1)).item()) > 1e-4
+
+
+def test_a_fold_that_needs_labels_of_both_kinds_follows_the_others_alone(pool, truth, divide):
+    divide(PAIRS, fewest=1)
+    bias = find_bias(pool, truth, CHOICES, "error", groups=(0, 1), batches=(4,))
+    assert np.abs(bias).max() < 1e-12
+
+
+@pytest.mark.parametrize("metric", ["log-loss", "f1[dog]", "rate[dog]", "precision-at-k[3,owl]"])
+def test_other_metrics_are_unbiased(pool, truth, divide, metric):
+    """Also those that no round recorded: there the round's own labels predict them."""
+    divide(PAIRS)
+    for choices in (CHOICES, Choices(metric, (metric,), "agreement", floor=0.2)):
+        bias = find_bias(pool, truth, choices, metric, groups=(0, 2), batches=(2, 1))
+        assert np.abs(bias).max() < 1e-12
+
+
+def test_labels_supplied_in_answer_to_errors_leave_it_unbiased(pool, truth, divide):
+    """They count from the next round on."""
+
+    def bring(log):
+        errors = any(log.labels != pool.take(log.rows).outputs.pred)
+        free = np.flatnonzero(find_free_items(log, SIZE))
+        return free[:1] if errors and len(free) > 2 else ()
+
+    divide(HALVES)
+    bias = find_bias(pool, truth, CHOICES, "error", groups=(0, 1), batches=(2, 2), bring=bring)
+    assert np.abs(bias).max() < 1e-12
+
+
+def test_declined_items_leave_the_share_of_mistakes_unbiased(pool, truth, divide):
+    """The mean over all items of what counts and is wrong; an item that is declined is not."""
+    divide(HALVES)
+    metric, expected = metric_of(pool, "error"), 0.0
+    for labelled, prob in studies(pool, truth, CHOICES, batches=(3,)):
+        log = set_status(labelled, np.flatnonzero(labelled.rows == 1), DECLINED)
+        evidence = samples.collect_evidence(log, pool, CHOICES, [metric], seed=1)
+        sample = samples.build_sample(evidence, metric)
+        expected += prob * catalog.load("estimators", "doubly-robust").estimate(sample).mean[0]
+    wrong = truth != pool.rows(0, SIZE).outputs.pred
+    assert expected == pytest.approx(np.delete(wrong, 1).sum() / SIZE, abs=1e-12)
+
+
+def test_items_with_weights_are_unbiased(tmp_path, truth, divide):
+    table = pq.read_table(write_pool(tmp_path / "plain.parquet", SIZE, seed=3)).to_pydict()
+    table |= {"traffic": [3.0, 10.0, 0.5, 2.5, 0.0, 3.0], "price": [1.0, 0.1, 2.0, 1.0, 5.0, 9.0]}
+    weighted = build_table(tmp_path, table, groups=("place",), weight="traffic", price="price")
+    divide(HALVES)
+    bias = find_bias(weighted, truth, CHOICES, "error", groups=(0, 1), batches=(2, 1))
+    assert np.abs(bias).max() < 1e-12
+
+
+def test_a_choice_between_groups_leaves_it_unbiased(pool, truth, divide):
+    """Its weights stay as they are for a round, like any others."""
+    choices = replace(CHOICES, acquisition="thompson", question="identify", groups=("place",))
+    divide(PAIRS)
+    bias = find_bias(pool, truth, choices, "error", groups=(0, 1), batches=(2, 2))
+    assert np.abs(bias).max() < 1e-12
+
+
+@pytest.mark.parametrize("metric", ["mae", "mean"])
+def test_values_are_unbiased(tmp_path, divide, metric):
+    rng = np.random.default_rng(4)
+    columns = {"id": [str(row) for row in range(SIZE)], "pred": rng.normal(size=SIZE)}
+    built = build_table(tmp_path, columns)
+    labels = 0.3 + 0.5 * np.array(columns["pred"]) + rng.normal(size=SIZE)
+    divide(HALVES)
+    choices = Choices(metric, (metric,), "residual", floor=0.2)
+    bias = find_bias(built, labels, choices, metric, batches=(2, 1))
+    assert np.abs(bias).max() < 1e-12
