@@ -9,6 +9,7 @@ from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.log import Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
+from activetest.rounds.crossing import count_whole
 from activetest.rounds.group_sums import measure_groups, sum_by_group
 
 
@@ -74,20 +75,21 @@ class RecordedPredictions:
 class CrossedPredictions:
     """What rounds say of their items from their own labels: see rounds.crossing. Axes as above.
 
-    rounds    (H,) bool: those that say anything
+    whole     (H,) bool: those whose labels may say something of each other's items
+    rounds    (H,) bool: those that have predictions from them
     imputed   (D, T) expectation of each statistic at the drawn item
     sums      (H, G, T) its sums over what was not known when the round began
     """
 
+    whole: Array
     rounds: Array
     imputed: Array
     sums: Array
 
     def without(self, numbers: Array) -> "CrossedPredictions":
         """The same without those of rounds with these numbers."""
-        return replace(
-            self, rounds=self.rounds & ~np.isin(np.arange(len(self.rounds)) + 1, numbers)
-        )
+        others = ~np.isin(np.arange(len(self.rounds)) + 1, numbers)
+        return replace(self, whole=self.whole & others, rounds=self.rounds & others)
 
     def lay_over(self, recorded: RecordedPredictions) -> RecordedPredictions:
         """What was recorded, with these predictions in place of those made before a round."""
@@ -117,7 +119,8 @@ def collect_crossed(
         rounds[place] = True
         imputed[here] = each.crossed.imputed[:, columns]
         sums[place] = each.crossed.sums[np.ix_(there, columns)]
-    return CrossedPredictions(rounds, imputed, sums)
+    whole = np.array([count_whole(log, each) > 0 for each in history], bool)
+    return CrossedPredictions(whole, rounds, imputed, sums)
 
 
 def collect_recorded(

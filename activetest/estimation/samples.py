@@ -148,16 +148,14 @@ class Evidence(Remembers):
         """What estimates take items to be: of each round the best that is unbiased."""
         return self.compute_once("predictions", lambda: self.crossed.lay_over(self.recorded))
 
-    @property
-    def since(self) -> Array:
-        """(D,) draws whose labels may calibrate the prediction of each: those before its round.
+    def find_since(self, rounds: Array) -> Array:
+        """(D,) draws whose labels may calibrate the prediction of each.
 
-        Where the round says nothing from its own labels, all that are before the draw.
+        Those before its round where that is one of `rounds` (H,), else all that are before it.
         """
         recorded = self.recorded
-        places = np.arange(len(recorded.round))
-        crossed = self.crossed.rounds[recorded.round]
-        return np.where(crossed, recorded.start[recorded.round], places)
+        starts, places = recorded.start[recorded.round], np.arange(len(recorded.round))
+        return np.where(rounds[recorded.round], starts, places)
 
     def find_columns(self, metric: Metric) -> list[int]:
         """(d,) columns of the metric's statistics."""
@@ -246,11 +244,12 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     before += part.certain + sum_supplied_before(log, supplied)
     place = evidence.find_place(group)
     whole_group = group.membership(evidence.drawn.codes)
-    imputed, imputed_sum, left = part.drop_certain(
-        *evidence.predictions.of(place, whole_group, columns)
-    )
+    closed = _is_calibrated(evidence, metric, group)
+    rounds = evidence.crossed.whole if closed else evidence.crossed.rounds
+    predictions = evidence.recorded if closed else evidence.predictions
+    imputed, imputed_sum, left = part.drop_certain(*predictions.of(place, whole_group, columns))
     center = None
-    if evidence.crossed.rounds.any():
+    if predictions is not evidence.recorded and rounds.any():
         _, before_round, _ = part.drop_certain(*evidence.recorded.of(place, whole_group, columns))
         center = (before_round / np.where(left > 0, left, 1)[:, None])[steps]
     known, known_supplied = log.status != PENDING, log.supplied_status != PENDING
@@ -313,7 +312,8 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         imputed_sum=imputed_sum[steps],
         inside=member[steps],
         left=left[steps],
-        since=np.searchsorted(steps, evidence.since[steps]),
+        since=np.searchsorted(steps, evidence.find_since(rounds)[steps]),
+        own=rounds[evidence.recorded.round[steps]] if closed else None,
         center=center,
         size=group.total,
         total=total,
@@ -354,6 +354,18 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
             + [False] * log.declined
         ),
     )
+
+
+def _is_calibrated(evidence: Evidence, metric: Metric, group: Group) -> bool:
+    """Whether a line through the model's outputs predicts labels, by the other labels of a round.
+
+    So it is where a judge's scores are all there is: what leaves out one label has a closed form.
+    Of a group there may be few labels for a line of its own.
+    """
+    about_labels = metric.of_labels or metric.against is not None
+    columns = 1 + (evidence.drawn.outputs.std is not None)
+    alone = evidence.drawn.design.shape[1] == columns
+    return not evidence.classes and about_labels and alone and group.column is None
 
 
 def _is_loss(metric: Metric, classes: int) -> bool:

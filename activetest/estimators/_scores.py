@@ -9,6 +9,8 @@ g less its mean, with an intercept. Several priors of its two coefficients are m
 marginal likelihood: one that hardly leaves the guess, and two that are free.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from activetest.nouns.rows import Array
@@ -34,11 +36,25 @@ def learn_scale(
     learned    (M, 1) labels that the guess had learned from
     since      (M,) number of the draws that count as before each
     """
-    share = (learned + _START) ** _POWER
-    count, regression = _sum_moments(weight, residual, deviation, share, since)
+    count = since[:, None]
+    return solve_scale(
+        *add_moments(
+            weight,
+            residual,
+            deviation,
+            learned,
+            lambda values, share: sum_before(share * values, since) / share,
+        ),
+        sum_before((weight * deviation) ** 2, since) / np.maximum(count, 1),
+    )
+
+
+def solve_scale(count: Array, regression: tuple[Array, ...], scale: Array) -> tuple[Array, Array]:
+    """(M, d) shift of the level and slope of guesses, from moments as add_moments gives them.
+
+    scale (M, d) is the mean square of a draw's weight times its deviation.
+    """
     yy, y1, y2, x11, x12, x22 = regression
-    squares = sum_before((weight * deviation) ** 2, since)
-    scale = squares / np.maximum(since, 1)[:, None]
     scale = np.where(scale > 0, scale, 1.0)
     freedom = np.where(count > 1, count - 1 + _SPREAD_DRAWS, 0.0)
     logs, shifts, changes = [], [], []
@@ -61,23 +77,27 @@ def learn_scale(
     return (odds * shifts).sum(axis=0), np.clip(slope, 0.0, steepest)
 
 
-def _sum_moments(
-    weight: Array, residual: Array, deviation: Array, share: Array, since: Array
+def add_moments(
+    weight: Array,
+    residual: Array,
+    deviation: Array,
+    learned: Array,
+    add: Callable[[Array, Array], Array],
 ) -> tuple[Array, tuple[Array, ...]]:
-    """Count of earlier draws, and their sums of squares and products around means, all (M, d).
+    """Count of the draws that count, and their sums of squares and products around means.
 
-    Those of y = w residual, x1 = w - 1 and x2 = w deviation: yy, y1, y2, 11, 12, 22. A draw counts
-    its share (M, 1) over that of the draw that asks.
+    Those of y = w residual, x1 = w - 1 and x2 = w deviation: yy, y1, y2, 11, 12, 22. Arguments as
+    in learn_scale; add(values, share) gives the sums over the draws that count for each draw, of
+    values times the share (M, 1) of a draw over that of the draw that asks.
     """
-
-    def add(values: Array) -> Array:
-        return sum_before(share * values, since) / share
-
+    share = (learned + _START) ** _POWER
     columns = [weight * residual, weight - 1 + 0 * residual, weight * deviation]
-    count = add(np.ones_like(residual))
-    means = [add(each) / np.maximum(count, 1e-12) for each in columns]
+    count = add(np.ones_like(residual), share)
+    means = [add(each, share) / np.maximum(count, 1e-12) for each in columns]
     pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-    sums = tuple(add(columns[a] * columns[b]) - count * means[a] * means[b] for a, b in pairs)
+    sums = tuple(
+        add(columns[a] * columns[b], share) - count * means[a] * means[b] for a, b in pairs
+    )
     # Rounding leaves less than nothing where all are alike.
     squares = {place for place, (a, b) in enumerate(pairs) if a == b}
     return count, tuple(

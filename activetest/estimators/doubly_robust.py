@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from activetest.estimators._own_labels import find_own_guesses
 from activetest.estimators._scores import learn_scale, sum_before
 from activetest.estimators._steps import weigh_labels, weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
@@ -32,6 +33,8 @@ def estimate(sample: Sample) -> Estimate:
     inside, mass = sample.inside[:, None], sample.drawn_mass[:, None]
     guess = inside * (level + slope * (sample.per_unit(sample.imputed) - center))
     rest = sample.left[:, None] * (level + slope * (middle - center))
+    own, own_rest, holds = find_own_guesses(sample, middle, free)
+    guess, rest = np.where(holds, own, guess), np.where(holds, own_rest, rest)
     miss = sample.stats - mass * guess
     terms = (sample.known_sum + rest + miss / sample.prob[:, None]) / sample.size
     found = weighted_mean(terms, guess, sample)

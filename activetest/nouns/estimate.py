@@ -44,6 +44,8 @@ class Sample(Remembers):
                   weights, the sum of theirs, and so for size and unknown
     since         (M,) number of the draws whose labels may calibrate the prediction of each; None:
                   all before it
+    own           (M,) whether guesses of values may follow from the other labels of the draw's
+                  round: see estimators._own_labels; None: nowhere
     center        (M, d) mean of the expectations over what was left, as they were before the
                   round; None: of those above
     size          members of the group
@@ -122,6 +124,7 @@ class Sample(Remembers):
     learned: Array | None = None
     graded: Array | None = None
     since: Array | None = None
+    own: Array | None = None
     center: Array | None = None
     reach: Callable[[Array], Array] | None = None
     doubted: bool = False

@@ -76,12 +76,21 @@ def cross_rounds(log: Log, cache: PoolView, statistics: tuple[Statistic, ...], *
     folds = find_folds(cache, seed)
     history = []
     for each in log.history:
-        used = count_crossed(log, each, cache)
+        used = count_whole(log, each) if _learns(each, cache) else 0
         crossed = None
         if used:
             crossed = _cross_round(log, each, used, cache, statistics, folds)
         history.append(each if crossed is each.crossed else replace(each, crossed=crossed))
     return replace(log, history=tuple(history))
+
+
+def keep_crossed(log: Log, crossed: Log) -> Log:
+    """The log with what its rounds say from their own labels in another one of the same rounds.
+
+    So they need not find it again.
+    """
+    pairs = zip(log.history, crossed.history, strict=True)
+    return replace(log, history=tuple(replace(a, crossed=b.crossed) for a, b in pairs))
 
 
 def find_folds(cache: PoolView, seed: int) -> Array:
@@ -92,15 +101,17 @@ def find_folds(cache: PoolView, seed: int) -> Array:
     )
 
 
-def count_crossed(log: Log, round: Round, cache: PoolView) -> int:
-    """Draws of a round whose labels may predict its other items; 0 for none."""
-    if not round.objectives or round.deterministic or round.lacks_weights:
-        return 0
-    if len(round.rows) < FEWEST_DRAWS or round.choices["surrogate"] in cache.unavailable:
-        return 0
-    if round.choices.get("refit", Refit.EVERY) != Refit.EVERY:
-        return 0
-    if not catalog.fact("surrogates", round.choices["surrogate"], "CROSSES"):
+def _learns(round: Round, cache: PoolView) -> bool:
+    """Whether the surrogate of a round can be fitted to the labels of each fold."""
+    name = round.choices["surrogate"]
+    every = round.choices.get("refit", Refit.EVERY) == Refit.EVERY
+    fast = catalog.fact("surrogates", name, "CROSSES")
+    return bool(fast) and every and name not in cache.unavailable and bool(round.objectives)
+
+
+def count_whole(log: Log, round: Round) -> int:
+    """Draws of a round whose labels may say something of its other items; 0 for none."""
+    if round.deterministic or round.lacks_weights or len(round.rows) < FEWEST_DRAWS:
         return 0
     start, stop = np.searchsorted(log.round, [round.number, round.number + 1])
     if (log.status[start:stop] == PENDING).any():

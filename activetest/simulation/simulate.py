@@ -36,6 +36,7 @@ from activetest.pool.costs import read_costs
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
 from activetest.progress import step
+from activetest.rounds.crossing import keep_crossed
 from activetest.rounds.fit import find_predicted_as, get_surrogates
 from activetest.rounds.objectives import find_drawn_classes
 from activetest.rounds.weighted import find_counted
@@ -427,6 +428,7 @@ class _Study:
             own_view=own_view,
             surrogate=self.surrogate,
         )
+        self.log = keep_crossed(self.log, view.evidence.log)
         for metric in metrics:
             for estimator in plan.estimators:
                 if not has_estimate(choices, estimator, metric, aim):

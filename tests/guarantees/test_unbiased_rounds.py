@@ -13,6 +13,7 @@ import pytest
 
 from activetest import catalog
 from activetest.estimation import samples
+from activetest.estimators import _own_labels
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED
 from activetest.rounds import crossing
@@ -168,13 +169,50 @@ def test_a_choice_between_groups_leaves_it_unbiased(pool, truth, divide):
     assert np.abs(bias).max() < 1e-12
 
 
-@pytest.mark.parametrize("metric", ["mae", "mean"])
-def test_values_are_unbiased(tmp_path, divide, metric):
+@pytest.fixture
+def scored(tmp_path):
+    """A pool of scores, and labels on another scale; their uncertainty makes scores differ."""
     rng = np.random.default_rng(4)
     columns = {"id": [str(row) for row in range(SIZE)], "pred": rng.normal(size=SIZE)}
-    built = build_table(tmp_path, columns)
-    labels = 0.3 + 0.5 * np.array(columns["pred"]) + rng.normal(size=SIZE)
+    built = build_table(tmp_path, columns | {"pred_std": rng.uniform(0.3, 2, SIZE)})
+    return built, 1.3 + 0.5 * np.array(columns["pred"]) + 0.2 * rng.normal(size=SIZE)
+
+
+@pytest.mark.parametrize(("metric", "batches"), [("mae", (2, 1)), ("mean", (4,)), ("mean", (2, 2))])
+def test_values_are_unbiased(scored, divide, metric, batches):
+    """Of folds, and of a line through scores by all labels but an item's own."""
     divide(HALVES)
     choices = Choices(metric, (metric,), "residual", floor=0.2)
-    bias = find_bias(built, labels, choices, metric, batches=(2, 1))
+    bias = find_bias(*scored, choices, metric, batches=batches)
     assert np.abs(bias).max() < 1e-12
+
+
+def keep_own_label(monkeypatch):
+    """A line knows the item's own label."""
+    plain = _own_labels.add_moments
+
+    def keep(weight, residual, deviation, learned, add):
+        def add_all(values, share):
+            return np.tile((share * values / share[-1]).sum(axis=0), (len(add(values, share)), 1))
+
+        return plain(weight, residual, deviation, learned, add_all)
+
+    monkeypatch.setattr(_own_labels, "add_moments", keep)
+
+
+def forget_last_draw(monkeypatch):
+    """Items that were not drawn follow the line without the first draw in place of the last."""
+    monkeypatch.setattr(_own_labels, "find_odds_of_last", lambda chance: np.eye(len(chance))[0])
+
+
+def take_later_chances(monkeypatch):
+    """Weights of draws follow their own chances, which say what came before."""
+    monkeypatch.setattr(_own_labels, "find_first_chances", lambda prob: prob)
+
+
+@pytest.mark.parametrize("harm", [keep_own_label, forget_last_draw, take_later_chances])
+def test_a_line_that_knows_more_than_the_others_is_biased(scored, divide, monkeypatch, harm):
+    divide(HALVES)
+    harm(monkeypatch)
+    choices = Choices("mean", ("mean",), "residual", floor=0.2)
+    assert abs(find_bias(*scored, choices, "mean", batches=(4,)).item()) > 1e-4
