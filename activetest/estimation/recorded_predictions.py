@@ -75,30 +75,65 @@ class RecordedPredictions:
 class CrossedPredictions:
     """What rounds say of their items from their own labels: see rounds.crossing. Axes as above.
 
-    whole     (H,) bool: those whose labels may say something of each other's items
-    rounds    (H,) bool: those that have predictions from them
-    imputed   (D, T) expectation of each statistic at the drawn item
-    sums      (H, G, T) its sums over what was not known when the round began
+    whole       (H,) bool: those whose labels may say something of each other's items
+    rounds      (H,) bool: those that have predictions from them
+    used        (D,) bool: draws of these whose labels are known
+    imputed     (D, T) expectation of each statistic at the drawn item
+    sums        (H, G, T) its sums over what was not known when the round began
+    share       (D,) of it in what is expected of the drawn item; the rest is as it was recorded
+    rest_share  (H,) the same for items that the round did not draw
     """
 
     whole: Array
     rounds: Array
+    used: Array
     imputed: Array
     sums: Array
+    share: Array
+    rest_share: Array
 
     def without(self, numbers: Array) -> "CrossedPredictions":
         """The same without those of rounds with these numbers."""
         others = ~np.isin(np.arange(len(self.rounds)) + 1, numbers)
         return replace(self, whole=self.whole & others, rounds=self.rounds & others)
 
-    def lay_over(self, recorded: RecordedPredictions) -> RecordedPredictions:
-        """What was recorded, with these predictions in place of those made before a round."""
-        drawn, rounds = self.rounds[recorded.round][:, None], self.rounds[:, None]
-        return replace(
-            recorded,
-            imputed=np.where(drawn, self.imputed, recorded.imputed),
-            sums=np.where(rounds[..., None], self.sums, recorded.sums),
-            again=recorded.again & ~rounds,
+    def find_draws(self, recorded: RecordedPredictions) -> Array:
+        """(D,) whether the prediction of a draw follows from its own round."""
+        found: Array = self.rounds[recorded.round] & self.used
+        return found
+
+    def blend(
+        self, recorded: RecordedPredictions, group: int, member: Array, columns: list[int]
+    ) -> tuple[Array, Array, Array]:
+        """As RecordedPredictions.of, with what rounds say from their own labels."""
+        guess, rest, left = recorded.of(group, member, columns)
+        draws = self.find_draws(recorded)
+        if not draws.any():
+            return guess, rest, left
+        crossed = replace(
+            recorded, imputed=self.imputed, sums=self.sums, again=np.zeros_like(recorded.again)
+        )
+        own, own_rest, _ = crossed.of(group, member, columns)
+        mixed = guess + self.share[:, None] * (own - guess)
+        rounds, start = recorded.round, recorded.start[recorded.round]
+
+        def sum_from(values: Array) -> Array:
+            """Sums over this draw and those after it in its round."""
+            sums = np.zeros((len(self.rounds), values.shape[1]))
+            np.add.at(sums, rounds[draws], values[draws])
+            before = np.cumsum(np.where(draws[:, None], values, 0.0), axis=0)
+            before -= np.where(draws[:, None], values, 0.0)
+            found: Array = sums[rounds] - (before - before[start])
+            return found
+
+        undrawn, own_undrawn = rest[start] - sum_from(guess)[start], own_rest[start]
+        own_undrawn = own_undrawn - sum_from(own)[start]
+        undrawn = undrawn + self.rest_share[rounds][:, None] * (own_undrawn - undrawn)
+        chosen = draws[:, None]
+        return (
+            np.where(chosen, mixed, guess),
+            np.where(chosen, undrawn + sum_from(mixed), rest),
+            left,
         )
 
 
@@ -107,20 +142,23 @@ def collect_crossed(
 ) -> CrossedPredictions:
     """What rounds say of all these statistics and groups from their own labels."""
     history, names = log.history, [each.name for each in statistics]
-    rounds = np.zeros(len(history), bool)
-    imputed = np.zeros((len(log.rows), len(names)))
+    whole, rounds = np.zeros((2, len(history)), bool)
+    used, share = np.zeros(len(log.rows), bool), np.zeros(len(log.rows))
+    imputed, rest_share = np.zeros((len(log.rows), len(names))), np.zeros(len(history))
     sums = np.zeros((len(history), len(groups), len(names)))
     for place, each in enumerate(history):
-        if each.crossed is None or not {*names} <= {*each.crossed.statistics}:
+        whole[place] = count_whole(log, each) > 0
+        found = each.crossed
+        if found is None or not {*names} <= {*found.statistics}:
             continue
-        columns = [each.crossed.statistics.index(name) for name in names]
-        there = [each.crossed.groups.index(group.name) for group in groups]
-        here = slice(*np.searchsorted(log.round, (each.number, each.number + 1)))
-        rounds[place] = True
-        imputed[here] = each.crossed.imputed[:, columns]
-        sums[place] = each.crossed.sums[np.ix_(there, columns)]
-    whole = np.array([count_whole(log, each) > 0 for each in history], bool)
-    return CrossedPredictions(whole, rounds, imputed, sums)
+        columns = [found.statistics.index(name) for name in names]
+        there = [found.groups.index(group.name) for group in groups]
+        start = int(np.searchsorted(log.round, each.number))
+        here = slice(start, start + len(found.share))
+        rounds[place], used[here], share[here] = True, True, found.share
+        imputed[here], rest_share[place] = found.imputed[:, columns], found.rest_share
+        sums[place] = found.sums[np.ix_(there, columns)]
+    return CrossedPredictions(whole, rounds, used, imputed, sums, share, rest_share)
 
 
 def collect_recorded(

@@ -143,20 +143,6 @@ class Evidence(Remembers):
     counts_declined: bool = False
     correction: Correction | None = None
 
-    @property
-    def predictions(self) -> RecordedPredictions:
-        """What estimates take items to be: of each round the best that is unbiased."""
-        return self.compute_once("predictions", lambda: self.crossed.lay_over(self.recorded))
-
-    def find_since(self, rounds: Array) -> Array:
-        """(D,) draws whose labels may calibrate the prediction of each.
-
-        Those before its round where that is one of `rounds` (H,), else all that are before it.
-        """
-        recorded = self.recorded
-        starts, places = recorded.start[recorded.round], np.arange(len(recorded.round))
-        return np.where(rounds[recorded.round], starts, places)
-
     def find_columns(self, metric: Metric) -> list[int]:
         """(d,) columns of the metric's statistics."""
         names = [each.name for each in self.statistics]
@@ -244,14 +230,12 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     before += part.certain + sum_supplied_before(log, supplied)
     place = evidence.find_place(group)
     whole_group = group.membership(evidence.drawn.codes)
-    closed = _is_calibrated(evidence, metric, group)
-    rounds = evidence.crossed.whole if closed else evidence.crossed.rounds
-    predictions = evidence.recorded if closed else evidence.predictions
-    imputed, imputed_sum, left = part.drop_certain(*predictions.of(place, whole_group, columns))
-    center = None
-    if predictions is not evidence.recorded and rounds.any():
-        _, before_round, _ = part.drop_certain(*evidence.recorded.of(place, whole_group, columns))
-        center = (before_round / np.where(left > 0, left, 1)[:, None])[steps]
+    recorded, crossed = evidence.recorded, evidence.crossed
+    calibrated = _is_calibrated(evidence, metric, group)
+    about = place, whole_group, columns
+    imputed, imputed_sum, left = part.drop_certain(
+        *(recorded.of(*about) if calibrated else crossed.blend(recorded, *about))
+    )
     known, known_supplied = log.status != PENDING, log.supplied_status != PENDING
     total = part.certain + stats[known].sum(axis=0) + supplied[known_supplied].sum(axis=0)
     drawn_mass, supplied_mass = evidence.drawn.mass, evidence.supplied.mass
@@ -312,9 +296,8 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         imputed_sum=imputed_sum[steps],
         inside=member[steps],
         left=left[steps],
-        since=np.searchsorted(steps, evidence.find_since(rounds)[steps]),
-        own=rounds[evidence.recorded.round[steps]] if closed else None,
-        center=center,
+        crossed=None if calibrated else crossed.find_draws(recorded)[steps],
+        own=_find_own(evidence, steps) if calibrated else None,
         size=group.total,
         total=total,
         unknown=unknown,
@@ -368,6 +351,13 @@ def _is_calibrated(evidence: Evidence, metric: Metric, group: Group) -> bool:
     return not evidence.classes and about_labels and alone and group.column is None
 
 
+def _find_own(evidence: Evidence, steps: Array) -> Array:
+    """(M,) see Sample.own."""
+    rounds = evidence.recorded.round[steps]
+    first: Array = np.searchsorted(rounds, rounds)
+    return np.where(evidence.crossed.whole[rounds], first, -1)
+
+
 def _is_loss(metric: Metric, classes: int) -> bool:
     """Whether a metric is the mean of one number that is no indicator, and is bounded for an item.
 
@@ -398,17 +388,16 @@ def _find_draws(evidence: Evidence, metric: Metric) -> Draws:
             remaining,
             bool(np.allclose(log.prob[steps] * remaining, rows.mass, rtol=1e-6)),
             _find_lowest_floor(log, steps),
-            _count_learned(evidence, steps),
+            _count_learned(log, evidence.recorded, steps),
         )
 
     return evidence.compute_once(("draws", classes), find)
 
 
-def _count_learned(evidence: Evidence, steps: Array) -> Array:
-    """(M,) labels that the prediction of each draw had learned from."""
-    learned = np.array([each.fit_labels for each in evidence.log.history], float)
-    learned += evidence.crossed.rounds * np.array([len(each.rows) for each in evidence.log.history])
-    return learned[evidence.recorded.round[steps]]
+def _count_learned(log: Log, recorded: RecordedPredictions, steps: Array) -> Array:
+    """(M,) labels that the surrogate of each draw's round had learned from."""
+    learned = np.array([each.fit_labels for each in log.history], float)
+    return learned[recorded.round[steps]]
 
 
 def _find_lowest_floor(log: Log, steps: Array) -> float:

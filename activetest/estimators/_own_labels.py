@@ -19,25 +19,25 @@ from activetest.nouns.rows import Array
 _POINTS, _REACH, _NEGLIGIBLE = 400, (-40.0, 40.0), 40.0
 
 
-def find_own_guesses(sample: Sample, middle: Array, free: Array) -> tuple[Array, Array, Array]:
+def find_own_guesses(sample: Sample, center: Array, free: Array) -> tuple[Array, Array, Array]:
     """(M, d) guesses for one unit of weight, (M, d) sums over all left, and where these hold.
 
-    middle (M, d) means of the expectations over what was left, free (M, d) whether a statistic's
+    center (M, d) means of the expectations over what was left, free (M, d) whether a statistic's
     guesses are. They hold at draws of rounds that calibrate themselves.
     """
     shape = sample.stats.shape
     guess, rest, holds = np.zeros(shape), np.zeros(shape), np.zeros(shape, bool)
-    if sample.since is None or sample.own is None or not sample.own.any():
+    if sample.own is None or not (sample.own >= 0).any():
         return guess, rest, holds
     imputed, mass = sample.per_unit(sample.imputed), sample.drawn_mass[:, None]
-    first = np.where(sample.own, sample.since, np.arange(len(sample.prob)))
+    first = np.where(sample.own >= 0, sample.own, np.arange(len(sample.prob)))
     chance = sample.prob.copy()
-    blocks = [slice(*each) for each in _find_blocks(first, sample.own)]
+    blocks = _find_blocks(sample.own)
     for block in blocks:
         chance[block] = find_first_chances(sample.prob[block])
     left = np.maximum(sample.left, 1e-300)[first]
     weight = mass * (sample.inside / (left * chance))[:, None]
-    deviation = imputed - middle[first]
+    deviation = imputed - center[first]
     residual = sample.per_unit(sample.stats) - imputed
     learned = np.zeros(len(chance)) if sample.learned is None else sample.learned
     for block in blocks:
@@ -53,7 +53,7 @@ def find_own_guesses(sample: Sample, middle: Array, free: Array) -> tuple[Array,
             total = sample.imputed_sum[last] - sample.imputed[last]
             odds = find_odds_of_last(chance[block])
             undrawn = total + (odds @ shift) * count
-            undrawn += (odds @ (slope - 1)) * (total - count * middle[block.start])
+            undrawn += (odds @ (slope - 1)) * (total - count * center[block.start])
         parts = own * mass[block]
         guess[block] = own
         rest[block] = undrawn + np.cumsum(parts[::-1], axis=0)[::-1]
@@ -102,11 +102,10 @@ def find_odds_of_last(chance: Array) -> Array:
     return odds
 
 
-def _find_blocks(first: Array, own: Array) -> list[tuple[int, int]]:
-    """Beginning and end of each round that calibrates itself."""
-    starts = np.unique(first[own])
-    ends = [int(np.flatnonzero(own & (first == start))[-1]) + 1 for start in starts]
-    return list(zip(starts.tolist(), ends, strict=True))
+def _find_blocks(own: Array) -> list[slice]:
+    """The draws of each round that calibrates itself."""
+    starts, counts = np.unique(own[own >= 0], return_counts=True)
+    return [slice(a, a + b) for a, b in zip(starts.tolist(), counts.tolist(), strict=True)]
 
 
 def _leave_one_out(

@@ -26,7 +26,7 @@ _LIKELY, _STEEPEST = 0.8, 2.0
 
 
 def learn_scale(
-    weight: Array, residual: Array, deviation: Array, learned: Array, since: Array
+    weight: Array, residual: Array, deviation: Array, learned: Array
 ) -> tuple[Array, Array]:
     """(M, d) shift of the level and slope of the guess before each draw, from the draws before it.
 
@@ -34,19 +34,16 @@ def learn_scale(
     residual   (M, d) statistic less guess of the drawn items
     deviation  (M, d) guess less its mean over what was left
     learned    (M, 1) labels that the guess had learned from
-    since      (M,) number of the draws that count as before each
     """
-    count = since[:, None]
-    return solve_scale(
-        *add_moments(
-            weight,
-            residual,
-            deviation,
-            learned,
-            lambda values, share: sum_before(share * values, since) / share,
-        ),
-        sum_before((weight * deviation) ** 2, since) / np.maximum(count, 1),
+    moments = add_moments(
+        weight,
+        residual,
+        deviation,
+        learned,
+        lambda values, share: _sum_before(share * values) / share,
     )
+    squares = _sum_before((weight * deviation) ** 2)
+    return solve_scale(*moments, squares / np.maximum(np.arange(len(weight)), 1)[:, None])
 
 
 def solve_scale(count: Array, regression: tuple[Array, ...], scale: Array) -> tuple[Array, Array]:
@@ -84,7 +81,7 @@ def add_moments(
     learned: Array,
     add: Callable[[Array, Array], Array],
 ) -> tuple[Array, tuple[Array, ...]]:
-    """Count of the draws that count, and their sums of squares and products around means.
+    """How many draws count for each draw, and sums of squares and products around their means.
 
     Those of y = w residual, x1 = w - 1 and x2 = w deviation: yy, y1, y2, 11, 12, 22. Arguments as
     in learn_scale; add(values, share) gives the sums over the draws that count for each draw, of
@@ -105,8 +102,7 @@ def add_moments(
     )
 
 
-def sum_before(values: Array, since: Array) -> Array:
-    """(M, d) sum over the first since (M,) draws."""
-    sums = np.append(np.zeros_like(values[:1], float), np.cumsum(values, axis=0), axis=0)
-    found: Array = sums[since]
-    return found
+def _sum_before(values: Array) -> Array:
+    """(M, d) sum over earlier draws."""
+    before: Array = np.cumsum(values, axis=0) - values
+    return before

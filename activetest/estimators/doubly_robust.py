@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from activetest.estimators._own_labels import find_own_guesses
-from activetest.estimators._scores import learn_scale, sum_before
+from activetest.estimators._scores import learn_scale
 from activetest.estimators._steps import weigh_labels, weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.rounding import MARGIN
@@ -27,13 +27,12 @@ def estimate(sample: Sample) -> Estimate:
 
     With nothing imputed and no earlier draw a step is LURE's.
     """
-    middle = _find_middle(sample)
-    center = middle if sample.center is None else sample.center
-    level, slope, free = _calibration(sample, middle, center)
+    center = sample.imputed_sum / np.where(sample.left > 0, sample.left, 1)[:, None]
+    level, slope, free = _calibration(sample, center)
     inside, mass = sample.inside[:, None], sample.drawn_mass[:, None]
     guess = inside * (level + slope * (sample.per_unit(sample.imputed) - center))
-    rest = sample.left[:, None] * (level + slope * (middle - center))
-    own, own_rest, holds = find_own_guesses(sample, middle, free)
+    rest = sample.left[:, None] * level
+    own, own_rest, holds = find_own_guesses(sample, center, free)
     guess, rest = np.where(holds, own, guess), np.where(holds, own_rest, rest)
     miss = sample.stats - mass * guess
     terms = (sample.known_sum + rest + miss / sample.prob[:, None]) / sample.size
@@ -49,57 +48,55 @@ def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array
     where that may or may not clip, the change of the slope is between none and all of it. Items
     must count alike: it knows no weights of theirs.
     """
-    middle = _find_middle(sample)
-    center = middle if sample.center is None else sample.center
-    weight, shrunk, _ = _slope_parts(sample, middle, sample.stats)
-    since = _find_since(sample)
+    center = sample.imputed_sum / np.maximum(sample.left, 1)[:, None]
+    weight, shrunk, _ = _slope_parts(sample, center, sample.stats)
     inverse = (sample.inside / sample.prob)[:, None]
     share = sample.weights[:, None] / sample.size
     rest = np.where(sample.left > 0, sample.left, 0.0)[:, None]
-    level = share * (rest - inverse * (rest > 0)) / (_PSEUDO_DRAWS + sum_before(weight, since))
-    deviation = _find_deviations(sample, middle)
+    level = share * (rest - inverse * (rest > 0)) / (_PSEUDO_DRAWS + _sum_before(weight))
+    if sample.crossed is not None:
+        # Guesses that follow from their own round are as they are.
+        share = share * ~sample.crossed[:, None]
+        level = level * ~sample.crossed[:, None]
+    deviation = _find_deviations(sample, center)
     there = shrunk > 0
-    apart = rest * (middle - center) - inverse * _find_deviations(sample, center)
-    slope = share * apart / np.where(there, shrunk, 1) * there
+    slope = -share * inverse * deviation / np.where(there, shrunk, 1) * there
     up = deviation > 0
     smallest, largest = (
-        _slope_parts(sample, middle, np.where(side, high, low))[2] for side in (~up, up)
+        _slope_parts(sample, center, np.where(side, high, low))[2] for side in (~up, up)
     )
     free = (smallest < 1) & (largest > 0)
     certain = (smallest >= 0) & (largest <= 1)
     moves = np.sort([np.where(certain, slope, 0.0), np.where(free, slope, 0.0)], axis=0)
     pull = weight**2 * deviation * sample.inside[:, None]
-    through_slope = np.sort([pull * _sum_after(move, since) for move in moves], axis=0)
-    plain = weigh_labels(sample) + weight * _sum_after(level, since)
+    through_slope = np.sort([pull * _sum_after(move) for move in moves], axis=0)
+    plain = weigh_labels(sample) + weight * _sum_after(level)
     return plain + through_slope[0], plain + through_slope[1]
 
 
-def _find_middle(sample: Sample) -> Array:
-    """(M, d) mean of the surrogate's expectations over what was left before each draw."""
-    return sample.imputed_sum / np.where(sample.left > 0, sample.left, 1)[:, None]
-
-
-def _calibration(sample: Sample, middle: Array, center: Array) -> tuple[Array, Array, Array]:
+def _calibration(sample: Sample, center: Array) -> tuple[Array, Array, Array]:
     """(M, d) level and slope of the guess before each draw, and whether these are free.
 
-    All from the draws before it, or where its round predicts its items from its own labels, before
-    the round. level is the surrogate's mean, moved by the weighted mean of the
+    All from the draws before it; those of a round that predicts from its own labels are as they
+    are. level is the surrogate's mean, moved by the weighted mean of the
     residuals so far; slope is the weighted regression of the statistic on the surrogate's
     expectation, clipped to [0, 1]: both shrunk to what the surrogate says. Of graded values
     over the whole pool, both are as free as the draws before it say.
     """
-    weight, _, slope = _slope_parts(sample, middle, sample.stats)
-    since = _find_since(sample)
+    weight, _, slope = _slope_parts(sample, center, sample.stats)
     stats, imputed = sample.per_unit(sample.stats), sample.per_unit(sample.imputed)
     residual = stats - sample.inside[:, None] * imputed
-    before = sum_before(weight, since)
-    level = center + sum_before(weight * residual, since) / (_PSEUDO_DRAWS + before)
+    level = center + _sum_before(weight * residual) / (_PSEUDO_DRAWS + _sum_before(weight))
     slope, free = np.clip(slope, 0.0, 1.0), _find_free(sample)
     if free.any():
         learned = np.zeros(len(weight)) if sample.learned is None else sample.learned
-        deviation = _find_deviations(sample, middle)
-        shift, freely = learn_scale(weight, residual, deviation, learned[:, None], since)
+        deviation = _find_deviations(sample, center)
+        shift, freely = learn_scale(weight, residual, deviation, learned[:, None])
         level, slope = np.where(free, center + shift, level), np.where(free, freely, slope)
+    if sample.crossed is not None:
+        # A level that earlier draws of a round say follows labels of later ones there.
+        fixed = sample.crossed[:, None]
+        level, slope = np.where(fixed, center, level), np.where(fixed, 1.0, slope)
     # Nothing left, or nothing recorded about the group: no guess, on either side of the term.
     return np.where(sample.left[:, None] > 0, level, 0.0), slope, free
 
@@ -113,11 +110,11 @@ def _find_free(sample: Sample) -> Array:
     if sample.graded is None:
         return np.zeros(sample.stats.shape, bool)
     outside = 1.0 - sample.inside * (sample.left > 0)
-    free: Array = sample.graded & (sum_before(outside, _find_since(sample)) == 0)[:, None]
+    free: Array = sample.graded & (_sum_before(outside) == 0)[:, None]
     return free
 
 
-def _slope_parts(sample: Sample, middle: Array, stats: Array) -> tuple[Array, Array, Array]:
+def _slope_parts(sample: Sample, center: Array, stats: Array) -> tuple[Array, Array, Array]:
     """(M, 1) weights of draws, (M, d) what slopes are divided by, and (M, d) slopes, not clipped.
 
     stats (M, d) of the drawn items.
@@ -126,13 +123,14 @@ def _slope_parts(sample: Sample, middle: Array, stats: Array) -> tuple[Array, Ar
     recorded = sample.inside * (sample.left > 0)
     left, inside = np.where(sample.left > 0, sample.left, 1), sample.inside[:, None]
     weight = (recorded * sample.drawn_mass / (left * sample.prob))[:, None]
-    across = weight * _find_deviations(sample, middle) * inside
-    along = weight * (sample.per_unit(stats) - middle) * inside
-    since = _find_since(sample)
-    squares, products = sum_before(across**2, since), sum_before(across * along, since)
-    prior = _PSEUDO_DRAWS * squares / np.maximum(since, 1)[:, None]
-    shrunk = prior + squares
-    slope = np.where(shrunk > 0, (prior + products) / np.where(shrunk > 0, shrunk, 1), 1.0)
+    across = weight * _find_deviations(sample, center) * inside
+    along = weight * (sample.per_unit(stats) - center) * inside
+    count = np.arange(len(weight))[:, None]
+    prior = _PSEUDO_DRAWS * _sum_before(across**2) / np.maximum(count, 1)
+    shrunk = prior + _sum_before(across**2)
+    slope = np.where(
+        shrunk > 0, (prior + _sum_before(across * along)) / np.where(shrunk > 0, shrunk, 1), 1.0
+    )
     return weight, shrunk, slope
 
 
@@ -147,13 +145,12 @@ def _find_deviations(sample: Sample, center: Array) -> Array:
     return np.where(np.abs(deviation) <= MARGIN * size, 0.0, deviation)
 
 
-def _find_since(sample: Sample) -> Array:
-    """(M,) number of the draws that may calibrate the guess before each."""
-    return np.arange(len(sample.prob)) if sample.since is None else sample.since
+def _sum_before(values: Array) -> Array:
+    """(M, d) sum over earlier draws."""
+    return np.cumsum(values, axis=0) - values
 
 
-def _sum_after(values: Array, since: Array) -> Array:
-    """(M, d) sum over the later draws whose guess each may calibrate."""
-    rest = np.append(np.cumsum(values[::-1], axis=0)[::-1], np.zeros_like(values[:1]), axis=0)
-    after: Array = rest[np.searchsorted(since, np.arange(len(values)), side="right")]
+def _sum_after(values: Array) -> Array:
+    """(M, d) sum over later draws."""
+    after: Array = values.sum(axis=0) - np.cumsum(values, axis=0)
     return after

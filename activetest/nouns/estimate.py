@@ -42,12 +42,11 @@ class Sample(Remembers):
     inside        (M,) 1.0 where the drawn item is in the group
     left          (M,) members of the group that were not known before the draw; where items have
                   weights, the sum of theirs, and so for size and unknown
-    since         (M,) number of the draws whose labels may calibrate the prediction of each; None:
-                  all before it
-    own           (M,) whether guesses of values may follow from the other labels of the draw's
-                  round: see estimators._own_labels; None: nowhere
-    center        (M, d) mean of the expectations over what was left, as they were before the
-                  round; None: of those above
+    crossed       (M,) whether the expectation follows from labels of the draw's own round: no draw
+                  of that calibrates it. None: nowhere
+    own           (M,) number of the draws before the draw's round, where guesses of values may
+                  follow from the round's other labels, see estimators._own_labels; -1 elsewhere.
+                  None: nowhere
     size          members of the group
     total         (d,) sum of the statistics over all in the group that is known now
     unknown       members of the group about which nothing is known now. Here, in left and in
@@ -123,9 +122,8 @@ class Sample(Remembers):
     floor: float = 1.0
     learned: Array | None = None
     graded: Array | None = None
-    since: Array | None = None
+    crossed: Array | None = None
     own: Array | None = None
-    center: Array | None = None
     reach: Callable[[Array], Array] | None = None
     doubted: bool = False
 

@@ -13,7 +13,7 @@ from activetest.nouns.study_lists import FIRST, PartDraws, Target
 PENDING, LABELLED, DECLINED = 0, 1, 2
 # The methods by which the numbers of reports follow from a log. It grows when the same log leads to
 # other numbers; what changed then is a sentence in reporting/notes.py.
-METHODS = 3
+METHODS = 4
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
@@ -74,8 +74,10 @@ class Crossed:
 
     statistics    (T,) names of the statistics below
     groups        (G,) names of the groups below; the first is "" (everything)
-    imputed       (n, T) expectation of each statistic at each drawn item; 0 where it is not used
+    imputed       (n, T) expectation of each statistic at each drawn item whose label it follows
     sums          (G, T) of expectations over what was neither known nor drawn when the round began
+    share         (n,) of these expectations in what estimates expect of drawn items
+    rest_share    the same for items that were not drawn
     origin        of what they follow from
     """
 
@@ -83,6 +85,8 @@ class Crossed:
     groups: tuple[str, ...]
     imputed: Array
     sums: Array
+    share: Array
+    rest_share: float
     origin: str = ""
 
 

@@ -50,6 +50,7 @@ _FEWEST_DRAWN = 2
 CHANGES: dict[int, str] = {
     2: "which allowed for mistakes that it had not met in error rates alone",
     3: "which allowed for less in groups, in losses and in areas under curves",
+    4: "which predicted the items of a round from labels of earlier rounds alone",
 }
 
 

@@ -9,6 +9,11 @@ the step of draw m, is 1 on average over i's places. So it is whatever the predi
 it is a function of the first n - 1 other items: those are the round's other draws for a drawn item,
 and all draws but the last for another one. Hence every step stays unbiased.
 
+Predictions from labels of the round are mixed with those made before it: a handful of errors says
+little about thousands of items that are likely to be right. The share follows from how many labels
+of the rarer kind the others were expected to have, and from no label of the round: a share that
+followed labels would be another one for errors than for the rest, which costs precision.
+
 Steps of different rounds stay uncorrelated, those of one round need not be. So predictions of a
 round serve fixed intervals and looks at ends of rounds; what is valid at every draw bets on the
 predictions that were made before the round.
@@ -21,20 +26,21 @@ from hashlib import blake2b
 import numpy as np
 
 from activetest import catalog
-from activetest.item_statistics.statistic import Statistic
+from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.choices import Refit
 from activetest.nouns.log import LABELLED, PENDING, Crossed, Log, Round, count_usable_draws
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
-from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.pool.hashing import uniforms
 from activetest.rounds.fit import fit_others, observe_statistics, restore_surrogate
 from activetest.rounds.group_sums import list_group_names, sum_by_group
 
-# Folds, the draws from which on a round learns from itself, and the labels of the rarer kind, right
-# or wrong, that a fold learns from at least: a handful of errors misleads.
-FOLDS, FEWEST_DRAWS, FEWEST_LABELS = 10, 25, 5
+# Folds, and the draws from which on a round learns from itself.
+FOLDS, FEWEST_DRAWS = 5, 25
+# Labels of the rarer kind, right or wrong, that others are expected to have: beyond so many a part
+# of what is expected of an item follows from them, and with HALF more of them half of it.
+FEWEST_LABELS, HALF = 5.0, 15.0
 # Of the hash of folds: no round has this number.
 _STREAM = 2**40
 # Of what is kept: another one where other numbers follow from the same labels.
@@ -77,9 +83,7 @@ def cross_rounds(log: Log, cache: PoolView, statistics: tuple[Statistic, ...], *
     history = []
     for each in log.history:
         used = count_whole(log, each) if _learns(each, cache) else 0
-        crossed = None
-        if used:
-            crossed = _cross_round(log, each, used, cache, statistics, folds)
+        crossed = _cross_round(log, each, used, cache, statistics, folds) if used else None
         history.append(each if crossed is each.crossed else replace(each, crossed=crossed))
     return replace(log, history=tuple(history))
 
@@ -127,12 +131,9 @@ def _cross_round(
     cache: PoolView,
     statistics: tuple[Statistic, ...],
     folds: Array,
-) -> Crossed | None:
-    """The predictions of a round with its own labels; None where no fold learns from them."""
+) -> Crossed:
+    """The predictions of a round with its own labels."""
     known = _list_known(log, round, used, folds)
-    sets = _list_sets(known, cache)
-    if not sets:
-        return None
     names, groups = tuple(each.name for each in statistics), list_group_names(cache)
     origin = _describe_origin(known, round, cache, statistics, groups)
     if round.crossed is not None and round.crossed.origin == origin:
@@ -141,9 +142,10 @@ def _cross_round(
     found = cache.compute_stored(
         f"crossed-{round.number}-{place}",
         origin,
-        lambda: _predict(log, round, known, sets, cache, statistics, folds),
+        lambda: _predict(log, round, known, cache, statistics, folds),
     )
-    return Crossed(names, groups, found["imputed"], found["sums"], origin)
+    about = found["imputed"], found["sums"], found["share"][:-1], float(found["share"][-1])
+    return Crossed(names, groups, *about, origin)
 
 
 def _list_known(log: Log, round: Round, used: int, folds: Array) -> _Known:
@@ -162,18 +164,16 @@ def _list_known(log: Log, round: Round, used: int, folds: Array) -> _Known:
     )
 
 
-def _list_sets(known: _Known, cache: PoolView) -> dict[tuple[int, bool], tuple[Array, Array]]:
+def _list_sets(known: _Known) -> dict[tuple[int, bool], tuple[Array, Array]]:
     """{(fold, with the last draw): positions and labels} of what each fold learns from.
 
-    Folds that do not learn from the round are left out; where the last draw is in the fold itself,
-    both are the same, and stand at True alone.
+    Where the last draw is in the fold itself, both are the same, and stand at True alone.
     """
-    own = known.fold[-1]
     found = {}
     for fold in range(FOLDS):
         for last in (True, False):
-            rows, labels = known.list_others(fold, last=last)
-            if (last or fold != own) and _is_enough(rows, labels, cache):
+            if last or fold != known.fold[-1]:
+                rows, labels = known.list_others(fold, last=last)
                 found[fold, last] = (
                     np.concatenate([known.earlier[0], rows]),
                     np.concatenate([known.earlier[1], labels]),
@@ -181,12 +181,22 @@ def _list_sets(known: _Known, cache: PoolView) -> dict[tuple[int, bool], tuple[A
     return found
 
 
-def _is_enough(rows: Array, labels: Array, cache: PoolView) -> bool:
-    """Whether a fold may learn from these labels of the round."""
+def _find_shares(known: _Known, round: Round, cache: PoolView) -> Array:
+    """(n + 1,) share of the round's own labels in what is expected of drawn items, and of others.
+
+    It follows from how many labels of the rarer kind the n - 1 others are expected to have; where
+    values are predicted, labels are of no kind, and all of it does.
+    """
     if not cache.classes:
-        return len(labels) >= FEWEST_LABELS
-    right = int((cache.take(rows).outputs.pred == labels).sum()) if len(rows) else 0
-    return min(right, len(labels) - right) >= FEWEST_LABELS
+        return np.ones(len(known.rows) + 1)
+    rows = cache.take(known.rows).unweighted
+    surrogate = restore_surrogate(round, cache)
+    wrong = surrogate.expected(rows, (statistic("zero_one"),))[0].astype(float)
+    kinds = np.stack([wrong, 1 - wrong]) * ~np.isnan(known.labels)
+    total = kinds.sum(axis=1, keepdims=True)
+    expected = (total - np.append(kinds, kinds[:, -1:], axis=1)).min(axis=0)
+    more = np.maximum(expected - FEWEST_LABELS, 0.0)
+    return more / (more + HALF)
 
 
 def _describe_origin(
@@ -223,29 +233,20 @@ def _predict(
     log: Log,
     round: Round,
     known: _Known,
-    sets: dict[tuple[int, bool], tuple[Array, Array]],
     cache: PoolView,
     statistics: tuple[Statistic, ...],
     folds: Array,
 ) -> dict[str, Array]:
-    """(n, T) expectations at drawn items, and their (G, T) sums over what the round could draw."""
+    """(n, T) expectations at drawn items, (G, T) sums over what could be drawn, (n + 1,) shares."""
+    share, groups = _find_shares(known, round, cache), len(list_group_names(cache))
+    imputed = np.zeros((len(known.rows), len(statistics)))
+    if not share.any():
+        return {"imputed": imputed, "sums": np.zeros((groups, len(statistics))), "share": share}
+    sets = _list_sets(known)
     fitted = dict(zip(sets, fit_others(round, cache, list(sets.values())), strict=True))
-    own = known.fold[-1]
-    before = None
-    if len(sets) < 2 * FOLDS - 1:
-        before = restore_surrogate(round, cache)
-
-    def find(fold: int, *, last: bool) -> Surrogate:
-        found = fitted.get((fold, last or fold == own), before)
-        if found is None:
-            raise ValueError("a fold has no surrogate")
-        return found
-
-    imputed = np.zeros((len(round.rows), len(statistics)))
     for fold in np.unique(known.fold).tolist():
         here = np.flatnonzero(known.fold == fold)
-        rows = cache.take(known.rows[here])
-        imputed[here] = find(fold, last=True).expected(rows, statistics).T
+        imputed[here] = fitted[fold, True].expected(cache.take(known.rows[here]), statistics).T
     free = np.ones(cache.size, bool)
     free[log.rows[log.round < round.number]] = False
     free[log.supplied_rows[log.supplied_round <= round.number]] = False
@@ -255,13 +256,13 @@ def _predict(
         rows, here = cache.rows(*piece), slice(*piece)
         expected = np.zeros((len(statistics), len(rows.index)))
         for fold, places in _divide(folds[here]):
-            expected[:, places] = find(fold, last=False).expected(rows[places], statistics)
+            surrogate = fitted[fold, fold == known.fold[-1]]
+            expected[:, places] = surrogate.expected(rows[places], statistics)
         return sum_by_group(cache, rows.codes, list(expected * free[here]))
 
-    drawn = cache.take(known.rows)
     sums = map_reduce(cache.chunks(), on_piece, np.add)
-    sums += sum_by_group(cache, drawn.codes, list(imputed[: len(known.rows)].T))
-    return {"imputed": imputed, "sums": sums}
+    sums += sum_by_group(cache, cache.take(known.rows).codes, list(imputed.T))
+    return {"imputed": imputed, "sums": sums, "share": share}
 
 
 def _divide(folds: Array) -> Iterator[tuple[int, Array]]:
