@@ -17,6 +17,7 @@ _ORDER = (
         "python",
         "simulate",
         "methods",
+        "rounds",
         "intervals",
         "papers",
     ),

@@ -40,7 +40,7 @@ from activetest.rounds.group_sums import list_group_names, sum_by_group
 FOLDS, FEWEST_DRAWS = 5, 25
 # Labels of the rarer kind, right or wrong, that others are expected to have: beyond so many a part
 # of what is expected of an item follows from them, and with HALF more of them half of it.
-FEWEST_LABELS, HALF = 5.0, 15.0
+FEWEST_LABELS, HALF = 10.0, 15.0
 # Of the hash of folds: no round has this number.
 _STREAM = 2**40
 # Of what is kept: another one where other numbers follow from the same labels.
