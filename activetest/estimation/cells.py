@@ -25,6 +25,7 @@ from activetest.nouns.log import Log, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.surrogate import Surrogate
+from activetest.rounds.crossing import cross_rounds
 from activetest.rounds.fit import get_surrogate
 from activetest.rounds.weighted import WeightedSurrogate, weigh_surrogate
 
@@ -91,7 +92,8 @@ def view_cells(
     )
     both = hit(code), miss(code)
     predicted = tuple(each.name for each in both)
-    predicted_log = repredict(log, CutPool(cache, cells, names), both)
+    divided = CutPool(cache, cells, names)
+    predicted_log = cross_rounds(repredict(log, divided, both), divided, both, seed=seed)
     cut = CutPool(cache, cells, names, as_classes=True)
     values = _tabulate(statistics, size)
     history = [
@@ -163,16 +165,32 @@ def _convert_round(
     source = None if round.drawn_from is None else sources[round.drawn_from]
     # Without objectives nobody asks for the surrogate of the pool's own classes.
     about: dict[str, Any] = {"groups": ("",), "objectives": (), "drawn_from": source}
-    about |= {"again": (), "imputed_again": None, "count": round.count[:1]}
+    about |= {"again": (), "imputed_again": None, "count": round.count[:1], "crossed": None}
     if round.statistics != predicted:
         nothing = np.empty((len(cells), 0)), np.empty((1, 0))
         return replace(round, statistics=(), imputed=nothing[0], imputed_sum=nothing[1], **about)
-    hits, misses = round.imputed.T
-    sum_hits, sum_misses = round.imputed_sum[1:].T
-    imputed = values[:, cells, 1] * hits + values[:, cells, 0] * misses
-    sums = values[..., 1] @ sum_hits + values[..., 0] @ sum_misses
     names = tuple(each.name for each in statistics)
-    return replace(round, statistics=names, imputed=imputed.T, imputed_sum=sums[None], **about)
+    imputed, sums = _convert_predictions(round.imputed, round.imputed_sum, cells, values)
+    if (crossed := round.crossed) is not None:
+        own = _convert_predictions(crossed.imputed, crossed.sums, cells, values)
+        about["crossed"] = replace(
+            crossed, statistics=names, groups=("",), imputed=own[0], sums=own[1]
+        )
+    return replace(round, statistics=names, imputed=imputed, imputed_sum=sums, **about)
+
+
+def _convert_predictions(
+    imputed: Array, sums: Array, cells: Array, values: Array
+) -> tuple[Array, Array]:
+    """(n, T) expectations and (1, T) their sums, from those of hits and misses.
+
+    imputed (n, 2) at the first n draws, whose cells are the first of these; sums (1 + L, 2) of the
+    pool and of each cell; values as _tabulate gives them.
+    """
+    (hits, misses), cells = imputed.T, cells[: len(imputed)]
+    sum_hits, sum_misses = sums[1:].T
+    found = values[:, cells, 1] * hits + values[:, cells, 0] * misses
+    return found.T, (values[..., 1] @ sum_hits + values[..., 0] @ sum_misses)[None]
 
 
 def _convert_labels(labels: Array, code: int) -> Array:

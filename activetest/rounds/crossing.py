@@ -82,6 +82,10 @@ def cross_rounds(log: Log, cache: PoolView, statistics: tuple[Statistic, ...], *
     folds = find_folds(cache, seed)
     history = []
     for each in log.history:
+        if not each.objectives:
+            # It is about other classes, and so is what it said: see estimation.cells.
+            history.append(each)
+            continue
         used = count_whole(log, each) if _learns(each, cache) else 0
         crossed = _cross_round(log, each, used, cache, statistics, folds) if used else None
         history.append(each if crossed is each.crossed else replace(each, crossed=crossed))
@@ -110,7 +114,7 @@ def _learns(round: Round, cache: PoolView) -> bool:
     name = round.choices["surrogate"]
     every = round.choices.get("refit", Refit.EVERY) == Refit.EVERY
     fast = catalog.fact("surrogates", name, "CROSSES")
-    return bool(fast) and every and name not in cache.unavailable and bool(round.objectives)
+    return bool(fast) and every and name not in cache.unavailable
 
 
 def count_whole(log: Log, round: Round) -> int:
