@@ -18,6 +18,7 @@ from pyarrow import fs
 
 from activetest.errors import ActivetestError, PoolError
 from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
+from activetest.pool.nested import Inner, find_inner, view_batch, view_schema
 from activetest.pool.remote import describe_network_error, open_store, wait_for
 from activetest.pool.roles import is_text
 from activetest.safe_text import first_line, mask_secrets
@@ -93,7 +94,7 @@ class Files:
                     chunk.total_uncompressed_size
                     for group in map(footer.row_group, range(footer.num_row_groups))
                     for chunk in map(group.column, range(group.num_columns))
-                    if chunk.path_in_schema == name
+                    if chunk.path_in_schema == self._find_address(name)
                 )
         return total
 
@@ -153,7 +154,7 @@ class Files:
         with _raising_pool_errors(piece.path, f"{piece.path} cannot be read"):
             group = self._footers[piece.path].row_group(piece.row_group)
             for chunk in map(group.column, range(group.num_columns)):
-                if chunk.path_in_schema != column:
+                if chunk.path_in_schema != self._find_address(column):
                     continue
                 found = chunk.statistics
                 if found is None or not found.has_min_max:
@@ -165,10 +166,24 @@ class Files:
                     return None
         return None
 
+    def _find_address(self, column: str) -> str:
+        """What Parquet calls a column."""
+        return self._inner[column].address if column in self._inner else column
+
+    @cached_property
+    def _inner(self) -> dict[str, Inner]:
+        """{name: column} of the columns that stand inside of others: see pool.nested."""
+        path, footer = next(iter(self._footers.items()))
+        with _raising_pool_errors(path, f"{path} cannot be read"):
+            table, parquet = footer.schema.to_arrow_schema(), footer.schema
+            columns = map(parquet.column, range(len(parquet)))
+            uuids = {each.path for each in columns if each.logical_type.type == "UUID"}
+            return find_inner(table, uuids)
+
     @cached_property
     def _columns(self) -> pa.Schema:
-        """Columns of the first file, as it has them."""
-        return next(iter(self._footers.values())).schema.to_arrow_schema()
+        """Columns of the first file, as they are read but for names of classes."""
+        return view_schema(next(iter(self._footers.values())).schema.to_arrow_schema(), self._inner)
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -246,9 +261,12 @@ class Files:
                 source, metadata=footer, pre_buffer=self.remote and whole, buffer_size=_BUFFER
             )
             start = piece.start
-            for batch in file.iter_batches(
-                rows, row_groups=[piece.row_group], columns=columns, use_threads=False
+            found = [self._find_address(column) for column in columns]
+            inside = not self._inner.keys().isdisjoint(columns)
+            for stored in file.iter_batches(
+                rows, row_groups=[piece.row_group], columns=found, use_threads=False
             ):
+                batch = view_batch(stored, columns, self._inner) if inside else stored
                 if checked:
                     _reject_invalid_values(batch, start, piece.path)
                 yield self._name_values(batch, start, piece.path)

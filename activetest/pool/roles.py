@@ -27,6 +27,8 @@ _BINS = re.compile(r"(.+)\[(\d{1,9})\]")
 WEIGHT = re.compile(r"(^|_)(weights?|wt|\w*wgt)($|_)", re.I)
 # Columns that pandas makes of an index without a name.
 INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")
+# In the metadata of a column that is a field of a record: the record.
+PART_OF = b"activetest.part_of"
 _RULE_PROB = "prob holds one list of numbers per row"
 # Where there is one number instead.
 _HINT_PROB = (
@@ -407,6 +409,8 @@ def _choose_features(table: pa.Schema, choices: ColumnChoices, used: set) -> tup
         and not NOT_A_FEATURE.search(field.name)
         and not OTHER_MODELS.search(field.name)
         and not INDEX.fullmatch(field.name)
+        # A record may hold what people said of the item.
+        and PART_OF not in (field.metadata or {})
     )
 
 
@@ -469,6 +473,10 @@ def _require(
 ) -> None:
     """Raises PoolError when the table has no such column or its type cannot serve."""
     if column not in table.names:
+        if parts := [name for name in table.names if name.startswith(f"{column}.")]:
+            raise PoolError(
+                f"column {column!r} holds records", hint=f"name a field: {shorten_list(parts)}"
+            )
         raise PoolError(
             f"the pool has no column {column!r}",
             hint=catalog.suggest(column, table.names)
