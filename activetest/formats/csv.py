@@ -1,16 +1,17 @@
-"""Tables of text whose columns are separated by commas or tabs."""
+"""Tables of text whose columns are separated by commas, tabs, semicolons or bars."""
 
 import csv
 import io
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
 from activetest.errors import PoolError
 from activetest.formats._errors import raising_parse_errors
+from activetest.formats._text_columns import NO_VALUE, TextColumns
 from activetest.nouns.file_head import FileHead, read_head
 
 TITLE = "CSV"
@@ -20,13 +21,12 @@ PRECEDENCE = -2
 POOL = True
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_OTHER_DELIMITERS = {";": "semicolons", "|": "bars"}
+_OTHER_DELIMITERS = (";", "|")
 
 # Bytes read at once.
 _BLOCK = 2**24
-
-# What means "no value" in a column of numbers.
-_NO_VALUE = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A"]
+# Rows that tell whether a letter separates columns.
+_FEW = 20
 
 
 def recognise(head: FileHead) -> bool:
@@ -46,15 +46,13 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     id = id or "id"
     delimiter = _find_delimiter(path)
     header = _read_header(path, delimiter)
-    candidates = {name: [pa.int64(), pa.float64(), pa.string()] for name in header}
-    candidates |= {id: [pa.string()]} if id in header else {}
+    columns = TextColumns(header, {id})
     for batch in _read_batches(path, delimiter, dict.fromkeys(header, pa.string())):
-        for name, column in zip(header, batch.columns, strict=True):
-            candidates[name] = _narrow_types(candidates[name], column)
-    types = {name: types[0] for name, types in candidates.items()}
-    yield pa.schema(list(types.items())).empty_table()
-    for batch in _read_batches(path, delimiter, types):
-        yield pa.Table.from_batches([batch])
+        columns.add(batch)
+    columns.decide()
+    yield columns.schema.empty_table()
+    for batch in _read_batches(path, delimiter, columns.parsed):
+        yield columns.convert(batch)
 
 
 def _read_batches(
@@ -66,7 +64,7 @@ def _read_batches(
             path,
             read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK),
             parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(column_types=types, null_values=_NO_VALUE),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=types, null_values=NO_VALUE),
         )
 
 
@@ -84,44 +82,36 @@ def _read_header(path: Path, delimiter: str) -> list[str]:
 def _find_delimiter(path: Path) -> str:
     """What separates the columns of the header: what the name says if it can be, else what does.
 
-    The rows do not matter: with decimal commas they seem to have more columns than the header.
-    Raises PoolError where semicolons or bars separate them.
+    Semicolons and bars do where they make more columns of the header, and as many of each row.
     """
     with raising_parse_errors(path):
         head = read_head(path)
     beginning = head.start.decode("utf-8-sig", "replace")
     preferred = _DELIMITERS.get(head.suffix)
-    if preferred and len(_split_header(beginning, preferred)) != 1:
-        return preferred
     # Where the header is one column either way, the name decides: the first of the most is taken.
     usual = ("\t", ",") if preferred == "\t" else (",", "\t")
     delimiter = max(usual, key=lambda each: len(_split_header(beginning, each)))
-    header = _split_header(beginning, delimiter)
-    for character, word in _OTHER_DELIMITERS.items():
-        if len(header) == 1 and character in header[0]:
-            raise PoolError(
-                f"the columns of {path} are separated by {word}",
-                hint="separate them by commas or tabs, and write decimals with a point",
-            )
+    if preferred and len(_split_header(beginning, preferred)) != 1:
+        delimiter = preferred
+    for character in _OTHER_DELIMITERS:
+        widths = [len(row) for row in _split_rows(beginning, character, _FEW)]
+        # The last row may be cut off.
+        rows = widths if head.whole else widths[:-1]
+        width = len(_split_header(beginning, delimiter))
+        if widths and widths[0] > width and (len({*rows}) <= 1 or width <= 1):
+            return character
     return delimiter
 
 
 def _split_header(beginning: str, delimiter: str) -> list[str]:
     """The first row that is not blank; empty where it cannot be parsed."""
+    return next(iter(_split_rows(beginning, delimiter, 1)), [])
+
+
+def _split_rows(beginning: str, delimiter: str, most: int) -> list[list[str]]:
+    """The first rows that are not blank; none where they cannot be parsed."""
     try:
         rows = csv.reader(io.StringIO(beginning, newline=""), delimiter=delimiter)
-        return next(filter(None, rows), [])
+        return list(islice(filter(None, rows), most))
     except csv.Error:
         return []
-
-
-def _narrow_types(types: list[pa.DataType], column: pa.Array) -> list[pa.DataType]:
-    """The types from the first one on that can hold the text in the column."""
-    values = column.filter(pc.invert(pc.is_in(column, pa.array(_NO_VALUE))))
-    while len(types) > 1:
-        try:
-            values.cast(types[0])
-            return types
-        except pa.ArrowInvalid:
-            types = types[1:]
-    return types

@@ -14,6 +14,7 @@ import pyarrow.json
 from activetest.errors import LabelError, PoolError
 from activetest.formats._answers import find_fields, read_objects
 from activetest.formats._errors import raising_parse_errors
+from activetest.nouns.encodings import describe_invalid
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.safe_text import first_line
 
@@ -101,6 +102,7 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
         for block in _read_lines(path) if lines else _join_objects(path):
             if _measure_depth(block) > _DEEPEST:
                 raise PoolError(f"{path} cannot be read: {_DEEP}", hint="leave that field out")
+            block.decode()
             yield block
 
 
@@ -215,7 +217,8 @@ class _Text:
         try:
             more = self._read(max(_STEP, len(self._waiting) - self._at))
         except UnicodeDecodeError as error:
-            raise PoolError(f"{self._path} is not UTF-8", hint="save it as UTF-8") from error
+            problem, hint = describe_invalid(self._path) or (f"{self._path} is not UTF-8", "")
+            raise PoolError(problem, hint or "save it as UTF-8") from error
         self._waiting, self._at = self._waiting[self._at :] + more, 0
         return bool(more)
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from activetest import atomic, catalog, progress
 from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
-from activetest.nouns.encodings import is_utf16
+from activetest.nouns.encodings import describe_invalid, is_utf16
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.file_notes import add_file_note
@@ -247,6 +247,9 @@ def _recognise(path: Path, source: str) -> list[str]:
         raise PoolError(f"{source} looks like UTF-16", hint="save it as UTF-8")
     name = find_format(head, "POOL", "ANSWERS")
     if name is None:
+        text = head.suffix != ".parquet" and b"\0" not in head.start
+        if text and (found := describe_invalid(path)):
+            raise PoolError(*found)
         raise PoolError(f"{source} {_describe(head)}", hint=f"formats that are read: {_titles()}")
     if not catalog.fact(FAMILY, name, "POOL"):
         title = catalog.fact(FAMILY, name, "TITLE")

@@ -112,8 +112,9 @@ def _find_in_column(field: pa.Field, is_uuid: bool, names: Sequence[str]) -> dic
         is_uuid, kind = kind.storage_type.byte_width == 16, kind.storage_type
     if kinds.is_fixed_size_binary(kind):
         return {field.name: Inner(path, pa.string(), "uuid" if is_uuid else "bytes")}
-    if kinds.is_binary(kind) and _NAMES.search(field.name):
-        return {field.name: Inner(path, pa.string(), "text")}
+    if (kinds.is_binary(kind) or kinds.is_large_binary(kind)) and _NAMES.search(field.name):
+        text = pa.string() if kinds.is_binary(kind) else pa.large_string()
+        return {field.name: Inner(path, text, "text")}
     if is_spark_vector(kind):
         return {field.name: Inner(path, pa.list_(pa.float64()), "vector")}
     return _find_in_record(field, names) if kinds.is_struct(kind) else {}

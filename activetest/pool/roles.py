@@ -256,6 +256,8 @@ def _find_outputs(
     pred = "pred" if "pred" in names else None
     if choices.outputs:
         return _check_named_outputs(table, choices, pred, score_is_value=score_is_value)
+    if pred is None and any(name.startswith("pred.") for name in names):
+        _require(table, "pred", is_scalar, "")
     if "prob" in names and choices.task != "regression":
         single = is_amount(table.field("prob").type)
         _require(table, "prob", is_vector, _HINT_PROB if single else _RULE_PROB)

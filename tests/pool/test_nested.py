@@ -126,11 +126,12 @@ def test_ids_in_bytes_are_text(tmp_path):
     plain = pa.array([each.bytes for each in values], pa.binary(16))
     typed = pa.ExtensionArray.from_storage(pa.uuid(), plain)
     texts = pa.array([b"a1", "é".encode()])
-    address = write(tmp_path, uuid=typed, hash=plain, item_id=texts, image=texts)
-    found = read(address, "uuid", "hash", "item_id")
+    large = texts.cast(pa.large_binary())
+    address = write(tmp_path, uuid=typed, hash=plain, item_id=texts, key=large, image=texts)
+    found = read(address, "uuid", "hash", "item_id", "key")
     assert found["uuid"] == [str(each) for each in values]
     assert found["hash"] == [each.hex for each in values]
-    assert found["item_id"] == ["a1", "é"]
+    assert found["item_id"] == found["key"] == ["a1", "é"]
     # Pictures are no text.
     assert Files(address).schema.field("image").type == pa.binary()
 

@@ -45,7 +45,7 @@ BAD = {
     ),
     "records as classes": (
         {"prob_a": [0.5, 0.1], "prob_b": [0.5, 0.9], "pred": [{"a": 1}] * 2},
-        "'pred' is struct",
+        "'pred' holds records",
     ),
     "lists of nothing": (
         {"prob": pa.array([[], []], pa.list_(pa.float64()))},
