@@ -149,6 +149,9 @@ def _inspect(source: _Source) -> Inspection:
         )
         if error is None:
             seen, error = _try_study(seen, source, path)
+        elif name is not None and catalog.fact(FAMILY, name, "TASKS"):
+            with suppress(ActivetestError):
+                return _inspect_answers(source, name)
     if error is not None:
         seen = replace(seen, problem=error.problem, hint=error.hint)
     return _make_public(seen)
