@@ -8,6 +8,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -60,6 +61,28 @@ def read_array(path: Path, keys: tuple[str, ...]) -> Iterator[tuple[int, dict[st
     """
     with raising_parse_errors(path), path.open("rb") as file:
         yield from _Parser(file, path).read_array(keys)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """What is known of an array of objects that is not kept.
+
+    count  how many there are
+    first  the first of them
+    """
+
+    count: int
+    first: dict[str, Any]
+
+
+def read_entries(path: Path) -> dict[str, Any] | None:
+    """The values of the object that is all of a document; None where more follows it.
+
+    In place of an array of objects stands what is known of it. Raises PoolError for what is no
+    JSON.
+    """
+    with raising_parse_errors(path), path.open("rb") as file:
+        return _Parser(file, path).read_entries()
 
 
 def damaged(place: str, error: Exception) -> PoolError:
@@ -120,6 +143,38 @@ class _Parser:
                     f"{self.place}: not an object but {name_type(value)}", hint="{...} is expected"
                 )
             yield number, value
+
+    def read_entries(self) -> dict[str, Any] | None:
+        """See the function of this name."""
+        self._expect("{")
+        entries: dict[str, Any] = {}
+        while self._peek() != "}":
+            if entries:
+                self._expect(",")
+                self._peek()
+            name = self._read_value()
+            self._expect(":")
+            entries[str(name)] = self._read_list() if self._peek() == "[" else self._read_value()
+        self.at += 1
+        return None if self._peek() else entries
+
+    def _read_list(self) -> Any:
+        """The array that begins here; of one of objects, what is known of it."""
+        self._expect("[")
+        values: list[Any] = []
+        objects, first = 0, None
+        while self._peek() != "]":
+            if values or objects:
+                self._expect(",")
+            value = self._read_value()
+            if isinstance(value, dict) and not values:
+                objects, first = objects + 1, first or value
+            else:
+                values.append(value)
+        self.at += 1
+        if first is None or values:
+            return [first, *values] if first else values
+        return Objects(objects, first)
 
     def _enter(self, key: str) -> bool:
         """Go to the value of this key of the object that begins here."""

@@ -14,6 +14,8 @@ import pyarrow.json
 from activetest.errors import LabelError, PoolError
 from activetest.formats._answers import find_fields, read_objects
 from activetest.formats._errors import raising_parse_errors
+from activetest.formats._json_shapes import Shape, find_shape
+from activetest.formats._notes import add_notes
 from activetest.nouns.encodings import describe_invalid
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.safe_text import first_line
@@ -53,8 +55,13 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
 
     Raises PoolError for what cannot be parsed.
     """
+    shape = _find_shape(path)
+
+    def read_blocks() -> Iterator[bytes]:
+        return _read_blocks(path, shape)
+
     schema = None
-    for block in _read_blocks(path):
+    for block in read_blocks():
         with raising_parse_errors(path):
             found = pyarrow.json.read_json(io.BytesIO(block)).schema
             found = pa.schema([(field.name, _keep_dates_as_text(field.type)) for field in found])
@@ -65,11 +72,13 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
             )
     if schema is None:
         raise PoolError(f"{path} has no rows", hint="give one JSON object per line")
-    yield schema.empty_table()
+    metadata = add_notes(schema, [shape.note] if shape else []).metadata
+    yield schema.empty_table().replace_schema_metadata(metadata)
     options = pyarrow.json.ParseOptions(explicit_schema=schema)
-    for block in _read_blocks(path):
+    for block in read_blocks():
         with raising_parse_errors(path):
-            yield pyarrow.json.read_json(io.BytesIO(block), parse_options=options)
+            table = pyarrow.json.read_json(io.BytesIO(block), parse_options=options)
+            yield table.replace_schema_metadata(metadata)
 
 
 def read_answers(
@@ -95,11 +104,26 @@ def _keep_dates_as_text(kind: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_timestamp(kind) else kind
 
 
-def _read_blocks(path: Path) -> Iterator[bytes]:
+def _find_shape(path: Path) -> Shape | None:
+    """The rows of a document that is one object. Raises PoolError."""
+    with raising_parse_errors(path):
+        head = read_head(path)
+    text = head.start.removeprefix(_MARK).lstrip()
+    line, _, rest = text.partition(b"\n")
+    several = line.rstrip().endswith(b"}") and rest.strip() and _has_lines(head)
+    if text[:1] != b"{" or several:
+        return None
+    return find_shape(path, lines=_has_lines(head))
+
+
+def _read_blocks(path: Path, shape: Shape | None) -> Iterator[bytes]:
     """Blocks of whole lines, one object each. Raises PoolError."""
     with raising_parse_errors(path):
-        lines = _has_lines(read_head(path))
-        for block in _read_lines(path) if lines else _join_objects(path):
+        if shape:
+            blocks = _write_blocks(shape)
+        else:
+            blocks = _read_lines(path) if _has_lines(read_head(path)) else _join_objects(path)
+        for block in blocks:
             if _measure_depth(block) > _DEEPEST:
                 raise PoolError(f"{path} cannot be read: {_DEEP}", hint="leave that field out")
             block.decode()
@@ -131,6 +155,20 @@ def _read_lines(path: Path) -> Iterator[bytes]:
             block += file.readline()
             if block.strip():
                 yield block
+
+
+def _write_blocks(shape: Shape) -> Iterator[bytes]:
+    """Blocks of the rows of a document, each on one line."""
+    waiting: list[bytes] = []
+    size = 0
+    for row in shape.read():
+        waiting.append(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace"))
+        size += len(waiting[-1])
+        if size >= _BLOCK:
+            yield b"\n".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"\n".join(waiting)
 
 
 def _join_objects(path: Path) -> Iterator[bytes]:

@@ -197,7 +197,8 @@ def _try_study(
     return (
         replace(
             seen,
-            summary=tuple(dict.fromkeys((*seen.summary, *shown))),
+            # How many items there are, and what the reader says of the file, come first.
+            summary=tuple(dict.fromkeys((*shown[:1], *seen.summary, *shown))),
             task=schema.task,
             classes=schema.classes,
             metrics=metrics,
