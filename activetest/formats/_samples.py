@@ -57,6 +57,7 @@ class Sample:
     fields       metadata by the name of its column
     label        what a person said
     identity     what is the same for all samples of an item; default: its input
+    repeat       which of the samples of its item it is, such as the epoch; empty where nothing says
     """
 
     id: str
@@ -75,6 +76,7 @@ class Sample:
     fields: Mapping[str, Any] = field(default_factory=dict)
     label: float | None = None
     identity: str | None = None
+    repeat: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,13 @@ def build_tables(
             rows, letters = [], 0
     if rows:
         yield pa.Table.from_pylist(rows, schema=schema)
+
+
+def name_part(sample: Sample, part: str) -> Sample:
+    """A sample of one of the tasks that a file or folder has: its id names it, and a column."""
+    sample.id = f"{part}/{sample.id}"
+    sample.fields = {"task": part, **sample.fields}
+    return sample
 
 
 def read_labels(
@@ -255,11 +264,16 @@ class _Contents:
         self.letters = _Letters()
         self.likely = _Likely()
         self.answers_differ = False
+        self.repeats: set[tuple[str, str]] = set()
+        self.again = 0
 
     def add(self, sample: Sample) -> None:
         """Raises PoolError where another item has the id of this one."""
         self._check(sample)
         self.samples[sample.id] += 1
+        if sample.repeat:
+            self.again += (sample.id, sample.repeat) in self.repeats
+            self.repeats.add((sample.id, sample.repeat))
         grades = self.grades.setdefault(sample.id, {})
         graded = False
         for name, grade in sample.grades.items():
@@ -364,6 +378,11 @@ class _Layout:
         if "answer" in contents.present and contents.answers_differ:
             self.columns["answer"] = pa.string()
         self.say_missing()
+        if again := contents.again:
+            self.notes.append(
+                f"{_count(again, self.terms.sample)} {'stands' if again == 1 else 'stand'} in the "
+                "log before, of the same item and repetition: they count as further repetitions"
+            )
         self.add_outputs()
         if "label" in contents.present:
             self.columns["label"] = pa.float64()

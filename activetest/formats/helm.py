@@ -25,7 +25,7 @@ SUFFIXES = (".json",)
 POOL = True
 GRADED = True
 
-_TERMS = Terms(
+TERMS = Terms(
     "helm",
     sample="prediction",
     grader="statistic",
@@ -61,10 +61,12 @@ def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) ->
     notes = []
     if not instances.is_file():
         notes.append(f"{_INSTANCES} is not beside the file: there is neither input nor target")
-    return build_tables(path, lambda: _read_samples(path, instances), _TERMS, notes, judge=judge)
+    return build_tables(path, lambda: read_samples(path), TERMS, notes, judge=judge)
 
 
-def _read_samples(path: Path, instances: Path) -> Iterator[Sample]:
+def read_samples(path: Path) -> Iterator[Sample]:
+    """The predictions, with what the instances beside them say. Raises PoolError."""
+    instances = path.parent / _INSTANCES
     known = _read_instances(instances) if instances.is_file() else {}
     later = []
     for number, prediction in read_array(path, ()):
@@ -103,6 +105,8 @@ def _read_sample(
         grades=_read_grades(stats if isinstance(stats, dict) else {}),
         fields={"split": instance.get("split")},
         identity=name,
+        repeat=read_text([prediction.get("train_trial_index"), prediction.get("perturbation")])
+        or "",
     )
 
 

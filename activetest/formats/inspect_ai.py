@@ -31,7 +31,7 @@ POOL = True
 GRADED = True
 ANSWERS = True
 
-_TERMS = Terms("inspect-ai", repetition="epochs")
+TERMS = Terms("inspect-ai", repetition="epochs")
 _ZIP = b"PK\x03\x04"
 # Members that logs have, finished or not, and what samples are called.
 _HEADER, _JOURNAL = "header.json", "_journal/"
@@ -42,6 +42,8 @@ _EVAL = re.compile(rb'"(eval|plan|results|stats|samples|error)"\s*:')
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _WORDS = {"yes": 1.0, "no": 0.0}
 _ATTACHMENT = "attachment://"
+# Names of logs: when it was, the task, and the log's own id.
+PART = re.compile(r"\d{4}-\d\d-\d\dT[^_]*_(?P<name>.+)_[A-Za-z0-9]{16,32}\.\w+")
 
 
 def recognise(head: FileHead) -> bool:
@@ -74,10 +76,14 @@ def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) ->
     The first scorer's grade is the score; of multiple-choice questions the letters of answer and
     target are prediction and label. Raises PoolError naming the sample.
     """
+    return build_tables(path, lambda: read_samples(path), TERMS, judge=judge)
+
+
+def read_samples(path: Path) -> Iterator[Sample]:
+    """The samples of a log. Raises PoolError naming the sample."""
     with path.open("rb") as file:
         zipped = file.read(len(_ZIP)) == _ZIP
-    read = _read_members if zipped else _read_document
-    return build_tables(path, lambda: read(path), _TERMS, judge=judge)
+    yield from (_read_members if zipped else _read_document)(path)
 
 
 def read_answers(
@@ -140,6 +146,7 @@ def _read_sample(sample: Mapping[str, Any], path: Path, place: str) -> Sample:
         choices=choices if listed and choices else None,
         letter=True,
         fields=prefix_fields("metadata_", sample.get("metadata")),
+        repeat=read_id(sample.get("epoch")) or "",
     )
 
 

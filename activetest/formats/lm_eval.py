@@ -17,6 +17,7 @@ from activetest.formats._samples import (
     Sample,
     Terms,
     build_tables,
+    name_part,
     parse_number,
     prefix_fields,
     read_content,
@@ -35,7 +36,7 @@ POOL = True
 GRADED = True
 ANSWERS = True
 
-_TERMS = Terms("lm-eval", grader="metric")
+TERMS = Terms("lm-eval", grader="metric")
 # The summary of a run, which has no samples.
 _SUMMARY = re.compile(rb'^\s*\{\s*"(results|groups)"\s*:\s*\{')
 _SUMMARY_KEYS = re.compile(rb'"(group_subtasks|configs|n-shot|versions)"\s*:')
@@ -54,6 +55,8 @@ _NO_METRICS = {
     ),
 }
 _TRUTHS = {"true", "false", "1", "0", "1.0", "0.0"}
+# Names of files of samples: the task, and when it was.
+PART = re.compile(r"samples_(?P<name>.+?)(_\d{4}-\d\d-\d\dT[\d.:-]+)?\.\w+")
 # A metric that stands for none.
 _BYPASS = "bypass"
 
@@ -86,7 +89,20 @@ def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) ->
                 hint="give samples_TASK.jsonl, which lm-evaluation-harness writes beside it with "
                 "log_samples",
             )
-    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
+    tasks, filters = _count_tasks(path)
+    notes = []
+    if tasks > 1:
+        notes.append(
+            f"the documents begin anew {tasks - 1:,} {'time' if tasks == 2 else 'times'}: the file "
+            f"is read as {tasks:,} tasks one after another, whose names the ids and the column "
+            "task have"
+        )
+    if filters > 1:
+        notes.append(
+            f"documents come up to {filters} times without the name of a filter: each time is read "
+            "as one of another filter, and the first is the score"
+        )
+    return build_tables(path, lambda: read_samples(path, tasks), TERMS, notes, judge=judge)
 
 
 def read_answers(
@@ -100,9 +116,50 @@ def _is_summary(start: bytes) -> bool:
     return bool(_SUMMARY.match(start)) and bool(_SUMMARY_KEYS.search(start))
 
 
-def _read_samples(path: Path) -> Iterator[Sample]:
-    for number, _, line in read_lines(path):
-        yield _read_sample(line, f"{path}, line {number}", f"line {number}")
+def is_part(head: FileHead) -> bool:
+    """Whether a file in the folder of a run holds samples, and is not its summary."""
+    return not _is_summary(head.start.removeprefix(b"\xef\xbb\xbf").lstrip())
+
+
+def read_samples(path: Path, tasks: int | None = None) -> Iterator[Sample]:
+    """The samples of one task, or of several one after another, whose documents begin at 0 again.
+
+    A document that comes again without the name of a filter is that of the next filter.
+
+    tasks  how many there are; default: they are counted first
+
+    Raises PoolError naming the line.
+    """
+    tasks = _count_tasks(path)[0] if tasks is None else tasks
+    for task, count, sample, line in _read_tasks(path):
+        if count and "filter" not in line:
+            sample.grades = {
+                f"{name}/filter-{count + 1}": grade for name, grade in sample.grades.items()
+            }
+        named = line.get("task_name")
+        name = named if isinstance(named, str) and named else str(task)
+        yield name_part(sample, name) if tasks > 1 else sample
+
+
+def _count_tasks(path: Path) -> tuple[int, int]:
+    """(tasks whose samples stand one after another, the most filters without a name)."""
+    tasks = filters = 1
+    for task, count, _, line in _read_tasks(path):
+        tasks = task
+        filters = max(filters, 1 if "filter" in line else count + 1)
+    return tasks, filters
+
+
+def _read_tasks(path: Path) -> Iterator[tuple[int, int, Sample, dict[str, Any]]]:
+    """(number of the task from 1 up, times that the document came before, sample, line)."""
+    task, seen = 1, dict[str, tuple[str | None, int]]()
+    for place, _, line in read_lines(path):
+        sample = _read_sample(line, f"{path}, line {place}", f"line {place}")
+        identity, count = seen.get(sample.id, (sample.identity, 0))
+        if identity != sample.identity:
+            task, seen, count = task + 1, {}, 0
+        seen[sample.id] = sample.identity, count + 1
+        yield task, count, sample, line
 
 
 def _read_sample(line: Mapping[str, Any], full_place: str, place: str) -> Sample:
@@ -125,6 +182,7 @@ def _read_sample(line: Mapping[str, Any], full_place: str, place: str) -> Sample
         identity=identity if isinstance(identity, str) else read_text(doc),
     )
     filter_name = line.get("filter")
+    sample.repeat = filter_name if isinstance(filter_name, str) else ""
     suffix = f"/{filter_name}" if isinstance(filter_name, str) and filter_name != "none" else ""
     sample.grades = {f"{metric}{suffix}": grade for metric, grade in _read_metrics(line).items()}
     likelihoods = _read_likelihoods(filtered if filtered is not None else answers)

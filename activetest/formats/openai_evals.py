@@ -26,7 +26,7 @@ SUFFIXES = (".jsonl",)
 POOL = True
 GRADED = True
 
-_TERMS = Terms("openai-evals", grader="metric")
+TERMS = Terms("openai-evals", grader="metric")
 _SPEC = re.compile(rb'^\s*\{\s*"spec"\s*:\s*\{')
 _SPEC_KEYS = re.compile(rb'"(completion_fns|eval_name|base_eval|run_id)"\s*:')
 _EVENT_KEYS = re.compile(rb'"(run_id|event_id|sample_id|type|data)"\s*:')
@@ -45,7 +45,7 @@ def recognise(head: FileHead) -> bool:
 
 def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
     """A row for each sample. Raises PoolError naming the line."""
-    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
+    return build_tables(path, lambda: read_samples(path), TERMS, judge=judge)
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class _Events:
     problem: str = ""
 
 
-def _read_samples(path: Path) -> Iterator[Sample]:
+def read_samples(path: Path) -> Iterator[Sample]:
     """The events of a sample stand anywhere in the file: they are found first, then read."""
     found: dict[str, _Events] = {}
     for number, position, line in read_lines(path):

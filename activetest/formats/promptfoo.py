@@ -1,14 +1,24 @@
-"""Results of promptfoo: the JSON that `promptfoo eval` writes, version 3."""
+"""Results of promptfoo: what `promptfoo eval -o` writes as JSON (version 3), JSON Lines or CSV.
 
+A CSV file has a row for each test: its variables, then for each prompt and provider a column with
+the output, `[provider] prompt`, and columns of its grade. Older ones have the grade in the cell of
+the output, as in `[PASS] text`.
+"""
+
+import csv
+import io
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
 
 from activetest.errors import PoolError
-from activetest.formats._json_values import read_array
+from activetest.formats._errors import raising_parse_errors
+from activetest.formats._json_values import read_array, read_lines
 from activetest.formats._samples import (
     Sample,
     Terms,
@@ -21,18 +31,25 @@ from activetest.formats._samples import (
     read_number,
     read_text,
 )
-from activetest.nouns.file_head import FileHead
+from activetest.nouns.file_head import FileHead, read_head
 
 TITLE = "promptfoo results"
-SUFFIXES = (".json",)
+SUFFIXES = (".json", ".jsonl", ".csv")
 POOL = True
 GRADED = True
 ANSWERS = True
 
-_TERMS = Terms("promptfoo", sample="result", grader="named score", verdict="success")
+TERMS = Terms("promptfoo", sample="result", grader="named score", verdict="success")
 _BEGINNING = re.compile(rb'^\s*\{\s*"(evalId|results|version)"\s*:')
 _RESULTS = re.compile(rb'"results"\s*:\s*\{')
 _KEYS = re.compile(rb'"(timestamp|prompts|promptIdx|testIdx)"\s*:')
+_RESULT_KEYS = {"testIdx", "promptIdx", "gradingResult", "namedScores", "failureReason", "success"}
+# What stands in the header of a CSV file behind each output, and before it.
+_GRADE = ("Status", "Score")
+_OUTPUT = re.compile(r"\[(?P<provider>[^\]]+)\] (?P<prompt>.*)", re.DOTALL)
+_STATUS = re.compile(r"\[(?P<status>PASS|FAIL|ERROR)\] ?(?P<output>.*)", re.DOTALL)
+# Behind the reason of a failure stands the output.
+_REASON = "\n---\n"
 # failureReason of a test that could not be run.
 _ERROR = 2
 # What promptfoo says of a test that checks nothing; it passes.
@@ -40,8 +57,10 @@ _UNCHECKED = "No assertions"
 
 
 def recognise(head: FileHead) -> bool:
-    """Whether results stand in an object `results`."""
+    """Whether results stand in an object `results`, a line is one, or columns are named as its."""
     start = head.start.removeprefix(b"\xef\xbb\xbf")
+    if _are_lines(head) or _is_table(head):
+        return True
     if not _BEGINNING.match(start) or not _RESULTS.search(start):
         return False
     keys = {found.group(1) for found in _KEYS.finditer(start)}
@@ -50,7 +69,7 @@ def recognise(head: FileHead) -> bool:
 
 def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
     """A row for each test, prompt and provider. Raises PoolError naming the result."""
-    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
+    return build_tables(path, lambda: read_samples(path), TERMS, judge=judge)
 
 
 def read_answers(
@@ -60,8 +79,17 @@ def read_answers(
     return read_labels(read_pool, content, name)
 
 
-def _read_samples(path: Path) -> Iterator[Sample]:
-    for number, result in read_array(path, ("results", "results")):
+def read_samples(path: Path) -> Iterator[Sample]:
+    """The results. Raises PoolError naming the result."""
+    with raising_parse_errors(path):
+        head = read_head(path)
+    if _is_table(head):
+        yield from _read_table(path)
+        return
+    results: Iterator[tuple[int, dict[str, Any]]] = read_array(path, ("results", "results"))
+    if _are_lines(head):
+        results = ((number, result) for number, _, result in read_lines(path))
+    for number, result in results:
         place = f"result {number}"
         test, prompt = read_id(result.get("testIdx")), read_id(result.get("promptIdx"))
         if test is None or prompt is None:
@@ -106,6 +134,118 @@ def _read_sample(result: Mapping[str, Any], name: str, place: str, provider: str
             "prompt": label if label != prompt else result.get("promptIdx"),
             **prefix_fields("vars_", variables),
         },
+    )
+
+
+def _are_lines(head: FileHead) -> bool:
+    """Whether the first line is a result."""
+    line = head.start.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+    keys = {key for key in _RESULT_KEYS if f'"{key}"'.encode() in line}
+    # Of a long line only the beginning is known.
+    enough = 2 if len(line) == len(head.start) and not head.whole else 4
+    return line.startswith(b"{") and not _RESULTS.search(line) and len(keys) >= enough
+
+
+def _is_table(head: FileHead) -> bool:
+    """Whether the first row names outputs and their grades, or the second has both in one cell."""
+    text = head.text
+    if text is None or text.lstrip()[:1] in ("{", "["):
+        return False
+    try:
+        rows = csv.reader(io.StringIO(text, newline=""))
+        header, first = next(rows, []), next(rows, [])
+    except csv.Error:
+        return False
+    if any(header[at : at + 2] == [*_GRADE] for at in range(2, len(header))):
+        return "Named Scores" in header or "Grader Reason" in header
+    return any(map(_OUTPUT.fullmatch, header)) and any(map(_STATUS.fullmatch, first))
+
+
+def _read_table(path: Path) -> Iterator[Sample]:
+    """The outputs of each row of a CSV file."""
+    header: list[str] | None = None
+    number = 0
+    for row in _read_rows(path):
+        if header is None:
+            header = row
+            outputs = [at for at, name in enumerate(header) if _OUTPUT.fullmatch(name)]
+            continue
+        first = outputs[0] if outputs else len(row)
+        variables = {
+            name: value
+            for name, value in zip(header[:first], row[:first], strict=True)
+            if name != "Description"
+        }
+        for place, at in enumerate(outputs):
+            yield _read_output(header, row, at, f"{number}/{place}", f"row {number}", variables)
+        number += 1
+
+
+def _read_rows(path: Path) -> Iterator[list[str]]:
+    """The rows of a CSV file, its header the first: names of columns may come several times."""
+    options = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    with raising_parse_errors(path):
+        # The first row is one of names, so that every column is text.
+        found = pyarrow.csv.open_csv(
+            path,
+            read_options=pyarrow.csv.ReadOptions(autogenerate_column_names=True, block_size=2**24),
+            parse_options=options,
+            convert_options=pyarrow.csv.ConvertOptions(null_values=[]),
+        )
+        for batch in found:
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                yield ["" if value is None else str(value) for value in row]
+
+
+def _read_output(
+    header: Sequence[str],
+    row: Sequence[str],
+    at: int,
+    name: str,
+    place: str,
+    variables: Mapping[str, str],
+) -> Sample:
+    """The output in a cell of a CSV file, with the grade behind it or in it."""
+    found = _OUTPUT.fullmatch(header[at])
+    provider, prompt = (found["provider"], found["prompt"]) if found else ("", header[at])
+    output, grades = row[at], {}
+    if [*header[at + 1 : at + 3]] == [*_GRADE]:
+        status, grades["score"] = row[at + 1], read_grade(row[at + 2])
+        if [*header[at + 3 : at + 4]] == ["Named Scores"]:
+            grades |= _read_named(row[at + 3])
+    else:
+        cell = _STATUS.fullmatch(output)
+        status, output = (cell["status"], cell["output"]) if cell else ("", output)
+        if status != "PASS" and _REASON in output:
+            output = output.partition(_REASON)[2]
+        grades["score"] = {"PASS": 1.0, "FAIL": 0.0}.get(status)
+    failed = status == "ERROR"
+    if status in ("PASS", "FAIL"):
+        grades["success"] = float(status == "PASS")
+    text = prompt
+    for variable, value in variables.items():
+        text = text.replace(f"{{{{{variable}}}}}", value)
+    return Sample(
+        f"{name}/{provider}",
+        place,
+        input=text,
+        output=output,
+        grades=dict.fromkeys(grades) if failed else grades,
+        problem="error" if failed else "",
+        fields={"provider": provider, "prompt": prompt, **prefix_fields("vars_", variables)},
+    )
+
+
+def _read_named(text: str) -> dict[str, float | str | None]:
+    """{name: grade} of an object of JSON; empty where there is none."""
+    try:
+        found = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return {}
+    return (
+        {name: read_grade(value) for name, value in found.items()}
+        if isinstance(found, dict)
+        else {}
     )
 
 

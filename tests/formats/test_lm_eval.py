@@ -273,14 +273,39 @@ def test_a_line_without_a_grade_is_missing(write, grade):
 def test_a_document_that_stands_there_twice_is_one_row_with_the_mean(write):
     path = write([logs.lm_eval_line(0, f1=0.0), logs.lm_eval_line(0, f1=1.0)])
     assert [row["score"] for row in logs.read_rows(path)] == [0.5]
-    assert "1 of 1 item has several repetitions" in logs.read_notes(path)[-1]
+    again, means = logs.read_notes(path)[-3], logs.read_notes(path)[-1]
+    assert again.startswith("1 sample stands in the log before, of the same item and repetition")
+    assert "1 of 1 item has several repetitions" in means
 
 
-def test_samples_of_two_tasks_in_one_file_are_an_error(write):
-    other = logs.lm_eval_line(0, f1=0.0) | {"doc_hash": "another"}
-    with pytest.raises(PoolError, match=r"line 2: another item is called '0' too") as error:
-        logs.read_rows(write([logs.lm_eval_line(0, f1=0.0), other]))
-    assert error.value.hint == "give the log of one task"
+def test_a_document_that_comes_again_without_a_filter_is_that_of_the_next(write):
+    lines = [
+        {name: value for name, value in logs.lm_eval_line(k, f1=grade).items() if name != "filter"}
+        for grade in (0.0, 1.0)
+        for k in range(2)
+    ]
+    path = write(lines)
+    found = [(row["score"], row["score_f1/filter-2"]) for row in logs.read_rows(path)]
+    assert found == [(0.0, 1.0)] * 2
+    assert logs.read_notes(path)[0].startswith("documents come up to 2 times without the name")
+
+
+def test_samples_of_tasks_one_after_another_are_items_of_their_own(write):
+    lines = [
+        logs.lm_eval_line(k, f1=grade) | {"doc_hash": f"{grade} {k}"}
+        for grade in (0.0, 0.5, 1.0)
+        for k in range(2)
+    ]
+    path = write(lines)
+    found = {row["id"]: (row["score"], row["task"]) for row in logs.read_rows(path)}
+    assert found == {
+        f"{task}/{k}": (grade, task)
+        for task, grade in (("1", 0.0), ("2", 0.5), ("3", 1.0))
+        for k in range(2)
+    }
+    assert logs.read_notes(path)[0].startswith("the documents begin anew 2 times: the file is read")
+    named = write([line | {"task_name": f"t{line['f1']}"} for line in lines])
+    assert [row["id"] for row in logs.read_rows(named)][:3] == ["t0.0/0", "t0.0/1", "t0.5/0"]
 
 
 def test_targets_of_multiple_choice_questions_are_answers(write):

@@ -1,3 +1,4 @@
+import csv
 import math
 
 import pytest
@@ -160,3 +161,83 @@ def test_results_that_are_cut_off_are_an_error(write, cut):
 def test_results_are_known_by_their_content(tmp_path):
     for other in (b'{"results": {"a": 1}}', b'{"results": [1]}', b"[]", b'{"evalId": "x"}'):
         assert not promptfoo.recognise(FileHead("results.json", other, len(other)))
+
+
+def test_lines_are_results_too(tmp_path):
+    results = [logs.promptfoo_result(test, score=test % 2) for test in range(4)]
+    document = logs.write_promptfoo(tmp_path / "p.json", results)
+    lines = logs.write_lines(tmp_path / "p.jsonl", results)
+    assert logs.find(lines) == "promptfoo"
+    assert logs.read_rows(lines) == logs.read_rows(document)
+
+
+def write_table(path, header, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+TONE = '{"tone": 0.5}'
+GRADED = ["Status", "Score", "Named Scores", "Grader Reason", "Comment"]
+
+
+def test_a_table_has_a_block_of_columns_for_each_prompt(tmp_path):
+    header = ["Description", "place", "[echo] Tide at {{place}}?", *GRADED, "[gpt:4] Ask", *GRADED]
+    rows = [
+        ["", "Brest, F", "a\nb", "PASS", "1.00", TONE, "", "", "c", "ERROR", "0", *"   "],
+        ["", "Ghent", "d", "FAIL", "0.25", "", "", "", "", "PASS", "1", *"   "],
+    ]
+    path = write_table(tmp_path / "out.csv", header, rows)
+    assert logs.find(path) == "promptfoo"
+    assert logs.read_rows(path) == [
+        {
+            "id": "0/0/echo",
+            "input": "Tide at Brest, F?",
+            "output": "a\nb",
+            "score": 1.0,
+            "score_success": 1.0,
+            "score_tone": 0.5,
+            "provider": "echo",
+            "prompt": "Tide at {{place}}?",
+            "vars_place": "Brest, F",
+        },
+        {
+            "id": "1/0/echo",
+            "input": "Tide at Ghent?",
+            "output": "d",
+            "score": 0.25,
+            "score_success": 0.0,
+            "score_tone": None,
+            "provider": "echo",
+            "prompt": "Tide at {{place}}?",
+            "vars_place": "Ghent",
+        },
+        {
+            "id": "1/1/gpt:4",
+            "input": "Ask",
+            "output": "",
+            "score": 1.0,
+            "score_success": 1.0,
+            "score_tone": None,
+            "provider": "gpt:4",
+            "prompt": "Ask",
+            "vars_place": "Ghent",
+        },
+    ]
+    notes = logs.read_notes(path)
+    assert "1 of 4 items has no grade and is left out (1 with an error)" in notes
+
+
+def test_older_tables_have_the_grade_in_the_cell_of_the_output(tmp_path):
+    rows = [["x", "[PASS] yes"], ["y", "[FAIL] no match\n---\nnever"], ["z", "[ERROR] 429"]]
+    path = write_table(tmp_path / "out.csv", ["q", "[echo] Say {{q}}"], rows)
+    found = {row["id"]: (row["output"], row["score"]) for row in logs.read_rows(path)}
+    assert found == {"0/0/echo": ("yes", 1.0), "1/0/echo": ("never", 0.0)}
+
+
+def test_other_tables_and_lines_are_none_of_promptfoo(tmp_path):
+    for header in (["id", "Status", "Score"], ["Status", "Score", "pred"], ["id", "[a] b"]):
+        path = write_table(tmp_path / "p.csv", header, [["a", "PASS", "1"][: len(header)]] * 2)
+        assert logs.find(path) == "csv"
+    path = logs.write_lines(tmp_path / "p.jsonl", [{"id": 1, "success": True, "testIdx": 1}])
+    assert logs.find(path) == "json-lines"
