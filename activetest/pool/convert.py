@@ -1,7 +1,7 @@
 """Pools of other formats become Parquet, once, so that everything after reads one format."""
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
 from activetest.nouns.encodings import describe_invalid, is_utf16
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.name_lists import shorten_list
+from activetest.pool import parts
 from activetest.pool.file_notes import add_file_note
 from activetest.pool.files import find_local_path
 from activetest.pool.roles import reject_duplicates
@@ -31,14 +32,14 @@ ROW_GROUP = 131_072
 
 
 def needs_conversion(uri: str) -> bool:
-    """Whether the pool is a file of another format than Parquet, by its content.
+    """Whether the pool is a file or folder of another format than Parquet, by its content.
 
     A file that is not there, or may not be read, goes by its name.
     """
     if "://" not in uri:
         path = find_local_path(uri)
         if path.is_dir():
-            return False
+            return parts.holds_parts(path)
         if path.is_file():
             try:
                 # Its own reader first: no other is needed for most pools.
@@ -57,7 +58,7 @@ def to_parquet(
     columns: Collection[str] = (),
     judge: str | None = None,
 ) -> None:
-    """Convert a file of another format; the target appears whole or not at all.
+    """Convert a file of another format, or a folder of such files, whole or not at all.
 
     Column types are found from all rows; ids stay text: 007 is not 7. The target has the note among
     those of the reader, see pool.file_notes.
@@ -70,7 +71,10 @@ def to_parquet(
     written.
     """
     path = check_source(source)
-    tables = _read_tables(path, _recognise(path, source), id=id, columns=columns, judge=judge)
+    if path.is_dir():
+        tables = _read_folder(path, id=id, judge=judge)
+    else:
+        tables = _read_tables(path, _recognise(path, source), id=id, columns=columns, judge=judge)
     with atomic.replacing_file(Path(target), durable=True) as building:
         with progress.step("converting the pool to Parquet", unit="rows") as step:
             write_parquet(_count_rows(store_tables(tables, note), step), building)
@@ -83,6 +87,31 @@ def _count_rows(tables: Iterator[pa.Table], step: progress.Step) -> Iterator[pa.
     for table in tables:
         step.advance(table.num_rows)
         yield table
+
+
+def _read_folder(folder: Path, *, id: str | None, judge: str | None) -> Iterator[pa.Table]:
+    """The tables of the files in a folder that are one pool. Raises PoolError."""
+    found = parts.find_parts(folder)
+
+    def read(file: Path) -> Iterator[pa.Table]:
+        return _read_tables(file, [found.format], id=id, columns=(), judge=judge)
+
+    return parts.read_parts(found, folder, read, judge=judge)
+
+
+def name_format(source: str) -> str | None:
+    """The format of a local file, or of the files of a folder that are converted; else None.
+
+    Raises PoolError for a folder of which it cannot be known.
+    """
+    path = Path(source).expanduser()
+    if "://" in source or not path.exists():
+        return None
+    if path.is_dir():
+        return parts.find_parts(path).format if parts.holds_parts(path) else None
+    with suppress(OSError):
+        return find_format(read_head(path, source), "POOL", "ANSWERS")
+    return None
 
 
 def _read_tables(
@@ -137,14 +166,14 @@ def open_as_parquet(
 
 
 def check_source(source: str) -> Path:
-    """The file that is converted. Raises PoolError where there is none on this machine."""
+    """The file or folder that is converted. Raises PoolError where none is on this machine."""
     if "://" in source:
         raise PoolError(
             f"{source} cannot be opened",
             hint="other formats are read from local files; remote pools are Parquet",
         )
     path = find_local_path(source)
-    if not path.is_file():
+    if not path.is_file() and not path.is_dir():
         raise PoolError(
             f"there is no file {source}",
             hint=f"check the path (looked in {path.absolute().parent})",

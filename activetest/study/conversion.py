@@ -19,6 +19,7 @@ from pathlib import Path
 from activetest import atomic
 from activetest.errors import CacheRebuilt, PoolError
 from activetest.pool import convert
+from activetest.pool.parts import list_files
 from activetest.study.folder import CONVERSION, hash_file
 
 _SOURCE = "source.json"
@@ -34,8 +35,8 @@ class _Source:
 
     id         the column that stays text
     judge      the column of the grades that decide which items of a log are there; None: the first
-    size       of the source, in bytes
-    time       of its last change, in ns
+    size       of the source, in bytes; of a folder, of all its files
+    time       of its last change, in ns; of a folder, the sum over its files
     hash       of its content
     converted  [name, bytes, time of change in ns, hash of the content] of the Parquet file
     """
@@ -68,20 +69,17 @@ def write_conversion(
     """
     source, folder = convert.check_source(address), place / CONVERSION
     for _ in range(_ATTEMPTS):
-        before = source.stat()
-        content = hash_file(source)
+        before, content = _measure(source), _hash(source)
         key = hashlib.sha256(
             json.dumps([content, id or "id", *([judge] if judge else [])]).encode()
         ).hexdigest()
         target = folder / f"{key[:32]}.parquet"
         atomic.make_folder(folder)
         convert.to_parquet(address, str(target), id=id, columns=columns, judge=judge)
-        after = source.stat()
-        if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
+        if before == _measure(source):
             written = target.stat()
             converted = target.name, written.st_size, written.st_mtime_ns, hash_file(target)
-            stamp = before.st_size, before.st_mtime_ns
-            _write_source(folder, _Source(_VERSION, id or "id", *stamp, content, converted, judge))
+            _write_source(folder, _Source(_VERSION, id or "id", *before, content, converted, judge))
             return target
     raise PoolError(f"{address} changes while it is read", "wait until it is complete")
 
@@ -126,11 +124,11 @@ def find_conversion(
     if (source.id, source.judge) != (id or "id", judge):
         return None
     with _reading(address):
-        now = os.stat(address)
-        if (now.st_size, now.st_mtime_ns) != (source.size, source.time):
-            if now.st_size != source.size or hash_file(Path(address)) != source.hash:
+        size, time = _measure(Path(address))
+        if (size, time) != (source.size, source.time):
+            if size != source.size or _hash(Path(address)) != source.hash:
                 return None
-            touched = _Source(**(asdict(source) | {"time": now.st_mtime_ns}))
+            touched = _Source(**(asdict(source) | {"time": time}))
             # Whoever may not write there compares the content again the next time.
             with contextlib.suppress(OSError):
                 _write_source(folder, touched)
@@ -193,10 +191,25 @@ def find_current(
     if source is None or (source.id, source.judge) != (id or "id", judge) or find_damage(study):
         return None
     with _reading(address):
-        if hash_file(Path(address)) != source.hash:
+        if _hash(Path(address)) != source.hash:
             return None
     path = folder / source.converted[0]
     return path if path.exists() else None
+
+
+def _measure(source: Path) -> tuple[int, int]:
+    """(bytes, time of the last change in ns) of a file; of a folder, the sums over its files."""
+    files = list_files(source) if source.is_dir() else [source]
+    found = [file.stat() for file in files]
+    return sum(each.st_size for each in found), sum(each.st_mtime_ns for each in found)
+
+
+def _hash(source: Path) -> str:
+    """The SHA-256 of a file; of a folder, that of the names and hashes of its files."""
+    if not source.is_dir():
+        return hash_file(source)
+    files = [[str(each.relative_to(source)), hash_file(each)] for each in list_files(source)]
+    return hashlib.sha256(json.dumps(files).encode()).hexdigest()
 
 
 def _is_there(folder: Path, source: _Source) -> bool:

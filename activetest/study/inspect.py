@@ -12,13 +12,12 @@ import numpy as np
 
 from activetest import atomic, catalog
 from activetest.errors import ActivetestError, LabelError, PoolError
-from activetest.formats import FAMILY, find_format
+from activetest.formats import FAMILY
 from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.specification import describe_pool, find_metrics
 from activetest.nouns import inspection as found
 from activetest.nouns.arguments import read_path
 from activetest.nouns.class_names import read_class_names
-from activetest.nouns.file_head import read_head
 from activetest.nouns.inspection import LabelsFound, Lacking
 from activetest.nouns.log import LABELLED
 from activetest.nouns.name_lists import join_names
@@ -124,7 +123,7 @@ def inspect(file: Any) -> Inspection:
 
 
 def _inspect(source: _Source) -> Inspection:
-    name = _name_format(source.address)
+    name = convert.name_format(source.address)
     if name is not None and not catalog.fact(FAMILY, name, "POOL"):
         return _inspect_answers(source, name)
     with convert.open_as_parquet(source.address) as path:
@@ -159,17 +158,6 @@ def _inspect(source: _Source) -> Inspection:
 
 def _make_public(seen: found.Inspection) -> Inspection:
     return Inspection(**{each.name: getattr(seen, each.name) for each in fields(seen)})
-
-
-def _name_format(address: str) -> str | None:
-    """The format of a local file; None of a folder, and of what is on another machine."""
-    path = Path(address).expanduser()
-    if "://" in address or not path.is_file():
-        return None
-    with suppress(OSError):
-        head = read_head(path, address)
-        return find_format(head, "POOL", "ANSWERS")
-    return None
 
 
 def _try_study(

@@ -292,9 +292,9 @@ def test_a_pool_that_is_gone_is_missing_as_any_other(pool, folder):
 def test_a_pool_that_cannot_be_parsed_any_more_changes_nothing(pool):
     init("pool.csv", seed=1)
     before = kept().read_bytes()
-    pool.write_text("id;score\n1;2\n")
+    pool.write_text("id,score\n1\n")
     for attempt in (lambda: next_batch(StoredStudy.open(), 3), lambda: init("pool.csv", floor=1)):
-        with pytest.raises(PoolError, match="separated by semicolons"):
+        with pytest.raises(PoolError, match="cannot be read"):
             attempt()
     assert kept().read_bytes() == before and StoredStudy.open().choices.floor == 0.35
 

@@ -1,0 +1,278 @@
+"""Several files that are one pool: the parts of a table in a folder, or the logs of one run.
+
+A folder of Parquet files is read as it is; all others become one Parquet file. Parts of a table lie
+side by side, with names that differ in their numbers; logs of a run are of one program, and of one
+task each. Everything else is refused, with the files that could be meant.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from activetest import catalog
+from activetest.errors import PoolError
+from activetest.formats import FAMILY, find_format
+from activetest.formats._logs import read_logs
+from activetest.nouns.class_names import read_class_names
+from activetest.nouns.file_head import FileHead, read_head
+from activetest.nouns.name_lists import shorten_list
+from activetest.pool.file_notes import add_file_note
+
+# Files of a folder that are looked at.
+_MOST = 10_000
+# What other programs write beside the parts.
+_BESIDE = re.compile(
+    r"state\.json|dataset_info\.json|dataset_dict\.json|readme(\.\w+)?|license(\.\w+)?|"
+    r".*\.(md|log|crc|lock|yaml|yml|toml|png|svg|html|py|sh|ipynb)|thumbs\.db|desktop\.ini",
+    re.I,
+)
+# Of a folder whose folders are parts of a whole, such as train and test.
+_SPLITS = "dataset_dict.json"
+_STUDY = ("study.toml", "ledger.db")
+# Names of parts that say how many there are, and names that only differ in numbers.
+_OF = re.compile(r"(?P<start>.*\D)?(?P<number>\d+)-of-(?P<total>\d+)(?P<end>\D.*)?")
+_VARIES = re.compile(r"\d+|(?<![0-9a-z])[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
+
+Read = Callable[[Path], Iterator[pa.Table]]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The files of a folder that are one pool.
+
+    format  of all of them
+    files   in the order of their names
+    others  names of files that are not read
+    """
+
+    format: str
+    files: tuple[Path, ...]
+    others: tuple[str, ...]
+
+    @property
+    def graded(self) -> bool:
+        """Whether they are logs, with grades, and no tables."""
+        return bool(catalog.fact(FAMILY, self.format, "GRADED"))
+
+    def describe(self, folder: Path) -> str:
+        """What is read and what is not, in a sentence."""
+        names = [str(file.relative_to(folder)) for file in self.files]
+        count = f"{len(names):,} files" if len(names) > 1 else "1 file"
+        text = f"{count} of the folder: {shorten_list(names, 4)}"
+        return text + (f"; not read: {shorten_list(self.others, 4)}" if self.others else "")
+
+
+def list_files(folder: Path) -> list[Path]:
+    """The files below a folder that may be parts of a pool, by name.
+
+    Hidden files and folders, those that begin with an underscore, and earlier studies are none.
+    Raises PoolError for very many.
+    """
+    found = list(islice(_walk(folder), _MOST + 1))
+    if len(found) > _MOST:
+        raise PoolError(
+            f"the folder {folder} holds more than {_MOST:,} files",
+            hint="give a folder with the files of one pool",
+        )
+    return sorted(found)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """The files of list_files, in no order."""
+    for place, folders, files in os.walk(folder):
+        inside = Path(place)
+        if inside != folder and any((inside / name).exists() for name in _STUDY):
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        yield from (inside / name for name in files if name[0] not in "._")
+
+
+def holds_parts(folder: Path) -> bool:
+    """Whether a folder is a pool of other files than Parquet."""
+    count = 0
+    for file in _walk(folder):
+        if file.suffix == ".parquet":
+            return False
+        count += 1
+    return count > 0
+
+
+def find_parts(folder: Path) -> Parts:
+    """The files of a folder that are one pool. Raises PoolError where that cannot be known."""
+    files = list_files(folder)
+    if any(file.name == _SPLITS for file in files):
+        splits = sorted({file.parent.name for file in files if file.parent != folder})
+        raise PoolError(
+            f"the folder {folder} holds parts of a whole: {shorten_list(splits)}",
+            hint="give the folder of one of them",
+        )
+    formats = {file: _name_format(file) for file in files}
+    logs = {name for name in formats.values() if name and catalog.fact(FAMILY, name, "GRADED")}
+    tables = {name for file, name in formats.items() if name and not _BESIDE.fullmatch(file.name)}
+    chosen = logs or tables
+    if len(chosen) != 1:
+        counts = [
+            f"{sum(each == name for each in formats.values())} of {_title(name)}"
+            for name in sorted(chosen)
+        ]
+        inside = f"files of several formats: {', '.join(counts)}" if chosen else "no file to read"
+        raise PoolError(f"the folder {folder} holds {inside}", hint=_hint(files))
+    (format,) = chosen
+    used = [file for file in files if formats[file] == format and not _BESIDE.fullmatch(file.name)]
+    others = [str(file.relative_to(folder)) for file in files if file not in {*used}]
+    found = Parts(format, tuple(used), tuple(others))
+    if not found.graded:
+        _check_names(folder, found)
+    return found
+
+
+def _name_format(file: Path) -> str | None:
+    """The format of a file that may be a part; None of any other."""
+    try:
+        head = read_head(file)
+    except OSError:
+        return None
+    name = find_format(head)
+    return name if name is None or _is_part(name, head) else None
+
+
+def _is_part(name: str, head: FileHead) -> bool:
+    check = getattr(catalog.load(FAMILY, name), "is_part", None)
+    return check is None or bool(check(head))
+
+
+def _check_names(folder: Path, parts: Parts) -> None:
+    """Raises PoolError for tables that are not named as parts of one."""
+    places = {file.parent for file in parts.files}
+    if len(places) > 1:
+        where = sorted(str(place.relative_to(folder)) for place in places)
+        raise PoolError(
+            f"the files of {folder} lie in several folders: {shorten_list(where)}",
+            hint="give one of these folders, or put the files of one pool into one folder",
+        )
+    names = [file.name for file in parts.files]
+    if len({_VARIES.sub("#", name) for name in names}) > 1:
+        raise PoolError(
+            f"the files of {folder} are not named as parts of one table: {shorten_list(names)}",
+            hint=_hint(parts.files),
+        )
+    for name in names:
+        if found := _OF.fullmatch(name):
+            total = int(found["total"])
+            if len(names) < total:
+                raise PoolError(
+                    f"the folder {folder} holds {len(names)} of {total} parts: "
+                    f"{shorten_list(names)}",
+                    hint="copy the others into it, or give one of these files",
+                )
+
+
+def _hint(files: Sequence[Path]) -> str:
+    if not files:
+        return "give the folder that the files are in"
+    return f"give one file, for example {files[0]}, or a folder with the parts of one table alone"
+
+
+def _title(name: str) -> str:
+    return str(catalog.fact(FAMILY, name, "TITLE"))
+
+
+def read_parts(parts: Parts, folder: Path, read: Read, *, judge: str | None) -> Iterator[pa.Table]:
+    """The tables of all parts, as one; at least one. Raises PoolError naming the file.
+
+    read   of a file, which gives the same tables each time
+    judge  the column of the grades that every item of a log has
+    """
+    if len(parts.files) == 1:
+        tables = read(parts.files[0])
+    elif parts.graded:
+        tables = read_logs(parts.format, parts.files, folder, judge=judge)
+    else:
+        tables = _join_tables(parts.files, read)
+    for table in tables:
+        metadata = add_file_note(table.schema.metadata, parts.describe(folder))
+        yield table.replace_schema_metadata(metadata)
+
+
+def _join_tables(files: Sequence[Path], read: Read) -> Iterator[pa.Table]:
+    """The tables of files with the same columns, of types that hold those of all."""
+    schemas = [_read_schema(file, read) for file in files]
+    first = schemas[0]
+    kinds = {name: first.field(name).type for name in first.names}
+    for file, schema in zip(files[1:], schemas[1:], strict=True):
+        _check_columns(files[0], first, file, schema)
+        kinds = {
+            name: _join_types(kind, schema.field(name).type, name, file)
+            for name, kind in kinds.items()
+        }
+    joined = pa.schema(list(kinds.items()), first.metadata)
+    yield joined.empty_table()
+    for file in files:
+        for table in read(file):
+            columns = [table.column(name).cast(kind) for name, kind in kinds.items()]
+            yield pa.Table.from_arrays(columns, schema=joined)
+
+
+def _read_schema(file: Path, read: Read) -> pa.Schema:
+    tables = read(file)
+    try:
+        return next(tables).schema
+    finally:
+        getattr(tables, "close", lambda: None)()
+
+
+def _check_columns(first: Path, columns: pa.Schema, file: Path, other: pa.Schema) -> None:
+    """Raises PoolError for a file with other columns, or other names for its numbers."""
+    missing = {*columns.names} ^ {*other.names}
+    if missing:
+        name = min(missing)
+        has, lacks = (first, file) if name in columns.names else (file, first)
+        raise PoolError(
+            f"{lacks} has no column {name!r}, {has} has",
+            hint="all files of a folder need the same columns: give one file, or remove others",
+        )
+    names: Sequence[Mapping[str, Any]] = [
+        read_class_names(each.metadata) for each in (columns, other)
+    ]
+    if names[0] != names[1]:
+        raise PoolError(
+            f"{file} has other names for the numbers of its columns than {first}",
+            hint="write all files with the same classes",
+        )
+
+
+def _join_types(kind: pa.DataType, other: pa.DataType, name: str, file: Path) -> pa.DataType:
+    """A type that holds the values of both: text, where one of them is."""
+    if kind == other:
+        return kind
+    if pa.string() in (kind, other) and not any(map(pa.types.is_nested, (kind, other))):
+        return pa.string()
+    try:
+        pair = [pa.schema([(name, each)]) for each in (kind, other)]
+        return pa.unify_schemas(pair, promote_options="permissive").field(name).type
+    except pa.ArrowException as error:
+        raise PoolError(
+            f"column {name!r} is {other} in {file}, and {kind} in files before it",
+            hint="write all files with the same types",
+        ) from error
+
+
+def describe_part(address: str) -> str:
+    """That a file is one of several parts, where its name says so; empty for any other."""
+    path = Path(address).expanduser()
+    found = _OF.fullmatch(path.name)
+    if "://" in address or not found or int(found["total"]) < 2 or not path.is_file():
+        return ""
+    number, total = found["number"], int(found["total"])
+    return (
+        f"the name says that this is part {int(number):,} of {total:,} (counting from "
+        f"{'0' if int(number) == 0 else '0 or 1'}): the folder {path.parent} holds the whole pool, "
+        "if the other parts are there"
+    )
