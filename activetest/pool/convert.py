@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
@@ -14,9 +15,9 @@ from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
 from activetest.nouns.encodings import describe_invalid, is_utf16
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.name_lists import shorten_list
-from activetest.pool import parts
+from activetest.pool import long_tables, parts
 from activetest.pool.file_notes import add_file_note
-from activetest.pool.files import find_local_path
+from activetest.pool.files import Files, find_local_path
 from activetest.pool.roles import reject_duplicates
 from activetest.pool.stored_types import find_stored_schema, store_batch
 from activetest.safe_text import first_line
@@ -43,10 +44,35 @@ def needs_conversion(uri: str) -> bool:
         if path.is_file():
             try:
                 # Its own reader first: no other is needed for most pools.
-                return not catalog.load(FAMILY, _OURS).recognise(read_head(path))
+                if catalog.load(FAMILY, _OURS).recognise(read_head(path)):
+                    found = path.stat()
+                    return _is_long(str(path), found.st_size, found.st_mtime_ns)
+                return True
             except OSError:
                 pass
     return Path(uri).suffix.lower() in set(find_suffixes()) - {".parquet"}
+
+
+@lru_cache(maxsize=16)
+def _is_long(path: str, size: int, time: int) -> bool:
+    """Whether a Parquet file has a row for each item and class: see pool.long_tables.
+
+    size, time  of the file: what is remembered is of this content
+    """
+    try:
+        files = Files(path)
+        columns = long_tables.find_columns(files.schema)
+        if columns is None or not files.rows:
+            return False
+        names = [columns.id, columns.name, columns.probability]
+        first = next(files.batches(names, files.pieces[0], long_tables.SAMPLE, whole=False))
+        if not long_tables.may_be_long(pa.Table.from_batches([first]), columns):
+            return False
+        batches = (batch for piece in files.pieces for batch in files.batches(names, piece))
+        return long_tables.read_long(pa.Table.from_batches(batches), columns) is not None
+    except PoolError:
+        # It is said where the file is read.
+        return False
 
 
 def to_parquet(
@@ -77,7 +103,8 @@ def to_parquet(
         tables = _read_tables(path, _recognise(path, source), id=id, columns=columns, judge=judge)
     with atomic.replacing_file(Path(target), durable=True) as building:
         with progress.step("converting the pool to Parquet", unit="rows") as step:
-            write_parquet(_count_rows(store_tables(tables, note), step), building)
+            wide = long_tables.widen(tables, id)
+            write_parquet(_count_rows(store_tables(wide, note), step), building)
         if not pq.read_metadata(building).num_rows:
             raise PoolError(f"{source} has no rows", hint="give a pool with at least one item")
 
