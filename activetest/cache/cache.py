@@ -1,5 +1,6 @@
 """The pool as the methods read it: memory-mapped arrays, always rebuildable from the pool."""
 
+import unicodedata
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
@@ -179,6 +180,17 @@ class Cache:
             return find_positions(found, self.store.read_array(GLOBALS, "id_order"), self._ids.read)
 
         return self._read_checked(search)
+
+    def find_alike(self, ids: list[str]) -> Array:
+        """As find; an id that no item has is that of the item whose is canonically equal to it."""
+        found = self.find(ids)
+        for form in ("NFC", "NFD"):
+            missing = [row for row in np.flatnonzero(found < 0) if not ids[row].isascii()]
+            if missing:
+                found[missing] = self.find(
+                    [unicodedata.normalize(form, ids[row]) for row in missing]
+                )
+        return found
 
     @cached_property
     def hashes(self) -> Array:

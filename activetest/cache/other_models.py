@@ -258,9 +258,10 @@ def _make_id_lookup(files: Files, cache: Cache, pool: Pool, source: str) -> _Loo
         if id is not None and cache.id_prefix:
             # The hashes are those of the row numbers alone.
             ids = Text.of([ids[row].removeprefix(cache.id_prefix) for row in range(len(ids))])
-        if distinct:
-            return _find_positions(ids, keys, order)
-        return cache.find([f"{cache.id_prefix}{ids[row]}" for row in range(len(ids))])
+        found = _find_positions(ids, keys, order) if distinct else np.full(len(ids), -1)
+        unknown = np.flatnonzero(found < 0)
+        found[unknown] = cache.find_alike([f"{cache.id_prefix}{ids[int(row)]}" for row in unknown])
+        return found
 
     return find_rows
 

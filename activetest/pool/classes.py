@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns import class_sets
+from activetest.nouns.canonical import make_canonical
 from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
@@ -56,7 +57,7 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
                 f"column {schema.prediction!r} holds lists of classes: {found[:_LONGEST]}",
                 class_sets.describe_remedy(),
             )
-    if len(set(classes)) != len(classes):
+    if len({*map(make_canonical, classes)}) != len(classes):
         raise ChoiceError(
             f"`classes` names a class twice: {', '.join(classes)}", hint="give every class once"
         )
@@ -101,11 +102,13 @@ def _find_class_names(schema: Schema) -> tuple[str, ...]:
 def find_codes(names: Sequence[str], classes: Sequence[str]) -> Array:
     """(K,) int64 code of the class that each name is, -1 for none.
 
-    Both are spelled alike, or after stripping.
+    Both are spelled alike, or after stripping, or are canonically equal in Unicode.
     """
     exact = {name: code for code, name in enumerate(classes)}
     stripped = {name.strip(): code for name, code in exact.items()} | exact
-    return np.array([exact.get(name, stripped.get(name.strip(), -1)) for name in names], np.int64)
+    equal = {make_canonical(name): code for name, code in stripped.items()} | stripped
+    found = (exact.get(name, equal.get(make_canonical(name.strip()), -1)) for name in names)
+    return np.array(list(found), np.int64)
 
 
 def find_list_length(pool: "Pool", column: str) -> int:
@@ -141,7 +144,10 @@ def _name_two_classes(pool: "Pool") -> tuple[str, ...]:
 
 
 def _find_predicted(pool: "Pool") -> tuple[str, ...]:
-    """The distinct predicted classes, stripped, numbers in order of size; an empty text is none."""
+    """The distinct predicted classes, stripped, numbers in order of size; an empty text is none.
+
+    Of names that are canonically equal in Unicode, there is one.
+    """
     column = pool.schema.prediction
 
     def find_in_piece(piece: Piece) -> set[str]:
@@ -152,4 +158,5 @@ def _find_predicted(pool: "Pool") -> tuple[str, ...]:
         return found
 
     found = map_reduce(pool.pieces, find_in_piece, operator.or_)
-    return tuple(grouping.sort_names(filter(None, {name.strip() for name in found})))
+    names = {make_canonical(name.strip()) for name in found}
+    return tuple(grouping.sort_names(filter(None, names)))

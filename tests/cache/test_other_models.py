@@ -1,6 +1,7 @@
 """What other models say stands beside the item it is about, however it was written down."""
 
 import re
+import unicodedata
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +52,13 @@ def seen(folder, pool_of_items: Pool, columns: dict | None = None, name: str = "
 
 def shuffled(columns: dict, order) -> dict:
     return {name: [values[row] for row in order] for name, values in columns.items()}
+
+
+def test_ids_that_unicode_calls_equal_are_those_of_one_item(tmp_path):
+    source = pool(tmp_path, id=[f"é{row}" for row in range(ROWS)])
+    other = [unicodedata.normalize("NFD", f"é{row}") for row in range(ROWS)]
+    found, _ = seen(tmp_path, source, {"id": other} | LISTS)
+    np.testing.assert_allclose(found, PROBS, atol=1e-6)
 
 
 @pytest.mark.parametrize("columns", [LISTS, APART], ids=["lists", "a column per class"])

@@ -250,3 +250,20 @@ def test_one_number_a_row_in_prob_is_read_as_the_hint_says(tmp_path):
     assert '`outputs="prob", task="classification"`' in caught.value.hint
     schema = Pool.open(path, outputs="prob", task="classification", classes=["ham", "spam"]).schema
     assert (schema.kind, schema.outputs, schema.positive) == ("score", ("prob",), "spam")
+
+
+def test_classes_that_unicode_calls_equal_are_one_class(tmp_path):
+    composed, parts = "caf\u00e9", "cafe\u0301"
+    pred = [composed, parts, "tea", f" {parts} "]
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"id": list("abcd"), "pred": pred}), path)
+    pool = Pool.open(path)
+    assert pool.schema.classes == (composed, "tea")
+    block = pool.read_block(next(pool.strips()))
+    assert block.checked.outputs.pred.tolist() == [0, 0, 1, 0]
+    # Also where the classes are named in the other form.
+    pool = Pool.open(path, classes=["tea", parts])
+    block = pool.read_block(next(pool.strips()))
+    assert block.checked.outputs.pred.tolist() == [1, 1, 0, 1]
+    with pytest.raises(ChoiceError, match="names a class twice"):
+        Pool.open(path, classes=["tea", parts, composed])
