@@ -36,6 +36,7 @@ from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Array
 from activetest.pool import groups as grouping
 from activetest.pool.ids import Text, build_index, find_duplicates, hash_rows, hash_text
+from activetest.pool.long_tables import describe_pivot
 from activetest.pool.pool import Block, Pool, Strip
 from activetest.pool.schema import Schema
 
@@ -496,7 +497,8 @@ def _index_ids(arrays: PieceArrays, pool: Pool) -> Array:
         raise PoolError(
             f"rows {first:,} and {second:,} of {pool.uri} (counting from 0) "
             f"have the same id {ids[first]!r}",
-            hint="ids must be unique; name another column with `id`, or remove the repeated rows",
+            hint="ids must be unique; name another column with `id`, or remove the repeated rows"
+            + describe_pivot(pool.files.schema, pool.schema.id),
         )
     return order
 

@@ -69,6 +69,21 @@ def find_columns(table: pa.Schema, id: str | None = None) -> LongColumns | None:
     return LongColumns(*(each[0] for each in names))
 
 
+def describe_pivot(table: pa.Schema, id: str | None) -> str:
+    """How a table that may have a row for each item and class is made wide; empty for others."""
+    columns = find_columns(table, id)
+    if columns is None:
+        return ""
+    name, probability = columns.name, columns.probability
+    return (
+        f"; if there is a row for each item and class, make one of each item: in pandas "
+        f"frame.pivot(index={columns.id!r}, columns={name!r}, values={probability!r})"
+        f".add_prefix('prob_').reset_index(), in Spark "
+        f"frame.groupBy({columns.id!r}).pivot({name!r}).max({probability!r}), and prob_ before "
+        "the names of the classes"
+    )
+
+
 def may_be_long(rows: pa.Table, columns: LongColumns) -> bool:
     """Whether the first rows may be of such a table: ids come again, or one class is in all."""
     ids, names = rows.column(columns.id), rows.column(columns.name)

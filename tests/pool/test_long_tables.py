@@ -135,3 +135,17 @@ def test_a_table_that_is_sorted_by_class_is_no_long_one(tmp_path):
     names = np.repeat(["a", "b"], rows // 2)
     pq.write_table(pa.table({"id": range(rows), "label": names, "score": np.full(rows, 0.5)}), path)
     assert not convert.needs_conversion(str(path))
+
+
+def test_parts_of_a_long_table_say_how_to_make_it_wide(tmp_path):
+    (tmp_path / "parts").mkdir()
+    pq.write_table(make_long(), tmp_path / "parts" / "a.parquet")
+    with pytest.raises(at.errors.PoolError, match="have the same id") as caught:
+        at.Study.create(
+            tmp_path / "parts", tmp_path / "study", outputs="prob", task="classification"
+        )
+    line = caught.value.hint.partition("in pandas ")[2].partition(", in Spark")[0]
+    frame = make_long().to_pandas()
+    wide = eval(line, {"frame": frame})
+    check(pa.Table.from_pandas(wide, preserve_index=False))
+    assert "groupBy('id').pivot('class').max('prob')" in caught.value.hint
