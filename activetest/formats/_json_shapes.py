@@ -14,7 +14,7 @@ from typing import Any
 
 from activetest.errors import PoolError
 from activetest.formats import _json_values
-from activetest.formats._json_values import Objects, read_array, read_entries, too_large
+from activetest.formats._json_values import Objects, read_array, read_entries, read_value, too_large
 from activetest.nouns.name_lists import shorten_list
 
 # Names of columns, by which a row is told from what holds rows.
@@ -59,12 +59,85 @@ def find_shape(path: Path, *, lines: bool) -> Shape | None:
     listed = any(isinstance(each, Objects) for each in entries.values())
     if not listed and path.stat().st_size > _json_values.LARGEST:
         raise too_large(str(path))
+    found = _find_split(entries) or _find_rows(path, entries) or _find_table(entries)
+    return found or (None if _is_row(entries) else _find_inside(path, entries))
+
+
+def find_list_shape(path: Path) -> Shape:
+    """The rows of a document that is a list of lists: a header and its rows, or probabilities.
+
+    Raises PoolError for what is no JSON, more than 256 MiB, and any other list of lists.
+    """
+    if path.stat().st_size > _json_values.LARGEST:
+        raise too_large(str(path))
+    rows = read_value(path)
+    if shape := _find_split({"rows": rows}):
+        return shape
+    note = f"each of {len(rows):,} lists holds "
+    if _are_probabilities(dict(enumerate(rows)), 1):
+        return Shape(
+            lambda: ({"prob": row} for row in rows),
+            f"{note}the probabilities of all classes; ids are the numbers of the lists",
+        )
+    named = [_read_named(row) for row in rows]
+    if all(named):
+        return Shape(
+            lambda: ({"prob": row} for row in named if row),
+            f"{note}names and numbers; ids are the numbers of the lists",
+        )
+    raise PoolError(
+        f"{path} is a list of lists, and the first does not hold the names of columns",
+        hint='write an object for each row, as [{"id": "a", "pred": "x"}, ...], or a first list '
+        "with the names of the columns",
+    )
+
+
+def _read_named(row: Any) -> dict[str, float] | None:
+    """{name: number} of a list of objects with a name and a number each, as pipelines write all."""
+    pairs = {}
+    for each in row if isinstance(row, list) else ():
+        values = list(each.values()) if isinstance(each, dict) else []
+        names = [value for value in values if isinstance(value, str)]
+        numbers = [value for value in values if isinstance(value, int | float)]
+        if len(values) != 2 or len(names) != 1 or len(numbers) != 1:
+            return None
+        pairs[names[0]] = numbers[0]
+    return pairs or None
+
+
+def _find_table(entries: Mapping[str, Any]) -> Shape | None:
+    """Columns, objects by their ids, or answers by their ids."""
+    return _find_columns(entries) or _find_index(entries) or _find_answers(entries)
+
+
+def _find_inside(path: Path, entries: Mapping[str, Any]) -> Shape | None:
+    """The one object in an object that holds rows in one of these ways."""
+    shapes = {
+        name: _find_split(each) or _find_table(each)
+        for name, each in entries.items()
+        if isinstance(each, dict)
+    }
+    found = {name: shape for name, shape in shapes.items() if shape}
+    if len(found) > 1:
+        raise PoolError(
+            f"{path} is one object, and several objects in it may hold the rows: "
+            f"{shorten_list(found)}",
+            hint=_hint_extract(path, (next(iter(found)),)),
+        )
+    for name, shape in found.items():
+        others = [each for each in entries if each != name]
+        more = f"; not read: {shorten_list(others)}" if others else ""
+        return Shape(shape.read, f"{shape.note}, under {name!r}{more}")
+    return None
+
+
+def _hint_extract(path: Path, keys: Sequence[str]) -> str:
+    """A line that writes what stands under these keys to a file of its own."""
+    name = shlex.quote(str(path.with_name(f"{path.stem}-{keys[-1]}.json")))
+    wanted = shlex.quote("." + ".".join(map(json.dumps, keys)))
     return (
-        _find_split(entries)
-        or _find_rows(path, entries)
-        or _find_columns(entries)
-        or _find_index(entries)
-        or _find_answers(entries)
+        "write the right one to a file of its own, for example: "
+        f"jq {wanted} {shlex.quote(str(path))} > {name}"
     )
 
 
@@ -75,14 +148,11 @@ def _find_rows(path: Path, entries: Mapping[str, Any]) -> Shape | None:
         return None
     if len(lists) > 1:
         found = [f"{'.'.join(keys)} ({count:,})" for keys, count in lists.items()]
-        keys = max(lists, key=lambda each: lists[each])
-        name = shlex.quote(str(path.with_name(f"{path.stem}-{keys[-1]}.json")))
+        largest = max(lists, key=lambda each: lists[each])
         raise PoolError(
             f"{path} is one object, and several lists of objects in it may be the rows: "
             f"{shorten_list(found)}",
-            hint="write the right one to a file of its own, for example: "
-            f"jq {shlex.quote('.' + '.'.join(map(json.dumps, keys)))} {shlex.quote(str(path))} "
-            f"> {name}",
+            hint=_hint_extract(path, largest),
         )
     (keys, count), *_ = lists.items()
     others = [name for name in entries if name != keys[0]]
@@ -111,6 +181,9 @@ def _find_split(entries: Mapping[str, Any]) -> Shape | None:
     """Names of columns, and a list of lists of their values, as pandas' `split` writes them."""
     names = next((entries[key] for key in _NAMES if _are_names(entries.get(key))), None)
     rows = next((entries[key] for key in _VALUES if isinstance(entries.get(key), list)), None)
+    if not names and rows and len(rows) > 1 and _are_names(rows[0]):
+        # As sheets come from a service: the first list is the header.
+        names, rows = rows[0], rows[1:]
     if not names or not rows:
         return None
     if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
@@ -210,9 +283,9 @@ def _find_answers(entries: Mapping[str, Any]) -> Shape | None:
     )
 
 
-def _are_probabilities(entries: Mapping[str, Any]) -> bool:
-    """Whether each of many values is a list of numbers that sum to one."""
-    return len(entries) >= _MANY and all(
+def _are_probabilities(entries: Mapping[Any, Any], least: int = _MANY) -> bool:
+    """Whether each of so many values is a list of numbers that sum to one."""
+    return len(entries) >= least and all(
         isinstance(each, list)
         and len(each) > 1
         and all(isinstance(number, int | float) for number in each)

@@ -85,6 +85,16 @@ def read_entries(path: Path) -> dict[str, Any] | None:
         return _Parser(file, path).read_entries()
 
 
+def read_value(path: Path) -> Any:
+    """All of a document. Raises PoolError for what is no JSON."""
+    with raising_parse_errors(path):
+        content = path.read_bytes()
+    try:
+        return json.loads(content.decode("utf-8-sig"))
+    except _BROKEN as error:
+        raise damaged(str(path), error) from error
+
+
 def damaged(place: str, error: Exception) -> PoolError:
     """The error for what is no JSON."""
     if isinstance(error, RecursionError):

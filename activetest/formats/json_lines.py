@@ -14,7 +14,7 @@ import pyarrow.json
 from activetest.errors import LabelError, PoolError
 from activetest.formats._answers import find_fields, read_objects
 from activetest.formats._errors import raising_parse_errors
-from activetest.formats._json_shapes import Shape, find_shape
+from activetest.formats._json_shapes import Shape, find_list_shape, find_shape
 from activetest.formats._notes import add_notes
 from activetest.nouns.encodings import describe_invalid
 from activetest.nouns.file_head import FileHead, read_head
@@ -37,6 +37,8 @@ _DEEP = f"more than {_DEEPEST} lists or objects are inside one another"
 _MARK = b"\xef\xbb\xbf"
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _SPACE = re.compile(r"[ \t\n\r]*")
+# How a list of lists begins.
+_LISTS = re.compile(rb'\[\s*\[\s*["{\d.-]')
 # Numbers stay text: only the ends of objects are looked for.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
@@ -45,7 +47,9 @@ def recognise(head: FileHead) -> bool:
     """Whether this begins like JSON objects; blank files and others by their name."""
     beginning = head.start.removeprefix(_MARK).lstrip()
     first, second = beginning[:1], beginning[1:].lstrip()[:1]
-    if (first == b"{" and second in (b'"', b"}")) or (first == b"[" and second in (b"{", b"]")):
+    if first == b"{" and second in (b'"', b"}"):
+        return True
+    if first == b"[" and (second in (b"{", b"]") or _LISTS.match(beginning)):
         return True
     return head.suffix in SUFFIXES and first in (b"", b"{", b"[")
 
@@ -105,10 +109,12 @@ def _keep_dates_as_text(kind: pa.DataType) -> pa.DataType:
 
 
 def _find_shape(path: Path) -> Shape | None:
-    """The rows of a document that is one object. Raises PoolError."""
+    """The rows of a document that is one object, or a list of lists. Raises PoolError."""
     with raising_parse_errors(path):
         head = read_head(path)
     text = head.start.removeprefix(_MARK).lstrip()
+    if _LISTS.match(text):
+        return find_list_shape(path)
     line, _, rest = text.partition(b"\n")
     several = line.rstrip().endswith(b"}") and rest.strip() and _has_lines(head)
     if text[:1] != b"{" or several:

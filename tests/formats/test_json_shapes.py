@@ -71,6 +71,15 @@ def read(path, document, **how) -> tuple[dict[str, list], list[str]]:
             {row["id"]: row["pred"] for row in ROWS},
             "the 12 keys of the object are read as ids, and its values as pred",
         ),
+        (
+            {"model": "m", "predictions": {row["id"]: row["pred"] for row in ROWS}, "n": [1]},
+            "the 12 keys of the object are read as ids, and its values as pred, under "
+            "'predictions'; not read: model, n",
+        ),
+        (
+            {"range": "A1:B13", "values": [["id", "pred"], *([*row.values()] for row in ROWS)]},
+            "the rows are 12 lists of the values of 2 columns",
+        ),
     ],
 )
 def test_rows_are_found_and_what_was_understood_is_said(tmp_path, document, note, indent):
@@ -124,6 +133,12 @@ def test_where_several_lists_may_be_the_rows_it_is_asked_and_the_hint_works(tmp_
         assert pa.concat_tables(json_lines.read_pool(written)).to_pydict() == TABLE
 
 
+def test_where_several_objects_may_hold_the_rows_it_is_asked(tmp_path):
+    with pytest.raises(PoolError, match="may hold the rows: a, b") as caught:
+        read(tmp_path, {"a": TABLE, "b": TABLE, "c": {"d": 1}})
+    assert "jq '.\"a\"'" in caught.value.hint
+
+
 def test_rows_under_a_key_may_be_more_than_fit_into_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(_json_values, "LARGEST", 300)
     monkeypatch.setattr(_json_values, "_CHUNK", 64)
@@ -144,3 +159,27 @@ def test_a_damaged_document_is_an_error(tmp_path, text):
 def test_words_that_no_file_can_hold_are_replaced(tmp_path):
     found, _ = read(tmp_path, '{"results": [{"id": "\\ud800a"}, {"id": "b"}]}')
     assert found == {"id": ["?a", "b"]}
+
+
+def test_a_list_of_lists_has_a_header_or_holds_probabilities(tmp_path):
+    rows = [["id", "pred"], *([*row.values()] for row in ROWS)]
+    assert read(tmp_path, rows) == (TABLE, ["the rows are 12 lists of the values of 2 columns"])
+    found, notes = read(tmp_path, [[0.25, 0.75], [1, 0]])
+    assert found == {"prob": [[0.25, 0.75], [1, 0]]}
+    assert "probabilities of all classes; ids are the numbers of the lists" in notes[0]
+    named = [
+        [{"label": "a", "score": 0.25}, {"label": "b", "score": 0.75}],
+        [{"score": 1.0, "label": "b"}, {"score": 0.0, "label": "a"}],
+    ]
+    assert read(tmp_path, named, indent=1)[0] == {
+        "prob": [{"a": 0.25, "b": 0.75}, {"a": 0, "b": 1}]
+    }
+
+
+@pytest.mark.parametrize(
+    "document", [[[1, 2], [3, 4]], [["a", 1], ["b", 2]], [[{"a": 1}]], [["id"], ["a", "b"]]]
+)
+def test_another_list_of_lists_says_what_to_write(tmp_path, document):
+    with pytest.raises(PoolError, match="first does not hold the names") as caught:
+        read(tmp_path, document)
+    assert "with the names of the columns" in caught.value.hint
