@@ -15,7 +15,7 @@ from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
 from activetest.nouns.encodings import describe_invalid, is_utf16
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.name_lists import shorten_list
-from activetest.pool import long_tables, parts
+from activetest.pool import long_tables, named_numbers, parts
 from activetest.pool.file_notes import add_file_note
 from activetest.pool.files import Files, find_local_path
 from activetest.pool.roles import reject_duplicates
@@ -46,7 +46,7 @@ def needs_conversion(uri: str) -> bool:
                 # Its own reader first: no other is needed for most pools.
                 if catalog.load(FAMILY, _OURS).recognise(read_head(path)):
                     found = path.stat()
-                    return _is_long(str(path), found.st_size, found.st_mtime_ns)
+                    return _needs_shaping(str(path), found.st_size, found.st_mtime_ns)
                 return True
             except OSError:
                 pass
@@ -54,13 +54,17 @@ def needs_conversion(uri: str) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _is_long(path: str, size: int, time: int) -> bool:
-    """Whether a Parquet file has a row for each item and class: see pool.long_tables.
+def _needs_shaping(path: str, size: int, time: int) -> bool:
+    """Whether a Parquet file has a row for each item and class, or its outputs stand by names.
+
+    See pool.long_tables and pool.named_numbers.
 
     size, time  of the file: what is remembered is of this content
     """
     try:
         files = Files(path)
+        if named_numbers.are_outputs(files.schema):
+            return True
         columns = long_tables.find_columns(files.schema)
         if columns is None or not files.rows:
             return False
@@ -97,13 +101,16 @@ def to_parquet(
     written.
     """
     path = check_source(source)
-    if path.is_dir():
-        tables = _read_folder(path, id=id, judge=judge)
-    else:
-        tables = _read_tables(path, _recognise(path, source), id=id, columns=columns, judge=judge)
+    formats = [] if path.is_dir() else _recognise(path, source)
+
+    def read() -> Iterator[pa.Table]:
+        if path.is_dir():
+            return _read_folder(path, id=id, judge=judge)
+        return _read_tables(path, formats, id=id, columns=columns, judge=judge)
+
     with atomic.replacing_file(Path(target), durable=True) as building:
         with progress.step("converting the pool to Parquet", unit="rows") as step:
-            wide = long_tables.widen(tables, id)
+            wide = long_tables.widen(named_numbers.read_named(read), id)
             write_parquet(_count_rows(store_tables(wide, note), step), building)
         if not pq.read_metadata(building).num_rows:
             raise PoolError(f"{source} has no rows", hint="give a pool with at least one item")
