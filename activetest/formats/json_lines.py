@@ -16,8 +16,8 @@ from activetest.formats._answers import find_fields, read_objects
 from activetest.formats._errors import raising_parse_errors
 from activetest.formats._json_shapes import Shape, find_list_shape, find_shape
 from activetest.formats._notes import add_notes
-from activetest.nouns.encodings import describe_invalid
 from activetest.nouns.file_head import FileHead, read_head
+from activetest.nouns.invalid_text import describe_invalid
 from activetest.safe_text import first_line
 
 TITLE = "JSON Lines, and arrays of JSON objects"

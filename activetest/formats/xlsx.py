@@ -1,8 +1,8 @@
-"""Excel workbooks (.xlsx): pools, a sheet for annotators with the classes, and what comes back.
+"""Excel workbooks (.xlsx): a sheet for annotators with a list of the classes, and what comes back.
 
 The first sheet is read that has the columns. Formulas are never evaluated: where one stands in
-place of an id or an answer, that is an error, and in a pool the result counts that the spreadsheet
-wrote beside it. openpyxl reads and writes them (`pip install 'activetest[xlsx]'`).
+place of an id or an answer, that is an error. openpyxl reads and writes them
+(`pip install 'activetest[xlsx]'`).
 
 Workbooks are zip files, and hostile ones are small: what they unpack to, the rows and the columns
 are bounded, and declarations of types, which may name other files, are refused.
@@ -19,11 +19,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from activetest.errors import ChoiceError, LabelError, PoolError
-from activetest.formats._errors import raising_parse_errors
-from activetest.formats._notes import add_notes
+from activetest.errors import ChoiceError, LabelError
 from activetest.formats._tasks import write_text
-from activetest.formats._text_columns import TextColumns, read_typed
 from activetest.nouns.answer_fields import FIELDS, ORDER, find_columns
 from activetest.nouns.file_head import FileHead
 from activetest.nouns.name_lists import shorten_list
@@ -49,12 +46,6 @@ _IMPOSSIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]
 # A cell whose text stays text, whatever it looks like.
 _TEXT = "@"
 _RESAVE = "save it again as .xlsx, or as CSV"
-# Rows among which the header of a pool is, below a title; rows that become a batch.
-_TITLES, _BATCH = 20, 8192
-# Names of columns that a sheet of outputs may have.
-_OUTPUTS = re.compile(r"(y_)?(pred|prob|score)\w*", re.I)
-# Excel's numbers have 15 digits: longer ids are others than they were.
-_MOST_DIGITS = 10**15
 
 
 def recognise(head: FileHead) -> bool:
@@ -64,118 +55,10 @@ def recognise(head: FileHead) -> bool:
 
 
 def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
-    """The rows below the header of the first sheet of outputs; at least one table.
+    """The rows below the header of the first sheet of outputs: see formats._workbook_pools."""
+    from activetest.formats import _workbook_pools
 
-    Numbers, texts and dates are as the sheet has them, and ids stay text. Raises PoolError.
-    """
-    name = str(path)
-    with raising_parse_errors(path, _RESAVE):
-        if path.stat().st_size > _UNPACKED:
-            raise PoolError(f"{name} is larger than {_UNPACKED // 2**20} MiB", "save it as CSV")
-        content = path.read_bytes()
-    try:
-        sheet, header, start, notes = _find_pool_sheet(content, name)
-        rows = _read_rows(sheet, name, len(header))
-        batches = list(_read_batches(islice(rows, start, None), header, id or "id", name))
-    except LabelError as error:
-        raise PoolError(error.problem, error.hint) from error
-    columns = TextColumns(header, {id or "id"})
-    for table in read_typed(columns, iter(batches), iter(batches)):
-        yield table.replace_schema_metadata(add_notes(table.schema, notes).metadata)
-
-
-def _find_pool_sheet(content: bytes, name: str) -> tuple[Any, list[str], int, list[str]]:
-    """(sheet, names of its columns, rows before the first item, notes). Raises LabelError."""
-    found = []
-    for sheet in _open_book(content, name, results=True):
-        if sheet.sheet_state != "visible":
-            continue
-        rows = [
-            [_write_value(cell) or "" for cell in row]
-            for row in _read_rows(sheet, name, _COLUMNS, rows=_TITLES)
-        ]
-        counts = [sum(bool(text.strip()) for text in row) for row in rows]
-        # A title stands alone in its row, and begins it.
-        names = (bool(count > 1 or (count and not rows[at][0])) for at, count in enumerate(counts))
-        start = next((at for at, named in enumerate(names) if named), 0)
-        if any(counts):
-            found.append((sheet, _name_columns(rows[start], rows[start + 1 :]), start))
-    if not found:
-        raise LabelError(f"{name} has no sheet with cells", _RESAVE)
-    sheet, header, start = next(
-        (each for each in found if any(map(_OUTPUTS.fullmatch, each[1]))), found[0]
-    )
-    for column in header:
-        if header.count(column) > 1:
-            raise LabelError(f"{name}: two columns are called {column!r}", "rename one of them")
-    others = [each.title for each, _, _ in found if each is not sheet]
-    notes = []
-    if others:
-        notes.append(f"read from the sheet {sheet.title!r}, and not from {shorten_list(others)}")
-    if start:
-        notes.append(f"above the header, {start} {'row is' if start == 1 else 'rows are'} left out")
-    return sheet, header, start + 1, notes
-
-
-def _name_columns(names: list[str], rows: list[list[str]]) -> list[str]:
-    """The names of the columns; those without a name are called as pandas calls them."""
-    width = max(
-        (at + 1 for row in [names, *rows] for at, text in enumerate(row) if text), default=0
-    )
-    named = [text.strip() for text in names] + [""] * (width - len(names))
-    return [text or f"Unnamed: {at}" for at, text in enumerate(named[:width])]
-
-
-def _read_batches(
-    rows: Iterator[tuple[Any, ...]], header: list[str], id: str, name: str
-) -> Iterator[pa.RecordBatch]:
-    """The rows as text, without empty ones. Raises LabelError for ids that are dates."""
-    at = header.index(id) if id in header else None
-    schema = pa.schema([(column, pa.string()) for column in header])
-    waiting: list[list[str | None]] = []
-    for row in rows:
-        values = [_write_value(cell) for cell in row]
-        if not any(values):
-            continue
-        if at is not None and at < len(row):
-            _check_id(row[at], name, id)
-        waiting.append([*values, *[None] * (len(header) - len(values))])
-        if len(waiting) == _BATCH:
-            yield _make_batch(waiting, schema)
-            waiting = []
-    if waiting:
-        yield _make_batch(waiting, schema)
-
-
-def _make_batch(rows: list[list[str | None]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _check_id(cell: Any, name: str, column: str) -> None:
-    """Raises LabelError for an id that the spreadsheet has changed."""
-    if cell.value is None:
-        return
-    where = f"{name}, cell {_name_column(cell.column - 1)}{cell.row}"
-    _read_cell(cell, where, column)
-    if isinstance(cell.value, int | float) and abs(cell.value) >= _MOST_DIGITS:
-        raise LabelError(
-            f"{where}: the id {cell.value:g} has more than 15 digits, which spreadsheets round",
-            "format the column as text before the ids are pasted, or save them as CSV",
-        )
-
-
-def _write_value(cell: Any) -> str | None:
-    """The value of a cell as text: 3 for 3.0, dates as 2026-01-31; None for an empty one."""
-    value = cell.value
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < _MOST_DIGITS else repr(value)
-    if hasattr(value, "isoformat"):
-        text = str(value.isoformat())
-        return text.removesuffix("T00:00:00")
-    return str(value)
+    return _workbook_pools.read_pool(path, id=id or "id")
 
 
 def read_answers(
@@ -245,9 +128,20 @@ def _open_sheet(
     content: bytes, name: str, columns: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str], Any]:
     """The header of the first sheet with the columns, {field: column}, and the sheet."""
-    sheets = _open_book(content, name)
+    openpyxl = _import_openpyxl(LabelError, "reading")
+    _check_parts(content, name)
+    try:
+        # Links to other workbooks are left alone, and so are formulas' results.
+        book = openpyxl.load_workbook(
+            io.BytesIO(content), read_only=True, data_only=False, keep_links=False
+        )
+        sheets = [each for each in book.worksheets if hasattr(each, "reset_dimensions")]
+    except Exception as error:  # Whatever a damaged part makes openpyxl raise.
+        raise _describe_damage(name, error) from error
     problem = LabelError(f"{name} has no sheet with cells", _RESAVE)
     for sheet in sheets:
+        # What a sheet says of its own size is not believed.
+        sheet.reset_dimensions()
         header = [
             write_text(cell.value).strip()
             for cell in next(iter(_read_rows(sheet, name, _COLUMNS, rows=1)), ())
@@ -261,27 +155,6 @@ def _open_sheet(
         except LabelError as error:
             problem = error if sheet is sheets[0] else problem
     raise problem
-
-
-def _open_book(content: bytes, name: str, *, results: bool = False) -> list[Any]:
-    """The sheets of a workbook that have cells. Raises LabelError.
-
-    results  of formulas, as the spreadsheet wrote them, in place of the formulas
-    """
-    openpyxl = _import_openpyxl(LabelError, "reading")
-    _check_parts(content, name)
-    try:
-        # Links to other workbooks are left alone.
-        book = openpyxl.load_workbook(
-            io.BytesIO(content), read_only=True, data_only=results, keep_links=False
-        )
-        sheets = [each for each in book.worksheets if hasattr(each, "reset_dimensions")]
-    except Exception as error:  # Whatever a damaged part makes openpyxl raise.
-        raise _describe_damage(name, error) from error
-    for sheet in sheets:
-        # What a sheet says of its own size is not believed.
-        sheet.reset_dimensions()
-    return sheets
 
 
 def _check_header(header: list[str], found: Mapping[str, str], name: str, title: str) -> None:

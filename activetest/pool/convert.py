@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 from activetest import atomic, catalog, progress
 from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
-from activetest.nouns.encodings import describe_invalid, is_utf16
+from activetest.nouns.encodings import is_utf16
 from activetest.nouns.file_head import FileHead, read_head
+from activetest.nouns.invalid_text import describe_invalid
 from activetest.nouns.name_lists import shorten_list
-from activetest.pool import long_tables, named_numbers, parts
+from activetest.pool import folders, long_tables, named_numbers
 from activetest.pool.file_notes import add_file_note
 from activetest.pool.files import Files, find_local_path
 from activetest.pool.roles import reject_duplicates
@@ -40,7 +41,7 @@ def needs_conversion(uri: str) -> bool:
     if "://" not in uri:
         path = find_local_path(uri)
         if path.is_dir():
-            return parts.holds_parts(path)
+            return folders.holds_parts(path)
         if path.is_file():
             try:
                 # Its own reader first: no other is needed for most pools.
@@ -125,12 +126,12 @@ def _count_rows(tables: Iterator[pa.Table], step: progress.Step) -> Iterator[pa.
 
 def _read_folder(folder: Path, *, id: str | None, judge: str | None) -> Iterator[pa.Table]:
     """The tables of the files in a folder that are one pool. Raises PoolError."""
-    found = parts.find_parts(folder)
+    found = folders.find_parts(folder)
 
     def read(file: Path) -> Iterator[pa.Table]:
         return _read_tables(file, [found.format], id=id, columns=(), judge=judge)
 
-    return parts.read_parts(found, folder, read, judge=judge)
+    return folders.read_parts(found, folder, read, judge=judge)
 
 
 def name_format(source: str) -> str | None:
@@ -142,7 +143,7 @@ def name_format(source: str) -> str | None:
     if "://" in source or not path.exists():
         return None
     if path.is_dir():
-        return parts.find_parts(path).format if parts.holds_parts(path) else None
+        return folders.find_parts(path).format if folders.holds_parts(path) else None
     with suppress(OSError):
         return find_format(read_head(path, source), "POOL", "ANSWERS")
     return None

@@ -31,7 +31,7 @@ def read_answer_key(
         raise LabelError("- is no file of labels", "give the path of the pool's answer key")
     source, labels = read_label_source(key, id_prefix=cache.id_prefix, columns=columns)
     rows = [row for row in labels if row.status == LABELLED]
-    positions = cache.find_alike(_name_items([row.id for row in rows], cache))
+    positions = cache.find(_name_items([row.id for row in rows], cache))
     if (positions < 0).any():
         raise LabelError(
             f"{source}: id {rows[int(np.argmin(positions))].id!r} is not in the pool",

@@ -19,7 +19,7 @@ from pathlib import Path
 from activetest import atomic
 from activetest.errors import CacheRebuilt, PoolError
 from activetest.pool import convert
-from activetest.pool.parts import list_files
+from activetest.pool.folders import list_files
 from activetest.study.folder import CONVERSION, hash_file
 
 _SOURCE = "source.json"

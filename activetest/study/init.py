@@ -22,10 +22,10 @@ from activetest.parallel import one_blas_thread
 from activetest.pool import convert
 from activetest.pool.costs import read_costs
 from activetest.pool.files import Files
+from activetest.pool.folders import describe_part
 from activetest.pool.frames import check_row_numbers
 from activetest.pool.groups import PREDICTED
 from activetest.pool.notices import describe_pool
-from activetest.pool.parts import describe_part
 from activetest.pool.pool import Pool
 from activetest.pool.remote import reject_secrets
 from activetest.rounds.surface import describe_arms

@@ -1,7 +1,5 @@
 """Answer keys: a label for every item, by the equality of labels and classes that studies have."""
 
-import unicodedata
-
 import numpy as np
 import pytest
 
@@ -40,15 +38,6 @@ def test_a_key_may_call_its_columns_otherwise(scores, label_file):
     assert read_answer_key(scores, path, columns=named).tolist() == [0, 1] * 6
     with pytest.raises(LabelError, match="has no column 'gold'"):
         read_answer_key(scores, path, columns={"label": "gold"})
-
-
-@pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC")])
-def test_ids_that_unicode_calls_equal_are_equal(tmp_path, label_file, forms):
-    ours, others = ([unicodedata.normalize(form, f"é{row}") for row in range(12)] for form in forms)
-    built = build_table(tmp_path, {"id": ours, "pred": ["cat", "dog"] * 6})
-    assert built.find(others).tolist() == [-1] * 12
-    path = label_file(*(f"{id},cat" for id in others))
-    assert read_answer_key(built, path).tolist() == [0] * 12
 
 
 @pytest.mark.parametrize("first", [1, 1000])

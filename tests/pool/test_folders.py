@@ -9,7 +9,7 @@ import pytest
 
 import activetest as at
 from activetest.errors import PoolError
-from activetest.pool import convert, parts
+from activetest.pool import convert, folders
 from activetest.pool.file_notes import read_file_notes
 from tests.formats import logs
 
@@ -73,7 +73,7 @@ def test_a_shard_of_parquet_says_that_it_is_one(tmp_path):
     path = tmp_path / "train-00000-of-00003.parquet"
     pq.write_table(pa.table({"id": ["a", "b"], "pred": ["x", "y"]}), path)
     assert "part 0 of 3" in at.inspect(path).summary[1]
-    assert parts.describe_part(str(tmp_path / "train-00000-of-00001.parquet")) == ""
+    assert folders.describe_part(str(tmp_path / "train-00000-of-00001.parquet")) == ""
 
 
 def test_a_folder_of_parquet_is_read_as_it_is(tmp_path):
@@ -90,7 +90,7 @@ def test_earlier_studies_and_hidden_folders_are_no_parts(tmp_path):
     write(folder / ".cache", p2__csv="pred\nb\n")
     write(folder / "_temporary", p3__csv="pred\nb\n")
     write(folder / "old", study__toml="", p4__csv="pred\nb\n")
-    assert [file.name for file in parts.list_files(folder)] == ["p1.csv"]
+    assert [file.name for file in folders.list_files(folder)] == ["p1.csv"]
 
 
 @pytest.mark.parametrize(
