@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from activetest import catalog
 from activetest.errors import PoolError
-from activetest.formats import FAMILY, find_format
-from activetest.formats._logs import read_logs
+from activetest.formats import FAMILY, find_format, read_logs
 from activetest.nouns.class_names import read_class_names
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.name_lists import shorten_list
