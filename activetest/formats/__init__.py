@@ -7,7 +7,7 @@ A file of this family states at its head what it is and which of the functions b
     PRECEDENCE  where several formats recognise a file, the highest number wins: 0, where nothing
                 is said, of the files of one program; less of tables that any program writes
     POOL        it has read_pool
-    GRADED      read_pool takes the column of a judge, too; it is one of logs, and has read_samples
+    GRADED      read_pool takes the column of a judge, too, and there is read_folder
     ANSWERS     it has read_answers
     TASKS       it has write_tasks and list_columns
     CONFIG      it has write_config
@@ -19,10 +19,9 @@ A file of this family states at its head what it is and which of the functions b
         stays text. With GRADED there is `judge: str | None = None`: the column of grades without
         which an item is left out, by default that of the first grader. Raises PoolError, naming the
         file and the place in it.
-    read_samples(path: Path) -> Iterator[Sample]
-        With TERMS, what logs of several tasks in one folder become a pool of; PART, where there is
-        one, is a pattern of names of files whose group `name` is the task, and is_part(head) tells
-        files of the program that are none. Raises PoolError.
+    read_folder(files: Sequence[Path], folder: Path, *, judge) -> Iterator[pa.Table]
+        With GRADED: the rows of logs in one folder, each of a task of its own. is_part(head), where
+        there is one, tells files of the program that are no logs. Raises PoolError.
     read_answers(content: bytes, name: str, *, columns: Mapping[str, str]) -> Iterator[dict]
         Answers of annotators: place ("line 3"), id and label, and annotator and status where there
         are some. Values are text, numbers, true/false or None. `columns` says {field: column} where
@@ -43,15 +42,10 @@ as JSON, of which all but the format may be missing:
      "classes": {column: [name, ...]}}
 """
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from activetest import catalog
 from activetest.nouns.file_head import FileHead
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FAMILY = "formats"
 
@@ -73,15 +67,6 @@ def list_formats(head: FileHead, *what: str) -> Iterator[str]:
     ]
     names.sort(key=lambda name: -(catalog.fact(FAMILY, name, "PRECEDENCE") or 0))
     return (name for name in names if catalog.load(FAMILY, name).recognise(head))
-
-
-def read_logs(
-    name: str, files: Sequence[Path], folder: Path, *, judge: str | None
-) -> "Iterator[pa.Table]":
-    """The tables of logs of one program, one for each task: see formats._logs."""
-    from activetest.formats import _logs
-
-    return _logs.read_logs(name, files, folder, judge=judge)
 
 
 def find_suffixes(what: str = "POOL") -> tuple[str, ...]:

@@ -2,37 +2,41 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
-from activetest import catalog
 from activetest.errors import PoolError
-from activetest.formats import FAMILY
-from activetest.formats._samples import Sample, build_tables, name_part
+from activetest.formats._samples import Sample, Terms, build_tables, name_part
 
 
 def read_logs(
-    name: str, files: Sequence[Path], folder: Path, *, judge: str | None
+    files: Sequence[Path],
+    folder: Path,
+    read: Callable[[Path], Iterator[Sample]],
+    terms: Terms,
+    *,
+    judge: str | None,
+    pattern: re.Pattern[str] | None = None,
 ) -> Iterator[pa.Table]:
     """The tables of logs of one program; at least one.
 
-    name   of the format, which has read_samples, TERMS, and PART where names of files say the task
-    judge  as of read_pool
+    read     gives the samples of a file, the same ones each time
+    judge    as of read_pool
+    pattern  of names of files, whose group `name` is the task
 
     Raises PoolError, also where two files are of one task.
     """
-    module = catalog.load(FAMILY, name)
-    parts = name_parts(files, getattr(module, "PART", None))
+    parts = name_parts(files, pattern)
 
-    def read() -> Iterator[Sample]:
+    def read_all() -> Iterator[Sample]:
         for file, part in zip(files, parts, strict=True):
-            for sample in module.read_samples(file):
+            for sample in read(file):
                 sample.place = f"{file.relative_to(folder)}, {sample.place}"
                 yield name_part(sample, part)
 
-    return build_tables(folder, read, module.TERMS, judge=judge)
+    return build_tables(folder, read_all, terms, judge=judge)
 
 
 def name_parts(files: Sequence[Path], pattern: re.Pattern[str] | None) -> list[str]:

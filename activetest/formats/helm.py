@@ -1,7 +1,7 @@
 """Predictions of Stanford's HELM: display_predictions.json, with instances.json beside it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from activetest.errors import PoolError
 from activetest.formats._json_values import read_array
+from activetest.formats._logs import read_logs
 from activetest.formats._samples import (
     Sample,
     Terms,
@@ -25,7 +26,7 @@ SUFFIXES = (".json",)
 POOL = True
 GRADED = True
 
-TERMS = Terms(
+_TERMS = Terms(
     "helm",
     sample="prediction",
     grader="statistic",
@@ -61,10 +62,17 @@ def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) ->
     notes = []
     if not instances.is_file():
         notes.append(f"{_INSTANCES} is not beside the file: there is neither input nor target")
-    return build_tables(path, lambda: read_samples(path), TERMS, notes, judge=judge)
+    return build_tables(path, lambda: _read_samples(path), _TERMS, notes, judge=judge)
 
 
-def read_samples(path: Path) -> Iterator[Sample]:
+def read_folder(
+    files: Sequence[Path], folder: Path, *, judge: str | None = None
+) -> Iterator[pa.Table]:
+    """The rows of several logs, each of a task of its own. Raises PoolError."""
+    return read_logs(files, folder, _read_samples, _TERMS, judge=judge)
+
+
+def _read_samples(path: Path) -> Iterator[Sample]:
     """The predictions, with what the instances beside them say. Raises PoolError."""
     instances = path.parent / _INSTANCES
     known = _read_instances(instances) if instances.is_file() else {}

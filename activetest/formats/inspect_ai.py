@@ -2,7 +2,7 @@
 
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from activetest.errors import PoolError
 from activetest.formats._archive import UNREADABLE, open_archive
 from activetest.formats._json_values import parse_object, read_array
+from activetest.formats._logs import read_logs
 from activetest.formats._samples import (
     Sample,
     Terms,
@@ -31,7 +32,7 @@ POOL = True
 GRADED = True
 ANSWERS = True
 
-TERMS = Terms("inspect-ai", repetition="epochs")
+_TERMS = Terms("inspect-ai", repetition="epochs")
 _ZIP = b"PK\x03\x04"
 # Members that logs have, finished or not, and what samples are called.
 _HEADER, _JOURNAL = "header.json", "_journal/"
@@ -43,7 +44,7 @@ _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _WORDS = {"yes": 1.0, "no": 0.0}
 _ATTACHMENT = "attachment://"
 # Names of logs: when it was, the task, and the log's own id.
-PART = re.compile(r"\d{4}-\d\d-\d\dT[^_]*_(?P<name>.+)_[A-Za-z0-9]{16,32}\.\w+")
+_PART = re.compile(r"\d{4}-\d\d-\d\dT[^_]*_(?P<name>.+)_[A-Za-z0-9]{16,32}\.\w+")
 
 
 def recognise(head: FileHead) -> bool:
@@ -76,14 +77,21 @@ def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) ->
     The first scorer's grade is the score; of multiple-choice questions the letters of answer and
     target are prediction and label. Raises PoolError naming the sample.
     """
-    return build_tables(path, lambda: read_samples(path), TERMS, judge=judge)
+    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
 
 
-def read_samples(path: Path) -> Iterator[Sample]:
+def _read_samples(path: Path) -> Iterator[Sample]:
     """The samples of a log. Raises PoolError naming the sample."""
     with path.open("rb") as file:
         zipped = file.read(len(_ZIP)) == _ZIP
     yield from (_read_members if zipped else _read_document)(path)
+
+
+def read_folder(
+    files: Sequence[Path], folder: Path, *, judge: str | None = None
+) -> Iterator[pa.Table]:
+    """The rows of several logs, each of a task of its own. Raises PoolError."""
+    return read_logs(files, folder, _read_samples, _TERMS, judge=judge, pattern=_PART)
 
 
 def read_answers(

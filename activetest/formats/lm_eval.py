@@ -5,7 +5,7 @@ A document has a line for each filter of its task. Files of versions before 2025
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from activetest.errors import PoolError
 from activetest.formats._json_values import read_lines
+from activetest.formats._logs import read_logs
 from activetest.formats._samples import (
     Sample,
     Terms,
@@ -36,7 +37,7 @@ POOL = True
 GRADED = True
 ANSWERS = True
 
-TERMS = Terms("lm-eval", grader="metric")
+_TERMS = Terms("lm-eval", grader="metric")
 # The summary of a run, which has no samples.
 _SUMMARY = re.compile(rb'^\s*\{\s*"(results|groups)"\s*:\s*\{')
 _SUMMARY_KEYS = re.compile(rb'"(group_subtasks|configs|n-shot|versions)"\s*:')
@@ -56,7 +57,7 @@ _NO_METRICS = {
 }
 _TRUTHS = {"true", "false", "1", "0", "1.0", "0.0"}
 # Names of files of samples: the task, and when it was.
-PART = re.compile(r"samples_(?P<name>.+?)(_\d{4}-\d\d-\d\dT[\d.:-]+)?\.\w+")
+_PART = re.compile(r"samples_(?P<name>.+?)(_\d{4}-\d\d-\d\dT[\d.:-]+)?\.\w+")
 # A metric that stands for none.
 _BYPASS = "bypass"
 
@@ -102,7 +103,14 @@ def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) ->
             f"documents come up to {filters} times without the name of a filter: each time is read "
             "as one of another filter, and the first is the score"
         )
-    return build_tables(path, lambda: read_samples(path, tasks), TERMS, notes, judge=judge)
+    return build_tables(path, lambda: _read_samples(path, tasks), _TERMS, notes, judge=judge)
+
+
+def read_folder(
+    files: Sequence[Path], folder: Path, *, judge: str | None = None
+) -> Iterator[pa.Table]:
+    """The rows of several logs, each of a task of its own. Raises PoolError."""
+    return read_logs(files, folder, _read_samples, _TERMS, judge=judge, pattern=_PART)
 
 
 def read_answers(
@@ -121,7 +129,7 @@ def is_part(head: FileHead) -> bool:
     return not _is_summary(head.start.removeprefix(b"\xef\xbb\xbf").lstrip())
 
 
-def read_samples(path: Path, tasks: int | None = None) -> Iterator[Sample]:
+def _read_samples(path: Path, tasks: int | None = None) -> Iterator[Sample]:
     """The samples of one task, or of several one after another, whose documents begin at 0 again.
 
     A document that comes again without the name of a filter is that of the next filter.

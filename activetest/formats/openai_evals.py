@@ -1,7 +1,7 @@
 """Logs of OpenAI's evals: a line for the run, and one for each event."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from activetest.errors import PoolError
 from activetest.formats._json_values import LARGEST, parse_object, read_lines
+from activetest.formats._logs import read_logs
 from activetest.formats._samples import (
     Sample,
     Terms,
@@ -26,7 +27,7 @@ SUFFIXES = (".jsonl",)
 POOL = True
 GRADED = True
 
-TERMS = Terms("openai-evals", grader="metric")
+_TERMS = Terms("openai-evals", grader="metric")
 _SPEC = re.compile(rb'^\s*\{\s*"spec"\s*:\s*\{')
 _SPEC_KEYS = re.compile(rb'"(completion_fns|eval_name|base_eval|run_id)"\s*:')
 _EVENT_KEYS = re.compile(rb'"(run_id|event_id|sample_id|type|data)"\s*:')
@@ -45,7 +46,14 @@ def recognise(head: FileHead) -> bool:
 
 def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
     """A row for each sample. Raises PoolError naming the line."""
-    return build_tables(path, lambda: read_samples(path), TERMS, judge=judge)
+    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
+
+
+def read_folder(
+    files: Sequence[Path], folder: Path, *, judge: str | None = None
+) -> Iterator[pa.Table]:
+    """The rows of several logs, each of a task of its own. Raises PoolError."""
+    return read_logs(files, folder, _read_samples, _TERMS, judge=judge)
 
 
 @dataclass(slots=True)
@@ -59,7 +67,7 @@ class _Events:
     problem: str = ""
 
 
-def read_samples(path: Path) -> Iterator[Sample]:
+def _read_samples(path: Path) -> Iterator[Sample]:
     """The events of a sample stand anywhere in the file: they are found first, then read."""
     found: dict[str, _Events] = {}
     for number, position, line in read_lines(path):

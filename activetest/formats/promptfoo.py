@@ -19,6 +19,7 @@ import pyarrow.csv
 from activetest.errors import PoolError
 from activetest.formats._errors import raising_parse_errors
 from activetest.formats._json_values import read_array, read_lines
+from activetest.formats._logs import read_logs
 from activetest.formats._samples import (
     Sample,
     Terms,
@@ -39,7 +40,7 @@ POOL = True
 GRADED = True
 ANSWERS = True
 
-TERMS = Terms("promptfoo", sample="result", grader="named score", verdict="success")
+_TERMS = Terms("promptfoo", sample="result", grader="named score", verdict="success")
 _BEGINNING = re.compile(rb'^\s*\{\s*"(evalId|results|version)"\s*:')
 _RESULTS = re.compile(rb'"results"\s*:\s*\{')
 _KEYS = re.compile(rb'"(timestamp|prompts|promptIdx|testIdx)"\s*:')
@@ -69,7 +70,14 @@ def recognise(head: FileHead) -> bool:
 
 def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
     """A row for each test, prompt and provider. Raises PoolError naming the result."""
-    return build_tables(path, lambda: read_samples(path), TERMS, judge=judge)
+    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
+
+
+def read_folder(
+    files: Sequence[Path], folder: Path, *, judge: str | None = None
+) -> Iterator[pa.Table]:
+    """The rows of several logs, each of a task of its own. Raises PoolError."""
+    return read_logs(files, folder, _read_samples, _TERMS, judge=judge)
 
 
 def read_answers(
@@ -79,7 +87,7 @@ def read_answers(
     return read_labels(read_pool, content, name)
 
 
-def read_samples(path: Path) -> Iterator[Sample]:
+def _read_samples(path: Path) -> Iterator[Sample]:
     """The results. Raises PoolError naming the result."""
     with raising_parse_errors(path):
         head = read_head(path)

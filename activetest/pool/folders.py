@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from activetest import catalog
 from activetest.errors import PoolError
-from activetest.formats import FAMILY, find_format, read_logs
+from activetest.formats import FAMILY, find_format
 from activetest.nouns.class_names import read_class_names
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.name_lists import shorten_list
@@ -192,7 +192,8 @@ def read_parts(parts: Parts, folder: Path, read: Read, *, judge: str | None) -> 
     if len(parts.files) == 1:
         tables = read(parts.files[0])
     elif parts.graded:
-        tables = read_logs(parts.format, parts.files, folder, judge=judge)
+        module = catalog.load(FAMILY, parts.format)
+        tables = module.read_folder(parts.files, folder, judge=judge)
     else:
         tables = _join_tables(parts.files, read)
     for table in tables:
