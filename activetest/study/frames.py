@@ -28,6 +28,7 @@ _BLOCK = 2**20
 # What messages call a frame.
 NAME = "the frame"
 _FILE = re.compile(r"[0-9a-f]{32}\.parquet")
+_CONVERTING = re.compile(r"type: (iconv -f \S+ -t \S+) .*", re.DOTALL)
 # A file that no study.toml names is removed when it is so old (seconds): a program that has just
 # opened the study may be about to read it. One that is read is never removed.
 _ABANDONED = 3600
@@ -141,6 +142,8 @@ def naming_stream(stream: BinaryIO, copy: Path) -> Iterator[None]:
     except PoolError as error:
         name = name_stream(stream)
         hint = error.hint.replace(repr(str(copy)), write_stream(stream))
+        # A line that converts a file is of no use for what has no name.
+        hint = _CONVERTING.sub(r"pipe it through: \1", hint)
         raise PoolError(
             error.problem.replace(str(copy), name), hint=hint.replace(str(copy), name)
         ) from error

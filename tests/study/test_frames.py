@@ -320,3 +320,11 @@ def test_creating_a_study_again_removes_frames_that_nobody_reads_and_a_dry_run_d
     assert stale.exists()
     Study.create(frame, seed=1)
     assert not stale.exists() and kept(study.folder) == [name]
+
+
+def test_a_stream_of_another_encoding_says_what_to_pipe_it_through():
+    with pytest.raises(PoolError, match="the open file is not UTF-8, from line 2") as caught:
+        at.inspect(io.BytesIO(b"id,pred\n\xe9,1\n"))
+    assert caught.value.hint == (
+        "save it as UTF-8, or pipe it through: iconv -f WINDOWS-1252 -t UTF-8"
+    )
