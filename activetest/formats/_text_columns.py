@@ -161,8 +161,13 @@ class TextColumns:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns as they are read, with a note on what is no plain number or text."""
+        """The columns as they are read, with the notes."""
         schema = pa.schema([(name, self._find_type(name)) for name in self._columns])
+        return add_notes(schema, self.notes)
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on what is no plain number or text."""
         notes = []
         for kind, words in (
             (_Kind.COMMA, "decimals are written with a comma in {}"),
@@ -171,7 +176,7 @@ class TextColumns:
         ):
             names = [name for name, each in self._columns.items() if each.kinds[0] == kind]
             notes += [words.format(shorten_list(names))] if names else []
-        return add_notes(schema, notes)
+        return notes
 
     @property
     def parsed(self) -> dict[str, pa.DataType]:
