@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument
 
@@ -10,14 +10,16 @@ from activetest.cli import options, streams
 from activetest.cli.exit_codes import ExitCode
 from activetest.cli.spelling import to_commands
 from activetest.errors import PoolError
+from activetest.nouns.inspection import StudyReading
 
 EXAMPLES = (
     "activetest inspect log.eval",
-    "activetest inspect pool.csv --format json",
+    "activetest inspect pool.csv --outputs fraud_score --format json",
     "activetest inspect - < results.json",
 )
 
 
+@options.with_choices(columns=True)
 def inspect(
     file: Annotated[
         str,
@@ -27,19 +29,25 @@ def inspect(
         ),
     ],
     format: options.output_format("inspection") = "text",
+    **choices: Any,
 ) -> ExitCode:
     """Say what is in a file, which metrics it allows, and the init line to type.
 
-    Nothing is created. Everything is read, as init would. Exit code 2: no study can be made of it.
+    Nothing is created. Everything is read, as init would. Options say what columns are, where that
+    is not found. Exit code 2: no study can be made of it.
     """
     from activetest.study.inspect import inspect as look
 
     renderer = options.load_format(format, "inspection")
     # A file of this name is ./-
-    found = look(sys.stdin.buffer if file == "-" else file)
+    found = look(sys.stdin.buffer if file == "-" else file, **options.read_choices(choices))
     spelled = replace(
         found,
         create=found.create and to_commands(f"`{found.create}`"),
+        readings=tuple(
+            StudyReading(to_commands(each.meaning), to_commands(f"`{each.create}`"))
+            for each in found.readings
+        ),
         summary=tuple(map(to_commands, found.summary)),
         lacking=tuple(replace(each, needs=to_commands(each.needs)) for each in found.lacking),
         labels=tuple(replace(each, advice=to_commands(each.advice)) for each in found.labels),
@@ -49,8 +57,8 @@ def inspect(
     streams.write(renderer.inspection(spelled), styled=True)
     if found.create:
         return ExitCode(0)
-    if format == "text" and streams.have_one_reader():
-        # Who reads the error has just read it in the text.
+    if format != "json":
+        # Who reads the page has read why.
         return ExitCode(2)
     raise PoolError(found.problem, found.hint)
 

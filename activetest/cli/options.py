@@ -16,6 +16,7 @@ from activetest.nouns.choices import (
     Kind,
     Section,
     default_words,
+    list_columns,
     list_declarations,
     option,
     split_list,
@@ -153,10 +154,13 @@ def load_format(format: str, function: str) -> ModuleType:
     return module
 
 
-def with_choices(*, simulated: bool = False) -> Callable[[Callable], Callable]:
+def with_choices(
+    *, simulated: bool = False, columns: bool = False
+) -> Callable[[Callable], Callable]:
     """Gives a command an option for every declared choice, in place of its **keyword arguments.
 
     simulated  only those that `simulate` takes, and as it takes them
+    columns    only those that say what columns are
     """
 
     def decorate(command: Callable) -> Callable:
@@ -166,7 +170,7 @@ def with_choices(*, simulated: bool = False) -> Callable[[Callable], Callable]:
             for each in signature.parameters.values()
             if each.kind != inspect.Parameter.VAR_KEYWORD
         ]
-        options = inspect.Signature([*own, *_parameters(simulated)])
+        options = inspect.Signature([*own, *_parameters(simulated, columns)])
         vars(command)["__signature__"] = options
         return command
 
@@ -239,10 +243,11 @@ def write_table(*, simulated: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _parameters(simulated: bool) -> list[inspect.Parameter]:
+def _parameters(simulated: bool, columns: bool) -> list[inspect.Parameter]:
     """The parameters of a command that stand for the declared choices."""
     found = []
-    for name, declaration in list_declarations(simulated=simulated).items():
+    declared = list_columns() if columns else list_declarations(simulated=simulated)
+    for name, declaration in declared.items():
         several = declaration.takes_several(simulated=simulated)
         option_info = Option(
             option(name),

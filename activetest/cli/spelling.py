@@ -17,6 +17,7 @@ from activetest.nouns.choices import (
     DECLARATIONS,
     Declaration,
     Kind,
+    list_columns,
     list_declarations,
     option,
     split_list,
@@ -168,6 +169,7 @@ _SIMULATE = {
         for name, each in list_declarations(simulated=True).items()
     },
 }
+_COLUMNS = {name: _SETTINGS[name] for name in list_columns()}
 _CREATE = {"pool": Parameter(""), **_FOLDER, **_SETTINGS}
 _FROM_DRAWS = {
     "draws": Parameter(""),
@@ -221,7 +223,7 @@ CALLS = {
     "study.surface": Call("activetest export", _SURFACE, ending="--surface"),
     "study.curve": Call("activetest export", _CURVE, ("name",)),
     "simulate": Call("activetest simulate", _SIMULATE, ("pool", "key")),
-    "inspect": Call("activetest inspect", {"file": Parameter("")}, ("file",)),
+    "inspect": Call("activetest inspect", {"file": Parameter(""), **_COLUMNS}, ("file",)),
 }
 # Every setting and argument that has an option, by its name alone; settings come first.
 OPTIONS = {

@@ -216,6 +216,11 @@ def list_declarations(*, simulated: bool = False) -> dict[str, Declaration]:
     }
 
 
+def list_columns() -> dict[str, Declaration]:
+    """{name: declaration} of the choices that say what the columns of a pool are."""
+    return {each.name: DECLARATIONS[each.name] for each in fields(ColumnChoices)}
+
+
 def default_words(name: str, *, simulated: bool = False) -> str:
     """The default of a choice in words, in a study or in `simulate`; empty where there is none."""
     declaration = DECLARATIONS[name]

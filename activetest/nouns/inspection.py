@@ -38,6 +38,18 @@ class LabelsFound:
 
 
 @dataclass(frozen=True)
+class StudyReading:
+    """A way to read outputs that can be read in several.
+
+    meaning  what they then are
+    create   the call that creates the study
+    """
+
+    meaning: str
+    create: str
+
+
+@dataclass(frozen=True)
 class Inspection:
     """What a file holds, and what can be done with it.
 
@@ -54,6 +66,8 @@ class Inspection:
     labels     each column of labels
     settings   of the study that fits the file, by their names
     create     the call that creates it; None where it would fail
+    question   what is unclear about the outputs; empty where nothing is
+    readings   the ways to read them, the likeliest last: the other fields are about that
     problem    why there can be no study of the file as it is; empty where there can
     hint       what to do about it
     """
@@ -71,5 +85,7 @@ class Inspection:
     labels: tuple[LabelsFound, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     create: str | None = None
+    question: str = ""
+    readings: tuple[StudyReading, ...] = ()
     problem: str = ""
     hint: str = ""

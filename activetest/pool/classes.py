@@ -17,7 +17,9 @@ from activetest.parallel import map_reduce
 from activetest.pool import columns
 from activetest.pool import groups as grouping
 from activetest.pool.files import Piece
+from activetest.pool.roles import is_amount
 from activetest.pool.schema import Schema
+from activetest.pool.unclear import MOST_CLASSES, check_classes
 
 if TYPE_CHECKING:
     from activetest.pool.pool import Pool
@@ -51,7 +53,13 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
         classes = classes or (named if len(named) == count else _name_two_classes(pool))
     elif classes is None:
         # Names in the file are those of all classes.
-        classes, open_classes = named or _find_predicted(pool), not named
+        asked = choices.task is None and not choices.judge
+        classes = named or _find_predicted(pool, MOST_CLASSES if asked else None)
+        open_classes = not named
+        if asked and not named:
+            column = schema.prediction
+            numeric = is_amount(pool.files.schema.field(column).type)
+            check_classes(column, classes, pool.rows, numeric=numeric)
         if found := next(filter(class_sets.read_list, classes), None):
             raise PoolError(
                 f"column {schema.prediction!r} holds lists of classes: {found[:_LONGEST]}",
@@ -143,20 +151,25 @@ def _name_two_classes(pool: "Pool") -> tuple[str, ...]:
     return ("0", "1")
 
 
-def _find_predicted(pool: "Pool") -> tuple[str, ...]:
+def _find_predicted(pool: "Pool", most: int | None = None) -> tuple[str, ...]:
     """The distinct predicted classes, stripped, numbers in order of size; an empty text is none.
 
-    Of names that are canonically equal in Unicode, there is one.
+    most  look no further where there are more of them
     """
     column = pool.schema.prediction
+    found: set[str] = set()
 
     def find_in_piece(piece: Piece) -> set[str]:
-        found: set[str] = set()
+        inside: set[str] = set()
         for batch in pool.batches([column], piece):
+            if most is not None and len(found) > most:
+                break
             array = batch.column(column).drop_null()
-            found |= grouping.find_occurring(*columns.encode_values(array))
-        return found
+            names = grouping.find_occurring(*columns.encode_values(array))
+            inside |= {name.strip() for name in names} - {""}
+            if most is not None and len(inside) > most:
+                found.update(inside)
+        return inside
 
-    found = map_reduce(pool.pieces, find_in_piece, operator.or_)
-    names = {make_canonical(name.strip()) for name in found}
-    return tuple(grouping.sort_names(filter(None, names)))
+    found |= map_reduce(pool.pieces, find_in_piece, operator.or_)
+    return tuple(grouping.sort_names(found))

@@ -1,6 +1,7 @@
 """What a file holds, column by column, and the settings with which it is a pool."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -15,19 +16,18 @@ from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import Files
 from activetest.pool.judge import find_pair
 from activetest.pool.pool import Pool
-from activetest.pool.roles import NOT_A_FEATURE, WEIGHT, is_number, is_text, is_vector
+from activetest.pool.proposals import list_proposals
+from activetest.pool.restated import restates_outputs
+from activetest.pool.roles import WEIGHT, is_number, is_telling, is_text
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import find_groups, find_id
+from activetest.pool.unclear import Unclear, find_texts
 from activetest.safe_text import escape_controls
 
-# Names that people give to columns of outputs, besides those that are read without a word.
-_PREDICTED = ("y_pred", "prediction", "predicted", "predicted_label", "predicted_class", "y_hat")
-_PROBABILITY = ("prob", "y_score", "y_prob", "probability", "proba", "confidence")
-_LISTS = ("probs", "probabilities", "proba", "scores", "score", "y_pred_proba")
-_PREFIXES = ("proba_", "probability_", "p_", "score_")
-_VERDICTS = ("verdict", "grade", "rating", "judgement", "judgment", "judge")
 # Letters of an example.
 _SHOWN = 30
+
+_PAIR = ("negative", "positive")
 
 # What types are called; the first that holds.
 _TYPES = (
@@ -40,23 +40,55 @@ _TYPES = (
 
 
 def choose_settings(
-    path: str, files: Files, address: str
+    path: str, files: Files, address: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], ActivetestError | None]:
     """Settings with which a pool opens, and the error where there are none.
 
     path     of the Parquet file or folder
     address  as given, for messages
+    given    settings that the user named, which are kept
+
+    Where the outputs can be read in several ways, that is the error, with the settings beside
+    those of each reading.
     """
     error: ActivetestError | None = None
-    for settings in _list_settings(files.schema):
+    for proposal in _list_settings(files, given):
+        settings = {**proposal, **given}
         try:
             pool = Pool.open(path, **settings, name=address, suggest=False)
+        except Unclear as unclear:
+            return settings, unclear
         except ActivetestError as problem:
             error = error or problem
             continue
-        id = find_id(pool, ColumnChoices())
-        return settings | ({"id": id} if id else {}) | _name_classes(pool), None
-    return {}, error
+        return settings | _complete(pool, given), None
+    return {**given}, error
+
+
+def complete_settings(
+    path: str, settings: Mapping[str, Any], address: str, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The settings of a reading, with what the file says of ids and classes besides.
+
+    Raises PoolError and ChoiceError where no pool opens with them.
+    """
+    pool = Pool.open(path, **settings, name=address, suggest=False)
+    return {**settings} | _complete(pool, given)
+
+
+def _complete(pool: Pool, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of ids and classes that a file suggests and the user did not name."""
+    id = None if "id" in given else find_id(pool, ColumnChoices())
+    classes = {} if "classes" in given else _name_classes(pool)
+    return ({"id": id} if id else {}) | classes
+
+
+def _list_settings(files: Files, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Settings to try; none but those given where these say what the outputs are."""
+    if given.get("outputs") or given.get("judge"):
+        yield {}
+    else:
+        yield from list_proposals(files)
 
 
 def _name_classes(pool: Pool) -> dict[str, Any]:
@@ -67,46 +99,21 @@ def _name_classes(pool: Pool) -> dict[str, Any]:
     for name in pool.schema.ignored:
         if not _holds_labels(name, table) or not is_text(table.field(name).type):
             continue
-        values = pc.unique(
-            pa.chunked_array(
-                batch.column(0).cast(pa.string())
-                for piece in pool.pieces
-                for batch in pool.batches([name], piece)
-            )
-        )
-        labels = {str(each).strip() for each in values.drop_null().to_pylist()} - {""}
+        labels = _find_labels(pool, name)
         if len(labels) == 2 and (pair := find_pair(sorted(labels))):
             return {"classes": list(reversed(pair))}
     return {}
 
 
-def _list_settings(table: pa.Schema) -> Iterator[dict[str, Any]]:
-    """Settings to try, one after another: convention first, then names that people use."""
-    judge = read_file_notes(table.metadata).judge
-    if judge in table.names:
-        yield {"judge": judge}
-    yield {}
-    types = {field.name: field.type for field in table}
-    for name in filter(types.get, _LISTS):
-        if is_vector(types[name]):
-            yield {"outputs": name}
-    for prefix in _PREFIXES:
-        columns = [each for each in types if each.startswith(prefix) and is_number(types[each])]
-        if len(columns) > 1:
-            classes = [each.removeprefix(prefix) for each in columns]
-            yield {"outputs": columns, "classes": classes}
-    single = [each for each in types if each.startswith("prob_")]
-    if len(single) == 1:
-        name = single[0].removeprefix("prob_")
-        names = [f"not {name}" if name != "1" else "0", name]
-        yield {"outputs": single[0], "task": Task.CLASSIFICATION.value, "classes": names}
-    for name in filter(types.get, _PREDICTED):
-        yield {"outputs": name}
-    for name in filter(types.get, _PROBABILITY):
-        if kinds.is_floating(types[name]):
-            yield {"outputs": name, "task": Task.CLASSIFICATION.value}
-    for name in filter(types.get, _VERDICTS):
-        yield {"judge": name}
+def _find_labels(pool: Pool, name: str) -> set[str]:
+    """The different texts of a column, no more than a few beyond two."""
+    labels: set[str] = set()
+    for piece in pool.pieces:
+        for batch in pool.batches([name], piece):
+            labels |= {*find_texts(batch.column(0), len(_PAIR))}
+            if len(labels) > len(_PAIR):
+                return labels
+    return labels
 
 
 def describe_columns(files: Files, pool: Pool | None) -> Iterator[Column]:
@@ -117,8 +124,13 @@ def describe_columns(files: Files, pool: Pool | None) -> Iterator[Column]:
     batch = next(files.batches(table.names, files.pieces[0], 100, checked=False))
     for field, values in zip(table, batch.columns, strict=True):
         role = "not used"
-        if field.name in multiple or _are_label_lists(field):
-            role = "several labels an item: not scored"
+        if field.name in multiple or _are_label_lists(field) or _are_written_lists(files, field):
+            same = values.null_count == 0 and len({str(each) for each in values.to_pylist()}) == 1
+            role = (
+                "names of the classes"
+                if same and files.rows > 1 and _are_different(values[0].as_py())
+                else "several labels an item: not scored"
+            )
         elif pool is not None:
             role = _find_role(field, pool.schema, groups, table)
         elif _holds_labels(field.name, table):
@@ -150,7 +162,7 @@ def _find_role(field: pa.Field, schema: Schema, groups: Sequence[str], table: pa
 def _holds_labels(name: str, table: pa.Schema) -> bool:
     """Whether a column holds labels: as the reader of the file says, else by its name."""
     known = read_file_notes(table.metadata).labels
-    return bool(NOT_A_FEATURE.search(name)) if known is None else name in known
+    return is_telling(name) if known is None else name in known
 
 
 def _name_probabilities(schema: Schema) -> dict[str | None, str]:
@@ -166,7 +178,22 @@ def _are_label_lists(field: pa.Field) -> bool:
     """Whether each row of a column of labels holds a list of names."""
     kind = field.type
     nested = kinds.is_list(kind) or kinds.is_large_list(kind)
-    return bool(nested and is_text(kind.value_type) and NOT_A_FEATURE.search(field.name))
+    return bool(nested and is_text(kind.value_type) and is_telling(field.name))
+
+
+def _are_written_lists(files: Files, field: pa.Field) -> bool:
+    """Whether each of the first rows of a column of labels holds a list that is written as text."""
+    if not is_text(field.type) or not is_telling(field.name):
+        return False
+    batch = next(files.batches([field.name], files.pieces[0], 100, checked=False))
+    values = [str(each).strip() for each in batch.column(0).drop_null().to_pylist()]
+    return bool(values) and all(each[:1] == "[" and each[-1:] == "]" for each in values)
+
+
+def _are_different(names: Any) -> bool:
+    """Whether a list, which may be written as text, has two values or more, all different."""
+    values = names.strip("[]").split(",") if isinstance(names, str) else names or []
+    return 1 < len(values) == len({str(each).strip() for each in values})
 
 
 def _name_type(kind: pa.DataType) -> str:
@@ -193,8 +220,21 @@ def _show_example(values: pa.Array) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-def count_labels(files: Files, pool: Pool | None) -> dict[str, int]:
-    """{column: rows that have a label} of the columns of labels that have any."""
+@dataclass(frozen=True)
+class LabelColumn:
+    """A column that may hold labels.
+
+    count    rows with one
+    restates  whether it says in every row what the outputs say, in other words
+    """
+
+    name: str
+    count: int
+    restates: bool = False
+
+
+def find_labels(files: Files, pool: Pool | None) -> list[LabelColumn]:
+    """The columns of labels that have any."""
     table = files.schema
     taken = {*pool.schema.output_columns, *pool.schema.features} if pool else set()
     names = [
@@ -204,6 +244,7 @@ def count_labels(files: Files, pool: Pool | None) -> dict[str, int]:
         and not WEIGHT.search(field.name)
         and _holds_labels(field.name, table)
         and (is_text(field.type) or is_number(field.type))
+        and not _are_written_lists(files, field)
     ]
     counts = {
         name: sum(
@@ -213,7 +254,13 @@ def count_labels(files: Files, pool: Pool | None) -> dict[str, int]:
         )
         for name in names
     }
-    return {name: count for name, count in counts.items() if count}
+    return [
+        LabelColumn(
+            name, count, count == files.rows and pool is not None and restates_outputs(pool, name)
+        )
+        for name, count in counts.items()
+        if count
+    ]
 
 
 def _count_labels(values: pa.Array) -> int:

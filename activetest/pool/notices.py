@@ -10,7 +10,7 @@ from activetest.nouns.name_lists import shorten_list
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
 from activetest.pool.image_shape import write_shape
-from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text, may_be_feature
+from activetest.pool.roles import INDEX, OTHER_MODELS, is_telling, is_text, may_be_feature
 from activetest.pool.schema import Schema
 
 NO_IDS = "there is no id column: the ids are row-0, row-1 ..., the row numbers counting from 0"
@@ -151,7 +151,7 @@ def _describe_shadowed(schema: Schema) -> list[str]:
 
 def _describe_ignored(schema: Schema, table: pa.Schema) -> list[str]:
     """Columns left out: those that may reveal the label, other models, text, anything else."""
-    revealing = [name for name in schema.ignored if NOT_A_FEATURE.search(name)]
+    revealing = [name for name in schema.ignored if is_telling(name)]
     numbers = [name for name in revealing if may_be_feature(table.field(name).type)]
     others = [
         name for name in schema.ignored if OTHER_MODELS.search(name) and name not in revealing

@@ -31,11 +31,13 @@ from activetest.pool.image_shape import parse_shape
 from activetest.pool.judge import resolve_judge
 from activetest.pool.notices import describe_pool
 from activetest.pool.outputs import TOLERANCE
-from activetest.pool.roles import assign_roles, is_vector
+from activetest.pool.proposals import describe_proposals
+from activetest.pool.roles import NoOutputs, assign_roles, is_vector
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import suggest_roles
 from activetest.pool.texts import read_lines, resolve_texts
 from activetest.pool.uncertain import ReadAttribute, read_uncertain, resolve_values
+from activetest.pool.unclear import check_outputs, holds_codes
 from activetest.safe_text import mask_secrets
 
 # Values decoded at once (threads hold a few times as many), and the fewest rows.
@@ -207,6 +209,8 @@ class Pool:
         if choices.feature_shape:
             shape = parse_shape(choices.feature_shape, len(pool.feature_names()))
             pool.schema = schema = replace(schema, shape=shape)
+        if not judged:
+            check_outputs(files, choices, schema)
         if schema.task == "classification":
             pool.schema = resolve_classes(pool, choices)
             pool.schema = resolve_texts(pool, choices)
@@ -390,7 +394,9 @@ class Pool:
         )
         table = self.files.schema
         try:
-            found = assign_roles(table, choices, schema.kind if schema.judge else None)
+            codes = schema.task == "classification" and schema.kind == "pred"
+            judged = schema.kind if schema.judge else None
+            found = assign_roles(table, choices, judged, score_is_class=codes)
             if (found.task, found.kind) != (schema.task, schema.kind):
                 column = table.field(schema.outputs[0])
                 raise PoolError(f"column {column.name!r} is {column.type}")
@@ -498,7 +504,15 @@ def _assign_roles(files: Files, choices: ColumnChoices, judged: str | None, name
     Whoever says that it is one, with `task`, is told of the first value that is none. Raises
     PoolError where no more than one in a hundred is none.
     """
-    schema = assign_roles(files.schema, choices, judged)
+    try:
+        schema = assign_roles(files.schema, choices, judged)
+    except NoOutputs as error:
+        found = describe_proposals(files)
+        raise NoOutputs(
+            error.problem, f"{found}; or {error.hint}" if found else error.hint
+        ) from error
+    if schema.kind == "score" and schema.pred is None and holds_codes(files, schema.outputs[0]):
+        return assign_roles(files.schema, choices, judged, score_is_class=True)
     free = choices.task is None and not judged
     if free and schema.kind == "score" and schema.outputs == ("score",):
         lowest, highest = files.find_range("score")

@@ -12,13 +12,10 @@ from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.class_sets import describe_remedy
 from activetest.nouns.name_lists import shorten_list
+from activetest.pool.column_names import is_bare_prediction, is_truth
 from activetest.pool.groups import COMPUTED, LABEL, PREDICTED, columns_of
 from activetest.pool.schema import Schema
 
-# Columns that may reveal the label, or hold weights of items: features only if the user says so.
-NOT_A_FEATURE = re.compile(
-    r"^y$|(^|_)(labels?|targets?|truth|groundtruth|weights?|wt|\w*wgt)($|_)", re.I
-)
 # Before the name of an attribute, in the name of a column with its probabilities.
 ATTRIBUTE_PREFIX = "attr_prob_"
 # A column of numbers, and how many bins it is cut into.
@@ -40,17 +37,23 @@ OTHER_PROBABILITIES, OTHER_PREDICTIONS = "surrogate_prob_", "surrogate_pred_"
 OTHER_MODELS = re.compile(f"^({OTHER_PROBABILITIES}|{OTHER_PREDICTIONS}|attr_prob_)")
 
 
+class NoOutputs(PoolError):
+    """No column has a name that says that it holds outputs."""
+
+
 def assign_roles(
     table: pa.Schema,
     choices: ColumnChoices,
     judged: str | None = None,
     *,
     score_is_value: bool = False,
+    score_is_class: bool = False,
 ) -> Schema:
     """The roles of the columns. Classes follow later from the values: see resolve_classes.
 
     judged          kind of the outputs, where they are a judge's: see pool.judge
     score_is_value  the column that is called score holds numbers that are no probabilities
+    score_is_class  the column of outputs that the user named holds numbers of classes, as decimals
 
     Raises PoolError when there are no outputs, a column is missing or has a type that cannot serve.
     """
@@ -59,6 +62,7 @@ def assign_roles(
     if id_column is not None:
         _require(table, id_column, _is_id, "ids must be strings or whole numbers")
     kind, outputs, pred = _find_outputs(table, choices, judged, score_is_value=score_is_value)
+    kind, pred = ("pred", outputs[0]) if score_is_class and kind == "score" else (kind, pred)
     if pred is not None:
         lists = _holds_lists(table, pred)
         rule = "pred holds one class or number per row"
@@ -259,8 +263,9 @@ def _find_outputs(
     if pred is None and any(name.startswith("pred.") for name in names):
         _require(table, "pred", is_scalar, "")
     if "prob" in names and choices.task != "regression":
-        single = is_amount(table.field("prob").type)
-        _require(table, "prob", is_vector, _HINT_PROB if single else _RULE_PROB)
+        if is_amount(kind := table.field("prob").type):
+            raise NoOutputs(f"column 'prob' is {kind}", hint=_HINT_PROB)
+        _require(table, "prob", is_vector, _RULE_PROB)
         return "prob-list", ("prob",), pred
     columns = tuple(name for name in names if name.startswith("prob_"))
     if columns and choices.task != "regression":
@@ -272,11 +277,13 @@ def _find_outputs(
     if pred is None and score is not None and is_scalar(score):
         pred = "score"
     if pred is None:
-        raise PoolError(
+        raise NoOutputs(
             f"no column holds the model's outputs; the columns are {shorten_list(names)}",
             hint=_hint_outputs(table),
         )
-    return "pred", (pred,), pred
+    # As decimals they are probabilities, unless they are whole: see unclear.holds_codes.
+    decimal = choices.task == "classification" and kinds.is_floating(table.field(pred).type)
+    return ("score", (pred,), None) if decimal else ("pred", (pred,), pred)
 
 
 def _hint_outputs(table: pa.Schema) -> str:
@@ -317,12 +324,10 @@ def _check_named_outputs(
     if is_vector(kind):
         return "prob-list", columns, pred
     # Only classes have names, and of two the column may be the probability of one.
-    classified = choices.task == "classification" or (
-        choices.task is None and (choices.classes is not None or choices.positive is not None)
-    )
-    looks_like_score = columns[0] == "score" or (
-        kinds.is_floating(kind) and columns[0] != "pred" and classified
-    )
+    named = choices.classes is not None or choices.positive is not None
+    named = named or choices.threshold != ColumnChoices.threshold
+    classified = choices.task == "classification" or (choices.task is None and named)
+    looks_like_score = columns[0] == "score" or (kinds.is_floating(kind) and classified)
     if pred is not None:
         _require(
             table, columns[0], is_number, "beside predicted classes, outputs are probabilities"
@@ -408,12 +413,18 @@ def _choose_features(table: pa.Schema, choices: ColumnChoices, used: set) -> tup
         for field in table
         if field.name not in used
         and may_be_feature(field.type)
-        and not NOT_A_FEATURE.search(field.name)
+        and not is_telling(field.name)
+        and not is_bare_prediction(field.name)
         and not OTHER_MODELS.search(field.name)
         and not INDEX.fullmatch(field.name)
         # A record may hold what people said of the item.
         and PART_OF not in (field.metadata or {})
     )
+
+
+def is_telling(name: str) -> bool:
+    """Whether a column may reveal the label, or hold weights: no feature unless it is named."""
+    return bool(WEIGHT.search(name)) or is_truth(name)
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -10,16 +10,17 @@ import pyarrow.types as kinds
 
 from activetest.nouns.choices import ColumnChoices
 from activetest.pool.classes import find_codes
-from activetest.pool.columns import encode_values, read_numbers
+from activetest.pool.column_names import is_bare_prediction
+from activetest.pool.columns import encode_values
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import BATCH
 from activetest.pool.groups import JOIN
 from activetest.pool.roles import (
     INDEX,
-    NOT_A_FEATURE,
     OTHER_MODELS,
     WEIGHT,
     is_amount,
+    is_telling,
     is_text,
 )
 
@@ -65,7 +66,7 @@ def _suggest_judge(pool: "Pool", choices: ColumnChoices) -> list[str]:
 
 
 def _suggest_task(pool: "Pool", choices: ColumnChoices) -> list[str]:
-    """Where the first predicted values all lie between 0 and 1: they may be probabilities."""
+    """Where a score is no probability."""
     schema = pool.schema
     if schema.task != "regression" or choices.task is not None or schema.std is not None:
         return []
@@ -77,17 +78,7 @@ def _suggest_task(pool: "Pool", choices: ColumnChoices) -> list[str]:
             "predicted values (regression)"
             + ("; divide percentages by 100" if low >= 0 and 1 < high <= 100 else "")
         ]
-    values = read_numbers(_read_first_rows(pool, [column], _SAMPLE).column(column))
-    if not ((values >= 0) & (values <= 1)).all():
-        return []
-    classes = 'add `task="classification"`'
-    if np.isin(values, (0, 1)).all():
-        # Whole numbers are stored as floats wherever one was missing once.
-        meant = f"if 0 and 1 are classes, {classes}"
-    else:
-        remedy = "call it score" if column == "pred" else classes
-        meant = f"if it is the probability of a class, {remedy}"
-    return [f"{column!r} is read as predicted values (regression); {meant}"]
+    return []
 
 
 def _suggest_id(pool: "Pool", choices: ColumnChoices) -> list[str]:
@@ -166,8 +157,8 @@ def find_other_models(pool: "Pool", choices: ColumnChoices) -> dict[str, float]:
         name
         for name in free
         if (kinds.is_integer(table.field(name).type) or is_text(table.field(name).type))
-        and name != "pred"
-        and not NOT_A_FEATURE.search(name)
+        and not is_bare_prediction(name)
+        and not is_telling(name)
         and not OTHER_MODELS.search(name)
         and not INDEX.fullmatch(name)
     ][:_MOST]
@@ -225,7 +216,8 @@ def find_groups(pool: "Pool") -> list[str]:
         name
         for name in pool.schema.ignored
         if is_text(table.field(name).type)
-        and not NOT_A_FEATURE.search(name)
+        and not is_telling(name)
+        and not is_bare_prediction(name)
         and not OTHER_MODELS.search(name)
         and not INDEX.fullmatch(name)
         # A product of groups is named with it.
@@ -265,7 +257,7 @@ def _may_be_id(pool: "Pool", name: str, kind: pa.DataType) -> bool:
     """Whether a column's name and type are those of an id; only text has an id of any name."""
     if INDEX.fullmatch(name):
         return is_text(kind) or kinds.is_integer(kind)
-    if name == "pred" or NOT_A_FEATURE.search(name) or OTHER_MODELS.search(name):
+    if name == "pred" or is_telling(name) or OTHER_MODELS.search(name):
         return False
     if _ID_NAME.search(name):
         return is_text(kind) or kinds.is_integer(kind)

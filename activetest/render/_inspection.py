@@ -55,11 +55,21 @@ def facts(found: Inspection) -> list[tuple[str, str]]:
 
 
 def ending(found: Inspection) -> list[str]:
-    """How to go on, or why nothing can."""
-    if found.create:
-        return ["To create its study:", ""]
+    """Why there can be no study; empty where there can."""
     lines = [f"No study can be made of it: {found.problem}", *([found.hint] if found.hint else [])]
-    return list(map(escape_controls, lines))
+    return [] if found.create else list(map(escape_controls, lines))
+
+
+def steps(found: Inspection) -> list[tuple[str, str]]:
+    """(words, the line to type) of each way to go on."""
+    if found.readings:
+        words = [f"If {each.meaning}:" for each in found.readings]
+        words[0] = f"{found.question}. {words[0]}"
+        return [
+            (escape_controls(text), each.create)
+            for text, each in zip(words, found.readings, strict=True)
+        ]
+    return [("To create its study:", found.create)] if found.create else []
 
 
 def _list_facts(found: Inspection) -> Iterator[tuple[str, str]]:

@@ -107,10 +107,10 @@ def inspection(found: Inspection) -> str:
         parts.append(_write_table(_inspection.columns(found)))
     if facts := _inspection.facts(found):
         parts.append(_write_list(f"{name}: {value}" if name else value for name, value in facts))
-    parts += [_Part(_escape(line)) for line in _inspection.ending(found) if line]
-    if found.create:
+    parts += [_Part(_escape(line)) for line in _inspection.ending(found)]
+    for text, line in _inspection.steps(found):
         # An indented block, as it is typed.
-        parts.append(_Part(f"    {escape_controls(found.create)}"))
+        parts += [_Part(_escape(text)), _Part(f"    {escape_controls(line)}")]
     return "\n\n".join(map(_join, parts)) + "\n"
 
 

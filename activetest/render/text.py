@@ -133,9 +133,10 @@ def inspection(found: Inspection, *, width: int | None = None, color: bool | Non
         _print_facts(page, _inspection.facts(found))
         for line in _inspection.ending(found):
             page.print(Text(line))
-        if found.create:
+        for place, (text, line) in enumerate(_inspection.steps(found)):
+            page.print(Text("\n" * bool(place) + text + "\n"))
             # On one line, to be copied.
-            page.console.print(Text(f"  {found.create}", style="bold"), soft_wrap=True)
+            page.console.print(Text(f"  {line}", style="bold"), soft_wrap=True)
 
     return _capture(write, width, color)
 

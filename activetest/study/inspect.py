@@ -1,7 +1,7 @@
 """Look at a file that may become a pool: what it holds, and which study fits it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from itertools import chain, combinations, count
@@ -11,26 +11,37 @@ from typing import Any
 import numpy as np
 
 from activetest import atomic, catalog
-from activetest.errors import ActivetestError, LabelError, PoolError
-from activetest.formats import FAMILY
+from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError
+from activetest.formats import FAMILY, find_format
 from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.specification import describe_pool, find_metrics
 from activetest.nouns import inspection as found
 from activetest.nouns.arguments import read_path
 from activetest.nouns.class_names import read_class_names
-from activetest.nouns.inspection import LabelsFound, Lacking
+from activetest.nouns.file_head import read_head
+from activetest.nouns.inspection import LabelsFound, Lacking, StudyReading
 from activetest.nouns.log import LABELLED
 from activetest.nouns.name_lists import join_names
 from activetest.parallel import one_blas_thread
 from activetest.pool import convert
-from activetest.pool.contents import choose_settings, count_labels, describe_columns
+from activetest.pool.column_names import is_right_or_wrong
+from activetest.pool.contents import (
+    LabelColumn,
+    choose_settings,
+    complete_settings,
+    describe_columns,
+    find_labels,
+)
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
+from activetest.pool.proposals import describe_unread
 from activetest.pool.remote import reject_secrets
 from activetest.pool.schema import Schema
+from activetest.pool.unclear import Unclear
 from activetest.safe_text import mask_secrets
 from activetest.sampling.label_source import read_label_source
+from activetest.sampling.settings import read_settings
 from activetest.study.folder import find_study
 from activetest.study.frames import copy_stream, is_stream, name_stream, naming_stream, write_stream
 from activetest.study.init import CONVERTED, init
@@ -97,42 +108,68 @@ class _Source:
 
 
 @one_blas_thread()
-def inspect(file: Any) -> Inspection:
+def inspect(file: Any, **settings: Any) -> Inspection:
     """What is in a file, which columns would have which role, and which metrics that allows.
 
     Everything is read, as `Study.create` would, and nothing is written beside temporary files.
+    Where the outputs can be read in several ways, `question` says so, and `readings` has a line
+    for each.
 
     Args:
         file: A file of any format that a pool may have, a folder of Parquet files, an address, or
             an open file, such as `sys.stdin.buffer`, which is read to its end.
+        **settings: Those of `Study.create` that say what the columns are, such as `outputs`, `id`
+            and `task`; the others are looked for.
 
     Raises:
         PoolError: The file cannot be read, or is of no format that can be.
+        ChoiceError: There is no such setting, or it says nothing about columns.
     """
+    given = _read_settings(settings)
     if is_stream(file):
         with atomic.temporary_folder() as folder:
             copy = folder / "stream"
             copy_stream(file, copy)
             with naming_stream(file, copy):
-                return _inspect(_Source(str(copy), name_stream(file), write_stream(file), file))
+                return _inspect(
+                    _Source(str(copy), name_stream(file), write_stream(file), file), given
+                )
     reject_secrets([file])
     address = str(file) if "://" in str(file) else str(read_path("file", file, PoolError))
     # A name that begins like an option would be read as one.
     named = f"./{address}" if address.startswith("-") else address
-    return _inspect(_Source(address, mask_secrets(address), repr(named)))
+    return _inspect(_Source(address, mask_secrets(address), repr(named)), given)
 
 
-def _inspect(source: _Source) -> Inspection:
-    name = convert.name_format(source.address)
+def _read_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of columns. Raises ChoiceError for another one."""
+    columns = read_settings(settings).columns
+    if other := [
+        name for name, value in settings.items() if value is not None and name not in columns
+    ]:
+        raise ChoiceError(f"`{other[0]}` says nothing about columns", "leave it out")
+    return columns
+
+
+def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
+    name = _name_format(source.address)
     if name is not None and not catalog.fact(FAMILY, name, "POOL"):
         return _inspect_answers(source, name)
-    with convert.open_as_parquet(source.address) as path:
+    id, judge = given.get("id"), given.get("judge")
+    with convert.open_as_parquet(source.address, id=id, judge=judge) as path:
         files = Files(path)
         files.name_classes(read_class_names(files.schema.metadata))
         if not files.rows:
             raise PoolError(f"{source.name} has no rows", hint="give a file with items")
-        settings, error = choose_settings(path, files, source.name)
+        settings, error = choose_settings(path, files, source.name, given)
+        readings = []
+        if isinstance(error, Unclear):
+            readings = _try_readings(error, path, settings, source.name, given)
+            if readings:
+                settings, question, error = readings[-1][1], error.problem, None
         pool = None if error else Pool.open(path, **settings, name=source.name, suggest=False)
+        labels = find_labels(files, pool)
+        offered = [(each.name, each.count) for each in labels if not each.restates]
         seen = found.Inspection(
             name=source.name,
             format=name or "parquet",
@@ -141,19 +178,52 @@ def _inspect(source: _Source) -> Inspection:
             columns=tuple(describe_columns(files, pool)),
             summary=read_file_notes(files.schema.metadata).notes,
             labels=tuple(
-                LabelsFound(column, total, _advise(source, column, total, files.rows))
-                for column, total in count_labels(files, pool).items()
+                LabelsFound(name, count, _advise(source, name, count, files.rows))
+                for name, count in offered
             ),
             settings=settings,
         )
+        notes = [*map(_describe_restated, (each for each in labels if each.restates))]
+        notes += describe_unread(files)
         if error is None:
-            seen, error = _try_study(seen, source, path)
-        elif name is not None and catalog.fact(FAMILY, name, "TASKS"):
-            with suppress(ActivetestError):
-                return _inspect_answers(source, name)
+            seen, error = _try_study(seen, source, path, notes)
+        if error is None and readings:
+            seen = replace(
+                seen,
+                question=question,
+                readings=tuple(
+                    StudyReading(meaning, _write_call(source, each)) for meaning, each in readings
+                ),
+            )
     if error is not None:
-        seen = replace(seen, problem=error.problem, hint=error.hint)
+        seen = replace(
+            seen, summary=(*seen.summary, *notes), problem=error.problem, hint=error.hint
+        )
     return _make_public(seen)
+
+
+def _try_readings(
+    error: Unclear,
+    path: str,
+    settings: Mapping[str, Any],
+    name: str,
+    given: Mapping[str, Any],
+) -> list[tuple[str, dict[str, Any]]]:
+    """(meaning, settings) of the ways to read unclear outputs with which a pool opens."""
+    found = []
+    for reading in error.readings:
+        with suppress(ActivetestError):
+            whole = {**settings, **reading.settings, **given}
+            found.append((reading.meaning, complete_settings(path, whole, name, given)))
+    return found
+
+
+def _describe_restated(labels: LabelColumn) -> str:
+    """That a column of labels is none that the outputs could be held to."""
+    return (
+        f"column {labels.name!r} says in all {labels.count:,} rows the same as the outputs, in "
+        "its own words: it is no truth to compare them with, unless the model made no mistake"
+    )
 
 
 def _make_public(seen: found.Inspection) -> Inspection:
@@ -161,11 +231,12 @@ def _make_public(seen: found.Inspection) -> Inspection:
 
 
 def _try_study(
-    seen: found.Inspection, source: _Source, path: str
+    seen: found.Inspection, source: _Source, path: str, notes: Sequence[str]
 ) -> tuple[found.Inspection, ActivetestError | None]:
     """What a study of the file would be, by reading all of it; and why there can be none.
 
-    path  of the file as Parquet
+    path   of the file as Parquet
+    notes  what else is to be said, after the first sentence
     """
     with atomic.temporary_folder() as folder:
         try:
@@ -185,8 +256,7 @@ def _try_study(
     return (
         replace(
             seen,
-            # How many items there are, and what the reader says of the file, come first.
-            summary=tuple(dict.fromkeys((*shown[:1], *seen.summary, *shown))),
+            summary=tuple(dict.fromkeys((*shown[:1], *seen.summary, *notes, *shown[1:]))),
             task=schema.task,
             classes=schema.classes,
             metrics=metrics,
@@ -270,6 +340,8 @@ def _find_needs(name: str, facts: Facts) -> str | None:
 
 def _advise(source: _Source, name: str, total: int, rows: int) -> str:
     """How to hand labels in that stand in a pool."""
+    if is_right_or_wrong(name):
+        return "by its name it says whether the model is right, and not what the right answer is"
     if name == "label" and _can_ingest(source.address):
         advice = f"`study.ingest({source.call})` takes them"
         # An open file can be read once.

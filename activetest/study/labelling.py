@@ -391,7 +391,7 @@ def begin_session(
 
 def find_columns(study: "StoredStudy") -> tuple[str, ...]:
     """The columns that are shown where none is named: of text, and neither id nor output."""
-    from activetest.pool.roles import NOT_A_FEATURE, OTHER_MODELS, is_text
+    from activetest.pool.roles import OTHER_MODELS, is_telling, is_text
     from activetest.study.next import COLUMNS
 
     pool = study.open_pool()
@@ -403,7 +403,7 @@ def find_columns(study: "StoredStudy") -> tuple[str, ...]:
         for field in pool.files.schema
         if is_text(field.type)
         and field.name not in hidden
-        and not NOT_A_FEATURE.search(field.name)
+        and not is_telling(field.name)
         and not OTHER_MODELS.search(field.name)
         and not _OPINION.search(field.name)
     ]

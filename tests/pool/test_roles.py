@@ -116,8 +116,6 @@ ERRORS = {
     ),
 }
 NOTICES = {
-    "values that may be probabilities": Case({"p": SHARES}, {"outputs": "p"}, [CLASSES]),
-    "predictions that may be": Case({"pred": SHARES}, {}, [{"*pred": "score"}]),
     "a grade": Case({"score": SHARES}, {}, [{"judge": "score"}], graded="score"),
     "id": Case({"pred": WORDS, "customer": IDS, "id": None}, {}, [{"id": "customer"}]),
     "weight": Case({"pred": WORDS, "weight": NUMBERS}, {}, [{"weight": "weight"}]),

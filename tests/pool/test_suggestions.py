@@ -10,6 +10,7 @@ import pytest
 
 from activetest.errors import PoolError
 from activetest.pool.pool import Pool
+from activetest.pool.unclear import Unclear
 
 ROWS = 20
 SCORE = np.linspace(0, 1, ROWS)
@@ -89,28 +90,32 @@ def test_where_not_all_rows_were_looked_at_a_column_only_looks_like_an_id(tmp_pa
 
 def test_predicted_values_between_0_and_1_may_be_probabilities(tmp_path):
     columns = {"id": TEXTS, "probability": SCORE}
-    sentence = suggested(tmp_path, columns, outputs="probability")
-    assert sentence == (
-        "'probability' is read as predicted values (regression); "
-        'if it is the probability of a class, add `task="classification"`'
-    )
+    with pytest.raises(Unclear, match="runs from 0 to 1: it may be the probability") as caught:
+        suggested(tmp_path, columns, outputs="probability")
+    assert [each.settings for each in caught.value.readings] == [
+        {"task": "regression"},
+        {"task": "classification"},
+    ]
     path = tmp_path / "pool.parquet"
     found = Pool.open(path, outputs="probability", task="classification").schema
     assert (found.kind, found.classes) == ("score", ("0", "1"))
     assert not suggested(tmp_path, columns, outputs="probability", task="regression")
-    assert "call it score" in suggested(tmp_path, {"id": TEXTS, "pred": SCORE})
+    with pytest.raises(Unclear) as caught:
+        suggested(tmp_path, {"id": TEXTS, "pred": SCORE})
+    settings = {"outputs": "pred", "task": "classification"}
+    assert caught.value.readings[-1].settings == settings
+    assert Pool.open(path, **settings).schema.kind == "score"
 
 
 def test_zeros_and_ones_that_are_stored_as_floats_may_be_classes(tmp_path):
     columns = {"id": TEXTS, "pred": [float(row % 2) for row in range(len(TEXTS))]}
-    assert suggested(tmp_path, columns).endswith(
-        '(regression); if 0 and 1 are classes, add `task="classification"`'
-    )
+    with pytest.raises(Unclear, match="2 whole numbers stored as decimals \\(0, 1\\)"):
+        suggested(tmp_path, columns)
     found = Pool.open(tmp_path / "pool.parquet", task="classification").schema
     assert (found.kind, found.classes) == ("pred", ("0", "1"))
 
 
-@pytest.mark.parametrize("value", [-0.01, 1.01, float("nan"), None])
+@pytest.mark.parametrize("value", [-0.01, 1.01])
 def test_values_that_are_no_probabilities_are_not_taken_for_them(tmp_path, value):
     assert not suggested(tmp_path, {"id": TEXTS, "pred": [value, *SCORE[1:]]})
 
@@ -276,5 +281,5 @@ def test_words_may_be_what_another_model_predicts(tmp_path):
 
 def test_values_of_a_regression_are_no_other_models(tmp_path):
     values = predictions()
-    pool = {"id": values["id"], "pred": values["pred"] / 4, "net": values["pred"]}
+    pool = {"id": values["id"], "pred": values["pred"] * 1.5, "net": values["pred"]}
     assert "other_columns" not in suggested(tmp_path, pool)

@@ -117,12 +117,15 @@ def test_what_else_a_column_may_be_is_said_once_and_works(predicted, capsys):
     assert capsys.readouterr().out.count("customer uses it") == 1
 
 
-def test_a_column_read_as_values_becomes_a_score_as_the_notice_says(predicted, capsys):
+def test_a_column_of_values_or_of_a_score_is_read_as_is_said(predicted, capsys):
     (predicted / "values.csv").write_text("id,chance\na,0.5\nb,0.25\n")
     assert main(["init", "values.csv"]) == 2
     assert "or say --outputs COLUMN" in capsys.readouterr().err
-    assert main(["init", "values.csv", "--outputs", "chance"]) == 0
-    assert "probability of a class, add --task classification\n" in capsys.readouterr().out
+    assert main(["init", "values.csv", "--outputs", "chance"]) == 2
+    asked = capsys.readouterr().err
+    assert "--task regression if they are predicted numbers; --task classification if" in asked
+    assert main(["init", "values.csv", "--outputs", "chance", "--task", "regression"]) == 0
+    assert "predicted values: column 'chance'" in capsys.readouterr().out
     assert main(["init", "--task", "classification"]) == 0
     assert "score: column 'chance' is the probability of class '1'" in capsys.readouterr().out
 
@@ -157,7 +160,7 @@ def test_the_seed_may_change_before_the_first_draw(study):
         {"threshold": 0.7},
         {"id": "key"},
         {"outputs": ("other",), "task": "regression"},
-        {"outputs": ("key",)},
+        {"outputs": ("key",), "task": "classification"},
         {"classes": ("yes", "no")},
         {"positive": "no"},
         {"threshold": 0.7, "seed": 5, "metric": "f1", "id": "key"},
@@ -183,7 +186,10 @@ def test_columns_may_change_before_the_first_draw(scored, settings):
         ({"seed": 2}, "`seed` stays after the first draw: this study has seed 1"),
         ({"threshold": 0.7}, "`threshold` stays after the first draw: this study has 0.5"),
         ({"id": "key"}, "`id` stays after the first draw: this study has id"),
-        ({"outputs": ("other",)}, "`outputs` stays after the first draw: this study has score"),
+        (
+            {"outputs": ("other",), "task": "regression"},
+            "`outputs` stays after the first draw: this study has score",
+        ),
         ({"classes": ("yes", "no")}, "`classes` stays after the first draw: this study has no,yes"),
         ({"positive": "no"}, "`positive` stays after the first draw: this study has yes"),
     ],

@@ -226,7 +226,7 @@ def test_metrics_are_those_that_the_study_takes_and_others_say_what_they_need(pl
     kinds = {
         "hard": {"pred": WORDS},
         "score": {"score": SCORES},
-        "values": {"pred": SCORES},
+        "values": {"pred": [10 * each for each in SCORES]},
     }
     for name, columns in kinds.items():
         pq.write_table(pa.table({"id": IDS, **columns}), place / f"{name}.parquet")
@@ -234,7 +234,7 @@ def test_metrics_are_those_that_the_study_takes_and_others_say_what_they_need(pl
         lacking = {each for group in found.lacking for each in group.metrics}
         bare = {each.partition("[")[0] for each in found.metrics}
         assert not lacking & bare and {"rmse", "f1", "log-loss"} <= lacking | bare
-        study = at.Study.create(f"{name}.parquet", name)
+        study = at.Study.create(f"{name}.parquet", name, **found.settings)
         written = [each.replace("CLASS", (*found.classes, "")[0]) for each in found.metrics]
         study.report(metrics=written)
         needs = {each: group.needs for group in found.lacking for each in group.metrics}
@@ -284,10 +284,17 @@ def test_labels_that_are_missing_are_not_counted(place):
 
 
 def test_several_labels_an_item_are_said(place):
-    table = pa.table({"id": IDS, "pred": WORDS, "labels": [["a", "b"]] * ROWS})
-    pq.write_table(table, place / "pool.parquet")
-    roles = {each.name: each.role for each in at.inspect("pool.parquet").columns}
-    assert roles["labels"] == "several labels an item: not scored"
+    lists = {"labels": [["a", "b"], ["b"]] * (ROWS // 2), "classes_label": [["a", "b"]] * ROWS}
+    written = {
+        "written_labels": ["['a']", "[]"] * (ROWS // 2),
+        "label_names": ["['a', 'b']"] * ROWS,
+    }
+    pq.write_table(pa.table({"id": IDS, "pred": WORDS, **lists, **written}), place / "p.parquet")
+    found = at.inspect("p.parquet")
+    roles = {each.name: each.role for each in found.columns}
+    several, names = "several labels an item: not scored", "names of the classes"
+    assert (roles["labels"], roles["written_labels"]) == (several, several)
+    assert (roles["classes_label"], roles["label_names"]) == (names, names) and not found.labels
 
 
 def test_a_file_of_which_there_can_be_no_study_says_why(place, capsys):
@@ -376,7 +383,7 @@ def test_too_many_classes_are_not_called_too_few(tmp_path):
     pq.write_table(pa.table({"id": names, "pred": names}), tmp_path / "pool.parquet")
     found = at.inspect(tmp_path / "pool.parquet")
     needs = next(each.needs for each in found.lacking if "kappa" in each.metrics)
-    assert needs == "fewer classes"
+    assert needs == "fewer classes" and found.settings["task"] == "classification"
 
 
 def test_markdown_says_what_the_text_says(tmp_path, capsys):

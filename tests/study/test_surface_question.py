@@ -181,7 +181,9 @@ def test_a_regression_pool_has_no_surface(folder, columns):
     del values["score"]
     pq.write_table(pa.table(values), "pool.parquet")
     with pytest.raises(ChoiceError, match="this pool predicts values"):
-        at.Study.create("pool.parquet", "study", attributes=["sex"], question="surface")
+        at.Study.create(
+            "pool.parquet", "study", attributes=["sex"], question="surface", task="regression"
+        )
 
 
 # --- the loop

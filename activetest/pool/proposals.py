@@ -1,0 +1,252 @@
+"""Settings with which a table may be a pool: by names that people use, and by the first values."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from activetest.nouns.choices import Task
+from activetest.pool.column_names import (
+    Probability,
+    is_bare_prediction,
+    is_prediction,
+    is_truth,
+    read_probability,
+    split_words,
+)
+from activetest.pool.columns import BadRow, encode_values, read_numbers, read_vectors
+from activetest.pool.file_notes import read_file_notes
+from activetest.pool.files import Files
+from activetest.pool.roles import OTHER_MODELS, is_amount, is_number, is_scalar, is_text, is_vector
+from activetest.pool.unclear import find_predicted_beside, name_classes, write_settings
+
+_CLASSIFICATION = {"task": Task.CLASSIFICATION.value}
+_VERDICTS = ("verdict", "grade", "rating", "judgement", "judgment", "judge")
+# Rows that are looked at, columns of each kind, and how far from 1 probabilities may sum.
+_SAMPLE, _MOST, _ROUNDING = 1000, 100, 0.01
+# Proposals that a hint names.
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of numbers or of lists of them whose name says that it holds probabilities."""
+
+    name: str
+    said: Probability
+
+
+def list_proposals(files: Files) -> Iterator[dict[str, Any]]:
+    """Settings to try, one after another, the likeliest first: convention, then other names."""
+    table = files.schema
+    judge = read_file_notes(table.metadata).judge
+    if judge in table.names:
+        yield {"judge": judge}
+    yield {}
+    yield from list_others(files)
+
+
+def list_others(files: Files) -> Iterator[dict[str, Any]]:
+    """Settings for a table that has no outputs by convention."""
+    table = files.schema
+    yield from _propose_lists(files)
+    yield from _propose_columns(files)
+    numbers = [each for each in _find_probabilities(table, is_number) if not each.said.logit]
+    predicted = _list_predictions(table)
+    sure = [each for each in numbers if each.said.sure and _lies_in_unit(files, each.name)]
+    for column in sure:
+        settings = {"outputs": column.name, **_CLASSIFICATION}
+        if not predicted:
+            yield settings | _name_classes(files, column)
+        elif classes := _find_order(files, column.name, predicted[0]):
+            yield settings | {"classes": classes}
+    yield from ({"outputs": name} for name in predicted)
+    for column in numbers:
+        if column not in sure and not find_predicted_beside(files, column.name):
+            yield {"outputs": column.name}
+    names = {name.casefold(): name for name in table.names}
+    yield from ({"judge": names[name]} for name in _VERDICTS if name in names)
+
+
+def describe_proposals(files: Files) -> str:
+    """What other columns may be the outputs, as settings; empty where none may."""
+    found = map(write_settings, islice(list_others(files), _SHOWN))
+    return " or ".join(f"`{each}`" for each in found)
+
+
+def describe_unread(files: Files) -> list[str]:
+    """Sentences about columns whose names say that they hold probabilities, and that are not read.
+
+    Of columns of numbers and lists of them it is said elsewhere how to read them.
+    """
+    found = []
+    for field in files.schema:
+        said = read_probability(field.name)
+        if said is None or OTHER_MODELS.search(field.name):
+            continue
+        if said.logit and (is_number(field.type) or is_vector(field.type)):
+            found.append(
+                f"{field.name!r} holds logits by its name: their softmax, of two classes their "
+                "sigmoid, is read where it is written as a list prob, as columns prob_CLASS, or as "
+                "score"
+            )
+        elif _holds_several(files, field):
+            found.append(
+                f"{field.name!r} may hold probabilities, and is not read: write a list of numbers "
+                "in the order of the classes to a column prob, or each to a column prob_CLASS"
+            )
+    return found
+
+
+def _holds_several(files: Files, field: pa.Field) -> bool:
+    """Whether values hold several things and are no lists of numbers: records, lists as text."""
+    if is_vector(field.type):
+        return False
+    if kinds.is_nested(field.type):
+        return True
+    if not is_text(field.type):
+        return False
+    values = _read_sample(files, [field.name]).column(0).drop_null()
+    return len(values) > 0 and str(values[0].as_py()).strip()[:1] in ("[", "{", "(")
+
+
+def _find_probabilities(table: pa.Schema, accepts: Any) -> list[_Column]:
+    """The columns of accepted types whose names say that they hold probabilities or scores."""
+    found = (
+        _Column(field.name, said)
+        for field in table
+        if accepts(field.type)
+        and not OTHER_MODELS.search(field.name)
+        and (said := read_probability(field.name)) is not None
+    )
+    return list(islice(found, _MOST))
+
+
+def _propose_lists(files: Files) -> Iterator[dict[str, Any]]:
+    """Lists of probabilities; their classes are named as the predicted ones, where these fit."""
+    predicted = _list_predictions(files.schema)
+    for column in _find_probabilities(files.schema, is_vector):
+        probs = _read_lists(files, column.name)
+        if column.said.logit or probs is None or not _are_probabilities(probs):
+            continue
+        if not predicted:
+            yield {"outputs": column.name}
+        elif (classes := _find_classes(files, probs, predicted[0])) is not None:
+            yield {"outputs": column.name} | ({"classes": classes} if classes else {})
+
+
+def _propose_columns(files: Files) -> Iterator[dict[str, Any]]:
+    """Columns of probabilities whose names differ in a class alone."""
+    families: dict[str, list[_Column]] = {}
+    for column in _find_probabilities(files.schema, is_amount):
+        if column.said.class_name and not column.said.logit:
+            families.setdefault(column.said.pattern, []).append(column)
+    for members in families.values():
+        names = [each.name for each in members]
+        classes = [each.said.class_name for each in members]
+        if len(names) < 2 or len({*classes}) < len(classes):
+            continue
+        sample = _read_sample(files, names)
+        probs = np.stack([read_numbers(sample.column(each)) for each in names], axis=1)
+        if _are_probabilities(probs):
+            yield {"outputs": names, "classes": classes}
+
+
+def _list_predictions(table: pa.Schema) -> list[str]:
+    """The columns that hold what a model predicts, those whose names say no more first."""
+    names = [
+        field.name
+        for field in table
+        if is_scalar(field.type)
+        and is_prediction(field.name)
+        and not OTHER_MODELS.search(field.name)
+    ]
+    return sorted(names, key=lambda name: not is_bare_prediction(name))
+
+
+def _lies_in_unit(files: Files, column: str) -> bool:
+    low, high = files.find_range(column)
+    return low >= 0 and high <= 1
+
+
+def _name_classes(files: Files, column: _Column) -> dict[str, list[str]]:
+    """The classes of a probability by its name; by the labels where they have two with that one."""
+    found = name_classes(column.name)
+    if not found:
+        return {}
+    word = " ".join(split_words(found["classes"][1]))
+    for field in files.schema:
+        if not is_truth(field.name) or not is_text(field.type):
+            continue
+        _, names = encode_values(_read_sample(files, [field.name]).column(0).drop_null())
+        labels = {" ".join(split_words(name)): name.strip() for name in names if name.strip()}
+        named = labels.pop(word, None)
+        if named is not None and len(labels) == 1:
+            return {"classes": [*labels.values(), named]}
+    return found
+
+
+def _find_order(files: Files, score: str, predicted: str) -> list[str] | None:
+    """The two predicted classes that a probability tells apart at 0.5, the likely one last."""
+    sample = _read_sample(files, [score, predicted])
+    codes, names = encode_values(sample.column(1))
+    likely = read_numbers(sample.column(0)) >= 0.5
+    if len(names) != 2 or not 0 < likely.sum() < len(likely):
+        return None
+    if not ((codes == codes[0]) == (likely == likely[0])).all():
+        return None
+    second = int(codes[likely][0])
+    return [names[1 - second].strip(), names[second].strip()]
+
+
+def _find_classes(files: Files, probs: np.ndarray, predicted: str) -> list[str] | None:
+    """The predicted class where each probability is the largest, in their order.
+
+    Empty where these are the numbers that the classes have without names; None where they are not
+    those of the probabilities, or some class is never predicted.
+    """
+    sample = _read_sample(files, [predicted]).column(0)
+    codes, names = encode_values(sample)
+    largest = probs.argmax(axis=1)
+    found: dict[int, str] = {}
+    for place in range(probs.shape[1]):
+        inside = {int(code) for code in codes[largest == place]}
+        if len(inside) > 1:
+            return None
+        if inside:
+            found[place] = names[inside.pop()].strip()
+    numbers = {place: str(place) for place in range(probs.shape[1])}
+    if found.items() <= numbers.items():
+        return []
+    classes = [found.get(place, "") for place in range(probs.shape[1])]
+    return classes if all(classes) and len({*classes}) == len(classes) else None
+
+
+def _read_lists(files: Files, column: str) -> np.ndarray | None:
+    """(R, C) the first lists of a column; None where they have no single length."""
+    values = _read_sample(files, [column]).column(0)
+    lengths = {len(each) for each in values if each.is_valid}
+    if values.null_count or len(lengths) != 1 or min(lengths) < 2:
+        return None
+    try:
+        return read_vectors(values, column, lengths.pop())
+    except BadRow:
+        return None
+
+
+def _are_probabilities(probs: Sequence[Any] | np.ndarray) -> bool:
+    """Whether (R, C) numbers lie between 0 and 1 and sum to 1."""
+    values = np.asarray(probs, float)
+    with np.errstate(invalid="ignore"):
+        inside = (values >= -_ROUNDING) & (values <= 1 + _ROUNDING)
+        return bool(inside.all() and (np.abs(values.sum(axis=1) - 1) <= _ROUNDING).all())
+
+
+def _read_sample(files: Files, columns: list[str]) -> pa.RecordBatch:
+    """The first rows."""
+    batch = next(files.batches(columns, files.pieces[0], _SAMPLE))
+    return batch.select(columns)

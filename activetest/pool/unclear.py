@@ -1,0 +1,295 @@
+"""Outputs that can be read in more than one way: nothing is guessed, the user is asked."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.types as kinds
+
+from activetest.errors import PoolError
+from activetest.nouns.choices import ColumnChoices, Task
+from activetest.nouns.rows import Array
+from activetest.pool.column_names import (
+    is_bare_prediction,
+    is_prediction,
+    is_right_or_wrong,
+    is_truth,
+    read_probability,
+)
+from activetest.pool.columns import encode_values, read_numbers
+from activetest.pool.files import Files
+from activetest.pool.roles import is_amount, is_text
+from activetest.pool.schema import Schema
+
+# More classes than this, read off the values of a column, are asked about.
+MOST_CLASSES = 50
+# So many different values, of which most stand once, may be numbers, dates, texts or ids.
+_FEW = 20
+# Rows from which on the smallest value of a column tells what it is, and rounding in a file.
+_ENOUGH, _ROUNDING = 50, 1e-6
+# Longer texts of more words are sentences.
+_WORDS, _LETTERS = 4, 64
+# Letters of a value that an example shows, and that are looked at.
+_SHOWN, _LONGEST = 40, 100
+# Share of the values that look alike.
+_MOSTLY = 0.9
+
+_NUMBER = re.compile(
+    r"[-+(]?\s*(?:[$€£¥]|[A-Z]{2,3}\s)?\s*[-+]?\d[\d.,'\s\u00a0\u202f]*(?:e[-+]?\d+)?"
+    r"\s*(?:%|[$€£¥]|[A-Z]{3})?\s*\)?",
+    re.I,
+)
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?"
+    r"|\d{1,2}[- ][A-Za-z]{3,9}([- ]\d{2,4})?"
+)
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A way to read the outputs: the settings that say so, and what they then are."""
+
+    settings: Settings
+    meaning: str
+
+
+class Unclear(PoolError):
+    """The outputs can be read in several ways.
+
+    readings  of which the last is the likeliest
+    """
+
+    def __init__(self, problem: str, readings: Iterable[Reading], remedy: str = "") -> None:
+        self.readings = tuple(readings)
+        hint = "; ".join(
+            f"`{write_settings(each.settings)}` if {each.meaning}" for each in self.readings
+        )
+        super().__init__(problem, "; ".join(filter(None, [hint, remedy])))
+
+
+def write_settings(settings: Settings) -> str:
+    """Settings as arguments of a call."""
+    return ", ".join(f"{name}={value!r}" for name, value in settings.items())
+
+
+def name_two_classes(column: str) -> list[str]:
+    """Names of the two classes of a probability, as the name of its column says, else 0 and 1.
+
+    >>> name_two_classes("fraud_score"), name_two_classes("y_prob")
+    (['not fraud', 'fraud'], ['0', '1'])
+    """
+    found = read_probability(column)
+    name = found.class_name if found else ""
+    if name in ("", "0", "1") or name.casefold() in ("pos", "positive"):
+        return ["0", "1"]
+    return [f"not {name}", name]
+
+
+def name_classes(column: str) -> dict[str, list[str]]:
+    """The setting of the two classes of a probability; empty where they are 0 and 1."""
+    names = name_two_classes(column)
+    return {} if names == ["0", "1"] else {"classes": names}
+
+
+def check_outputs(files: Files, choices: ColumnChoices, schema: Schema) -> None:
+    """Raises Unclear for outputs that may be something else than their column seems to say.
+
+    Whoever names the task or the classes has said what they are. At most a column of outputs is
+    read, and only until it is clear.
+    """
+    classified = choices.classes is not None or choices.positive is not None
+    if choices.task is not None or classified or choices.judge:
+        return
+    if schema.kind == "score" and choices.outputs is None:
+        _check_confidence(files, schema)
+    elif schema.task == Task.REGRESSION and schema.std is None:
+        _check_values(files, schema.outputs[0], choices)
+
+
+def _check_confidence(files: Files, schema: Schema) -> None:
+    """Raises Unclear for a score that looks like the confidence of a predicted class."""
+    score = schema.outputs[0]
+    found = find_predicted_beside(files, score, schema.pred)
+    if found is None:
+        return
+    column, classes = found
+    low, _ = files.find_range(score)
+    many = "both classes are" if len(classes) == 2 else f"{len(classes)} classes are"
+    second = classes[-1] if schema.pred else "1"
+    outputs = [score, schema.pred] if schema.pred else score
+    raise Unclear(
+        f"{score!r} is never below {low:.3g} while {many} predicted in {column!r}: it looks like "
+        f"the confidence of the predicted class, and not like the probability of {second!r}",
+        [
+            Reading(
+                {"outputs": outputs, "task": Task.CLASSIFICATION.value},
+                f"it is the probability of {second!r}",
+            ),
+            Reading(
+                {"outputs": column},
+                f"{column!r} is the predicted class and {score!r} its confidence, which then is a "
+                "feature",
+            ),
+        ],
+        f"with a probability of each class, in columns prob_{classes[0]}, prob_{classes[1]} ..., "
+        "there are metrics of probabilities, too",
+    )
+
+
+def find_predicted_beside(
+    files: Files, score: str, named: str | None = None
+) -> tuple[str, list[str]] | None:
+    """The column of classes that a score is the confidence in, and the first classes; else None.
+
+    A confidence is at least 1/C where there are C classes; a probability of one class is lower in
+    some of many rows where others are predicted.
+
+    named  the column of predicted classes, where it is known
+    """
+    if files.rows < _ENOUGH:
+        return None
+    low, high = files.find_range(score)
+    if not (low > 0 and high <= 1 + _ROUNDING):
+        return None
+    table = files.schema
+    columns = (
+        [named]
+        if named
+        else [
+            field.name
+            for field in table
+            if (is_text(field.type) or kinds.is_integer(field.type))
+            and (is_bare_prediction(field.name) or _names_classes(field.name))
+        ]
+    )
+    for column in columns:
+        batch = next(files.batches([column], files.pieces[0]))
+        classes = find_texts(batch.column(0), MOST_CLASSES)
+        if 1 < len(classes) <= MOST_CLASSES and low >= 1 / len(classes) - _ROUNDING:
+            return column, classes
+    return None
+
+
+def _names_classes(name: str) -> bool:
+    return is_truth(name) and not is_right_or_wrong(name)
+
+
+def find_texts(values: Any, most: int) -> list[str]:
+    """The different values of a batch as texts, in order; at most one more than `most`."""
+    _, names = encode_values(pc.unique(values.drop_null())[: most + 1])
+    return sorted({name.strip() for name in names} - {""})
+
+
+def _check_values(files: Files, column: str, choices: ColumnChoices) -> None:
+    """Raises Unclear for predicted numbers that may be probabilities, or codes of classes."""
+    low, high = files.find_range(column)
+    amounts = is_amount(files.schema.field(column).type)
+    if column == "score" or not amounts or low == high:
+        return
+    number = Reading({"task": Task.REGRESSION.value}, "they are predicted numbers")
+    named = {"outputs": column} if choices.outputs is None else {}
+    codes = _find_codes(files, column) if low >= -1 else None
+    if codes is not None:
+        shown = ", ".join(f"{code:g}" for code in codes[:3]) + ", ..." * (len(codes) > 3)
+        classes = named | {"task": Task.CLASSIFICATION.value}
+        raise Unclear(
+            f"{column!r} holds {len(codes)} whole numbers stored as decimals ({shown}): they may "
+            "be classes or predicted numbers",
+            [number, Reading(classes, "they are classes")],
+        )
+    if low >= 0 and high <= 1:
+        names = name_two_classes(column)
+        raise Unclear(
+            f"{column!r} runs from {low:.3g} to {high:.3g}: it may be the probability of a class, "
+            "or a predicted number",
+            [
+                number,
+                Reading(
+                    named | {"task": Task.CLASSIFICATION.value} | name_classes(column),
+                    f"it is the probability of {names[1]!r}",
+                ),
+            ],
+        )
+
+
+def holds_codes(files: Files, column: str) -> bool:
+    """Whether a column that is called a prediction holds numbers of classes, stored as decimals."""
+    if not kinds.is_floating(files.schema.field(column).type) or not is_prediction(column):
+        return False
+    batches = (batch for piece in files.pieces for batch in files.batches([column], piece))
+    return all(_are_whole(read_numbers(batch.column(0)).astype(float)) for batch in batches)
+
+
+def _find_codes(files: Files, column: str) -> list[float] | None:
+    """The values in order, where they are few whole numbers that repeat; else None."""
+    found: set[float] = set()
+    for piece in files.pieces:
+        for batch in files.batches([column], piece):
+            values = read_numbers(batch.column(0)).astype(float)
+            if not _are_whole(values):
+                return None
+            found |= set(np.unique(values[~np.isnan(values)])[: MOST_CLASSES + 1].tolist())
+            if len(found) > MOST_CLASSES:
+                return None
+    return sorted(found) if found and 2 * len(found) <= files.rows else None
+
+
+def _are_whole(values: Array) -> bool:
+    """Whether all numbers are finite and whole; those that are missing do not count."""
+    values = values[~np.isnan(values)]
+    return bool(np.isfinite(values).all() and (values == np.round(values)).all())
+
+
+def check_classes(column: str, names: Collection[str], rows: int, *, numeric: bool) -> None:
+    """Raises Unclear for classes, read off the values of a column, that look like something else.
+
+    names    the different values, of which there may be more than MOST_CLASSES
+    rows     that have them
+    numeric  they are stored as numbers
+    """
+    looks = _describe_looks(names, rows, numeric=numeric)
+    if not looks:
+        return
+    example = min(names, key=len)[:_SHOWN]
+    readings = [Reading({"task": Task.CLASSIFICATION.value}, "they are classes")]
+    remedy = ""
+    if numeric:
+        readings.insert(0, Reading({"task": Task.REGRESSION.value}, "they are predicted numbers"))
+    elif looks == "numbers written as text":
+        remedy = "predicted numbers are read where they are written plainly, as 1234.5"
+    elif looks == "texts of several words":
+        remedy = "of texts, give a column that says how good each is, such as a judge's verdict: "
+        remedy += "`judge=column`"
+    raise Unclear(
+        f"column {column!r} holds {looks}, such as {example!r}: it may not hold predicted classes",
+        readings,
+        remedy,
+    )
+
+
+def _describe_looks(names: Collection[str], rows: int, *, numeric: bool) -> str:
+    """What the values look like, where they are unlikely to be classes; else empty."""
+    many = len(names) > _FEW or (2 * len(names) > rows >= _FEW)
+    if many and not numeric:
+        looks = (
+            ("dates", _DATE.fullmatch),
+            ("numbers written as text", _NUMBER.fullmatch),
+            ("texts of several words", _is_sentence),
+        )
+        for word, holds in looks:
+            if sum(bool(holds(name[:_LONGEST])) for name in names) >= _MOSTLY * len(names):
+                return word
+        if len(names) == rows:
+            return "a different text in every row"
+    if len(names) > MOST_CLASSES:
+        return f"more than {MOST_CLASSES} different values"
+    return f"{len(names)} different numbers" if many and 2 * len(names) > rows and numeric else ""
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text) > _LETTERS or len(text.split()) > _WORDS
