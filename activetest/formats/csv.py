@@ -10,9 +10,18 @@ import pyarrow as pa
 import pyarrow.csv
 
 from activetest.errors import PoolError
+from activetest.formats._csv_layout import (
+    NAME_COLUMNS,
+    Layout,
+    drop_empty_rows,
+    find_declared_delimiter,
+    find_filled,
+    find_layout,
+    find_table,
+    is_unnamed,
+)
 from activetest.formats._errors import raising_parse_errors
-from activetest.formats._text_columns import NO_VALUE, TextColumns
-from activetest.nouns.file_head import FileHead, read_head
+from activetest.nouns.file_head import LENGTH, FileHead, read_head
 
 TITLE = "CSV"
 SUFFIXES = (".csv", ".tsv")
@@ -25,8 +34,11 @@ _OTHER_DELIMITERS = (";", "|")
 
 # Bytes read at once.
 _BLOCK = 2**24
-# Rows that tell whether a letter separates columns.
-_FEW = 20
+# Bytes in which a header ends.
+_LONGEST = 2**28
+
+# What means "no value" in a column of numbers.
+_NO_VALUE = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A"]
 
 
 def recognise(head: FileHead) -> bool:
@@ -45,38 +57,55 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     """
     id = id or "id"
     delimiter = _find_delimiter(path)
-    header = _read_header(path, delimiter)
-    columns = TextColumns(header, {id})
-    for batch in _read_batches(path, delimiter, dict.fromkeys(header, pa.string())):
-        columns.add(batch)
-    columns.decide()
-    yield columns.schema.empty_table()
-    for batch in _read_batches(path, delimiter, columns.parsed):
-        yield columns.convert(batch)
+    layout = _read_layout(path, delimiter)
+    header, filled, empty = layout.names, set[str](), 0
+    candidates = {name: [pa.int64(), pa.float64(), pa.string()] for name in header}
+    candidates |= {id: [pa.string()]} if id in header else {}
+    for batch in _read_batches(path, delimiter, layout, dict.fromkeys(header, pa.string())):
+        rows = drop_empty_rows(batch)
+        empty += batch.num_rows - rows.num_rows
+        filled |= find_filled(header, rows)
+        for name, column in zip(header, rows.columns, strict=True):
+            candidates[name] = _narrow_types(candidates[name], column)
+    types = {name: types[0] for name, types in candidates.items()}
+    kept = [name for name in header if name in filled or not is_unnamed(name)]
+    schema = pa.schema([(name, types[name]) for name in kept], layout.describe(empty))
+    yield schema.empty_table()
+    for batch in _read_batches(path, delimiter, layout, types):
+        rows = drop_empty_rows(batch)
+        yield pa.Table.from_arrays(rows.select(kept).columns, schema=schema)
 
 
 def _read_batches(
-    path: Path, delimiter: str, types: dict[str, pa.DataType]
+    path: Path, delimiter: str, layout: Layout, types: dict[str, pa.DataType]
 ) -> Iterator[pa.RecordBatch]:
     """Batches with these column types. Raises PoolError."""
+    options = pyarrow.csv.ReadOptions(
+        block_size=_BLOCK, skip_rows=layout.skipped, column_names=layout.names
+    )
     with raising_parse_errors(path):
         yield from pyarrow.csv.open_csv(
             path,
-            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK),
+            read_options=options,
             parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=pyarrow.csv.ConvertOptions(column_types=types, null_values=NO_VALUE),
         )
 
 
-def _read_header(path: Path, delimiter: str) -> list[str]:
-    """The column names. Raises PoolError when they repeat."""
-    with raising_parse_errors(path):
-        options = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        names = pyarrow.csv.open_csv(path, parse_options=options).schema.names
-    for name in names:
-        if names.count(name) > 1:
-            raise PoolError(f"two columns of {path} are called {name!r}", hint="rename one of them")
-    return names
+def _read_layout(path: Path, delimiter: str) -> Layout:
+    """Where the table begins. Raises PoolError."""
+    length, layout = LENGTH, None
+    with raising_parse_errors(path), path.open("rb") as file:
+        while layout is None:
+            file.seek(0)
+            start = file.read(length)
+            whole = len(start) < length
+            beginning = start.decode("utf-8-sig", "replace")
+            layout = find_layout(beginning, delimiter, path, whole=whole)
+            length *= 4
+            if layout is None and (whole or length > _LONGEST):
+                raise PoolError(f"{path} has no header", hint=NAME_COLUMNS)
+    return layout
 
 
 def _find_delimiter(path: Path) -> str:
@@ -87,6 +116,9 @@ def _find_delimiter(path: Path) -> str:
     with raising_parse_errors(path):
         head = read_head(path)
     beginning = head.start.decode("utf-8-sig", "replace")
+    if declared := find_declared_delimiter(beginning):
+        return declared
+    beginning = find_table(beginning)
     preferred = _DELIMITERS.get(head.suffix)
     # Where the header is one column either way, the name decides: the first of the most is taken.
     usual = ("\t", ",") if preferred == "\t" else (",", "\t")

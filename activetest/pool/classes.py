@@ -53,10 +53,10 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
         classes = classes or (named if len(named) == count else _name_two_classes(pool))
     elif classes is None:
         # Names in the file are those of all classes.
-        asked = choices.task is None and not choices.judge
-        classes = named or _find_predicted(pool, MOST_CLASSES if asked else None)
+        inferred = choices.task is None and not choices.judge
+        classes = named or _find_predicted(pool, MOST_CLASSES if inferred else None)
         open_classes = not named
-        if asked and not named:
+        if inferred and not named:
             column = schema.prediction
             numeric = is_amount(pool.files.schema.field(column).type)
             check_classes(column, classes, pool.rows, numeric=numeric)

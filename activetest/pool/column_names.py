@@ -22,7 +22,7 @@ _PREDICTED = {
     *("inferred", "forecast", "forecasted"),
 }
 # What a model says, where its name stands before it.
-_SAID = {"label", "class", "output", "answer", "score", "probability", "proba", "prob"}
+_OF_MODELS = {"label", "class", "output", "answer", "score", "probability", "proba", "prob"}
 # Words of probabilities, and of numbers that may be some or not.
 _SURE = {
     *("prob", "probs", "proba", "probas", "probability", "probabilities", "likelihood", "softmax"),
@@ -100,7 +100,7 @@ def is_prediction(name: str) -> bool:
         return False
     if not _PREDICTED.isdisjoint(words) or words == ["y", "hat"]:
         return True
-    return words[:1] == ["model"] and not _SAID.isdisjoint(words[1:])
+    return words[:1] == ["model"] and not _OF_MODELS.isdisjoint(words[1:])
 
 
 def is_bare_prediction(name: str) -> bool:
@@ -110,7 +110,7 @@ def is_bare_prediction(name: str) -> bool:
     (True, False)
     """
     rest = {*split_words(name)} - _PREDICTED
-    return is_prediction(name) and rest <= _COMPANY | _SAID | {"model", "hat"}
+    return is_prediction(name) and rest <= _COMPANY | _OF_MODELS | {"model", "hat"}
 
 
 def read_probability(name: str) -> Probability | None:

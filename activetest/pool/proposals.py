@@ -37,7 +37,7 @@ class _Column:
     """A column of numbers or of lists of them whose name says that it holds probabilities."""
 
     name: str
-    said: Probability
+    meaning: Probability
 
 
 def list_proposals(files: Files) -> Iterator[dict[str, Any]]:
@@ -55,9 +55,9 @@ def list_others(files: Files) -> Iterator[dict[str, Any]]:
     table = files.schema
     yield from _propose_lists(files)
     yield from _propose_columns(files)
-    numbers = [each for each in _find_probabilities(table, is_number) if not each.said.logit]
+    numbers = [each for each in _find_probabilities(table, is_number) if not each.meaning.logit]
     predicted = _list_predictions(table)
-    sure = [each for each in numbers if each.said.sure and _lies_in_unit(files, each.name)]
+    sure = [each for each in numbers if each.meaning.sure and _lies_in_unit(files, each.name)]
     for column in sure:
         settings = {"outputs": column.name, **_CLASSIFICATION}
         if not predicted:
@@ -85,10 +85,10 @@ def describe_unread(files: Files) -> list[str]:
     """
     found = []
     for field in files.schema:
-        said = read_probability(field.name)
-        if said is None or OTHER_MODELS.search(field.name):
+        meaning = read_probability(field.name)
+        if meaning is None or OTHER_MODELS.search(field.name):
             continue
-        if said.logit and (is_number(field.type) or is_vector(field.type)):
+        if meaning.logit and (is_number(field.type) or is_vector(field.type)):
             found.append(
                 f"{field.name!r} holds logits by its name: their softmax, of two classes their "
                 "sigmoid, is read where it is written as a list prob, as columns prob_CLASS, or as "
@@ -117,11 +117,11 @@ def _holds_several(files: Files, field: pa.Field) -> bool:
 def _find_probabilities(table: pa.Schema, accepts: Any) -> list[_Column]:
     """The columns of accepted types whose names say that they hold probabilities or scores."""
     found = (
-        _Column(field.name, said)
+        _Column(field.name, meaning)
         for field in table
         if accepts(field.type)
         and not OTHER_MODELS.search(field.name)
-        and (said := read_probability(field.name)) is not None
+        and (meaning := read_probability(field.name)) is not None
     )
     return list(islice(found, _MOST))
 
@@ -131,7 +131,7 @@ def _propose_lists(files: Files) -> Iterator[dict[str, Any]]:
     predicted = _list_predictions(files.schema)
     for column in _find_probabilities(files.schema, is_vector):
         probs = _read_lists(files, column.name)
-        if column.said.logit or probs is None or not _are_probabilities(probs):
+        if column.meaning.logit or probs is None or not _are_probabilities(probs):
             continue
         if not predicted:
             yield {"outputs": column.name}
@@ -143,11 +143,11 @@ def _propose_columns(files: Files) -> Iterator[dict[str, Any]]:
     """Columns of probabilities whose names differ in a class alone."""
     families: dict[str, list[_Column]] = {}
     for column in _find_probabilities(files.schema, is_amount):
-        if column.said.class_name and not column.said.logit:
-            families.setdefault(column.said.pattern, []).append(column)
+        if column.meaning.class_name and not column.meaning.logit:
+            families.setdefault(column.meaning.pattern, []).append(column)
     for members in families.values():
         names = [each.name for each in members]
-        classes = [each.said.class_name for each in members]
+        classes = [each.meaning.class_name for each in members]
         if len(names) < 2 or len({*classes}) < len(classes):
             continue
         sample = _read_sample(files, names)
