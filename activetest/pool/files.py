@@ -18,7 +18,13 @@ from pyarrow import fs
 
 from activetest.errors import ActivetestError, PoolError
 from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
-from activetest.pool.nested import Inner, find_inner, view_batch, view_schema
+from activetest.pool.file_notes import add_file_note
+from activetest.pool.parts import (
+    add_partitions,
+    choose_parts,
+    describe_left_out,
+    read_partitions,
+)
 from activetest.pool.remote import describe_network_error, open_store, wait_for
 from activetest.pool.roles import is_text
 from activetest.safe_text import first_line, mask_secrets
@@ -62,7 +68,8 @@ class Files:
         self.remote = "://" in uri
         name = mask_secrets(uri)
         self._filesystem, root = _locate(uri, self.remote)
-        self._found = self._wait(lambda: _list_files(self._filesystem, root, name))
+        self._found, self._left_out = self._wait(lambda: _list_files(self._filesystem, root, name))
+        self._root = root
         self._names: dict[str, tuple[str, ...]] = {}
 
     def stamp(self) -> list[list]:
@@ -182,8 +189,38 @@ class Files:
 
     @cached_property
     def _columns(self) -> pa.Schema:
-        """Columns of the first file, as they are read but for names of classes."""
-        return view_schema(next(iter(self._footers.values())).schema.to_arrow_schema(), self._inner)
+        """Columns of the first file, as it has them, and those of the names of folders."""
+        found = next(iter(self._footers.values())).schema.to_arrow_schema()
+        for name in self._partitions[self._found[0].path]:
+            found = found.append(pa.field(name, pa.string()))
+        if self._left_out:
+            note = describe_left_out(self._left_out)
+            found = found.with_metadata(add_file_note(found.metadata, note))
+        return found
+
+    @cached_property
+    def _partitions(self) -> dict[str, dict[str, str | None]]:
+        """{path: {column: value}} of the columns in the names of folders that no file has itself.
+
+        Raises PoolError where some file has other ones.
+        """
+        first = self._found[0].path
+        names = {*self._footers[first].schema.to_arrow_schema().names}
+        found = {
+            path: {
+                name: value
+                for name, value in read_partitions(path, self._root).items()
+                if name not in names
+            }
+            for path in self._footers
+        }
+        for path, values in found.items():
+            if values.keys() != found[first].keys():
+                raise PoolError(
+                    f"the folders of {path} name other columns than those of {first}",
+                    hint="give a folder in which all parts stand equally deep",
+                )
+        return found
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -261,12 +298,13 @@ class Files:
                 source, metadata=footer, pre_buffer=self.remote and whole, buffer_size=_BUFFER
             )
             start = piece.start
-            found = [self._find_address(column) for column in columns]
-            inside = not self._inner.keys().isdisjoint(columns)
-            for stored in file.iter_batches(
-                rows, row_groups=[piece.row_group], columns=found, use_threads=False
+            written = self._partitions[piece.path]
+            values = {name: written[name] for name in columns if name in written}
+            inside = [name for name in columns if name not in values]
+            for found in file.iter_batches(
+                rows, row_groups=[piece.row_group], columns=inside, use_threads=False
             ):
-                batch = view_batch(stored, columns, self._inner) if inside else stored
+                batch = add_partitions(found, values)
                 if checked:
                     _reject_invalid_values(batch, start, piece.path)
                 yield self._name_values(batch, start, piece.path)
@@ -381,8 +419,10 @@ def find_local_path(uri: str) -> Path:
     return path
 
 
-def _list_files(filesystem: fs.FileSystem, root: str, uri: str) -> list[fs.FileInfo]:
-    """The file, or the .parquet files below the folder, without hidden ones.
+def _list_files(
+    filesystem: fs.FileSystem, root: str, uri: str
+) -> tuple[list[fs.FileInfo], tuple[str, ...]]:
+    """The file, or the .parquet files below the folder, and what was left out; see pool.parts.
 
     Raises PoolError when there are none.
     """
@@ -391,18 +431,16 @@ def _list_files(filesystem: fs.FileSystem, root: str, uri: str) -> list[fs.FileI
         if found.type == fs.FileType.NotFound:
             raise PoolError(f"there is no file or folder {uri}", hint="check its path")
         if found.type != fs.FileType.Directory:
-            return [found]
+            return [found], ()
         below = filesystem.get_file_info(fs.FileSelector(root, recursive=True))
-    files = [
-        f
-        for f in below
-        if f.type == fs.FileType.File and f.extension == "parquet" and f.base_name[0] not in "._"
-    ]
+    files, others = choose_parts(below, root)
     if not files:
         raise PoolError(
-            f"the folder {uri} holds no .parquet file", hint="give the folder that the files are in"
+            f"the folder {uri} holds no .parquet file"
+            + (f"; {describe_left_out(others)}" if others else ""),
+            hint="give the folder that the files are in",
         )
-    return sorted(files, key=lambda file: file.path)
+    return sorted(files, key=lambda file: file.path), others
 
 
 def _take_names(codes: pa.Array, names: Sequence[str], column: str, start: int) -> pa.Array:

@@ -31,6 +31,7 @@ from activetest.pool.image_shape import parse_shape
 from activetest.pool.judge import resolve_judge
 from activetest.pool.notices import describe_pool
 from activetest.pool.outputs import TOLERANCE
+from activetest.pool.parts import describe_parts
 from activetest.pool.proposals import describe_proposals
 from activetest.pool.roles import NoOutputs, assign_roles, is_vector
 from activetest.pool.schema import Schema
@@ -217,7 +218,8 @@ class Pool:
         if pool.schema.attributes:
             pool.schema = resolve_values(pool)
             pool.schema = resolve_bins(pool, choices.attributes, bins)
-        pool.notices = describe_pool(pool.schema, files.schema, pool.rows)
+        first, *others = describe_pool(pool.schema, files.schema, pool.rows)
+        pool.notices = (first, *describe_parts(name), *others)
         if suggest:
             pool.notices += suggest_roles(pool, choices)
         return pool
