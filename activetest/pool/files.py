@@ -71,6 +71,7 @@ class Files:
         self._found, self._left_out = self._wait(lambda: _list_files(self._filesystem, root, name))
         self._root = root
         self._names: dict[str, tuple[str, ...]] = {}
+        self._needed: str | None = None
 
     def stamp(self) -> list[list]:
         """[name, bytes, time of change in ns] of each file: equal when nobody touched the pool."""
@@ -116,6 +117,18 @@ class Files:
             for field in self._columns
             if field.name in names and kinds.is_integer(field.type)
         }
+
+    def leave_out_gaps(self, column: str) -> None:
+        """Leave rows out that have nothing in a column; they are counted when that is needed."""
+        self._needed = column
+        for name in ("pieces", "rows"):
+            vars(self).pop(name, None)
+
+    @property
+    def gaps(self) -> int:
+        """How many rows are left out because a column holds nothing there."""
+        footers = self._footers.values()
+        return sum(footer.num_rows for footer in footers) - self.rows
 
     @property
     def class_names(self) -> dict[str, tuple[str, ...]]:
@@ -229,10 +242,17 @@ class Files:
         start = 0
         for path, footer in self._footers.items():
             for group in range(footer.num_row_groups):
-                if rows := footer.row_group(group).num_rows:
+                whole = Piece(len(pieces), path, group, start, footer.row_group(group).num_rows)
+                if rows := self._count_rows(whole):
                     pieces.append(Piece(len(pieces), path, group, start, rows))
                     start += rows
         return tuple(pieces)
+
+    def _count_rows(self, piece: Piece) -> int:
+        """Rows of a row group, but for those that are left out."""
+        if self._needed is None or not piece.rows:
+            return piece.rows
+        return sum(batch.num_rows for batch in self.batches([self._needed], piece, checked=False))
 
     @cached_property
     def rows(self) -> int:
@@ -299,15 +319,22 @@ class Files:
             )
             start = piece.start
             written = self._partitions[piece.path]
-            values = {name: written[name] for name in columns if name in written}
-            inside = [name for name in columns if name not in values]
+            needed = [self._needed] * (self._needed is not None and self._needed not in columns)
+            values = {name: written[name] for name in [*columns, *needed] if name in written}
+            inside = [name for name in [*columns, *needed] if name not in values]
             for found in file.iter_batches(
                 rows, row_groups=[piece.row_group], columns=inside, use_threads=False
             ):
                 batch = add_partitions(found, values)
                 if checked:
                     _reject_invalid_values(batch, start, piece.path)
-                yield self._name_values(batch, start, piece.path)
+                batch = self._name_values(batch, start, piece.path)
+                if self._needed is not None:
+                    batch = batch.filter(_hold_something(batch.column(self._needed)))
+                    batch = batch.select(columns) if needed else batch
+                    if not batch.num_rows:
+                        continue
+                yield batch
                 start += batch.num_rows
 
     def _name_values(self, batch: pa.RecordBatch, start: int, path: str) -> pa.RecordBatch:
@@ -489,6 +516,15 @@ def _reject_invalid_values(batch: pa.RecordBatch, start: int, path: str) -> None
                     hint="write text as UTF-8",
                 ) from None
         raise
+
+
+def _hold_something(values: pa.Array) -> pa.Array:
+    """Where there is a value: no null, no NaN and no blank text."""
+    if kinds.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if is_text(values.type):
+        return pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(values), ""), False)
+    return pc.invert(values.is_null(nan_is_null=True))
 
 
 def _find_invalid_text(column: pa.Array) -> tuple[int | None, bytes]:

@@ -77,8 +77,9 @@ def resolve_judge(files: Files, choices: ColumnChoices, name: str) -> tuple[Colu
 
     Words, true and false, and numbers that are all 0 or 1 are verdicts. Other numbers are scores
     that people give as well; probabilities of the positive verdict where the task is classification
-    or the positive verdict is named. Raises ChoiceError where outputs are named as well, PoolError
-    for a column that does not exist, has no value in some row, or holds free text.
+    or the positive verdict is named. Items without a value are left out. Raises ChoiceError where
+    outputs are named as well, PoolError for a column that does not exist or holds free text, and
+    for rows without a value where no column holds ids.
     """
     column = str(choices.judge)
     if choices.outputs not in (None, (column,)):
@@ -89,13 +90,7 @@ def resolve_judge(files: Files, choices: ColumnChoices, name: str) -> tuple[Colu
     check_verdicts(files.schema, column)
     found = _read_values(files, column)
     if found.missing:
-        items = "1 item has" if found.missing == 1 else f"{found.missing:,} items have"
-        raise PoolError(
-            f"{items} no verdict in column {column!r} of {name}, the first in row "
-            f"{found.first:,} (counting from 0)",
-            "leave these items out of the file, or give them a verdict of their own, such as "
-            "none, which then counts as the judge's answer",
-        )
+        _leave_out_gaps(files, choices, found, name)
     if choices.task is None:
         choices = replace(choices, task=_choose_task(found, choices))
     choices = replace(choices, outputs=(column,))
@@ -118,6 +113,27 @@ def resolve_judge(files: Files, choices: ColumnChoices, name: str) -> tuple[Colu
             "name the column of verdicts, or the classes: `classes=names`",
         )
     return _name_verdicts(choices, verdicts), "pred"
+
+
+def _leave_out_gaps(files: Files, choices: ColumnChoices, found: _Values, name: str) -> None:
+    """Leave out the items that the judge did not grade.
+
+    Raises PoolError where the ids are the numbers of rows, which would be others then, and where
+    no item is left.
+    """
+    column = str(choices.judge)
+    items = "1 item has" if found.missing == 1 else f"{found.missing:,} items have"
+    problem = f"{items} no verdict in column {column!r} of {name}"
+    if found.missing == files.rows:
+        raise PoolError(problem, "name another column: no item would be left")
+    if choices.id is None and "id" not in files.schema.names:
+        raise PoolError(
+            f"{problem}, the first in row {found.first:,} (counting from 0)",
+            "say which column holds ids, `id=column`, and they are left out; or leave them out of "
+            "the file, or give them a verdict of their own, such as none, which then counts as "
+            "the judge's answer",
+        )
+    files.leave_out_gaps(column)
 
 
 def find_pair(verdicts: Sequence[str]) -> tuple[str, str] | None:

@@ -19,14 +19,18 @@ NO_FEATURES = "no features: only the model's own outputs guide the draws"
 _shorten = partial(shorten_list, most=10)
 
 
-def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...]:
-    """Plain sentences, the most important first."""
+def describe_pool(schema: Schema, table: pa.Schema, rows: int, gaps: int = 0) -> tuple[str, ...]:
+    """Plain sentences, the most important first.
+
+    gaps  items that are left out because the judge did not grade them
+    """
     return tuple(
         filter(
             None,
             [
                 f"{rows:,} items, {_describe_task(schema)}",
                 *read_file_notes(table.metadata).notes,
+                _describe_gaps(schema, gaps),
                 _describe_judge(schema) if schema.judge else _describe_outputs(schema),
                 _describe_prediction(schema),
                 _describe_sets(schema),
@@ -50,6 +54,12 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
             ],
         )
     )
+
+
+def _describe_gaps(schema: Schema, gaps: int) -> str:
+    """That items are left out, and why."""
+    items = "1 item" if gaps == 1 else f"{gaps:,} items"
+    return f"{items} without a grade in {schema.judge!r} left out" if gaps else ""
 
 
 def _describe_sets(schema: Schema) -> str:

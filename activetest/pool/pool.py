@@ -125,6 +125,8 @@ class Pool:
         self.uri, self.schema, self.notices = mask_secrets(uri), schema, notices
         self.files = files or Files(uri)
         self.files.name_classes(schema.class_names)
+        if schema.judge:
+            self.files.leave_out_gaps(schema.judge)
 
     @staticmethod
     def open(
@@ -218,7 +220,7 @@ class Pool:
         if pool.schema.attributes:
             pool.schema = resolve_values(pool)
             pool.schema = resolve_bins(pool, choices.attributes, bins)
-        first, *others = describe_pool(pool.schema, files.schema, pool.rows)
+        first, *others = describe_pool(pool.schema, files.schema, pool.rows, files.gaps)
         pool.notices = (first, *describe_parts(name), *others)
         if suggest:
             pool.notices += suggest_roles(pool, choices)

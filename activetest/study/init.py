@@ -265,7 +265,7 @@ def describe_setup(study: StoredStudy) -> Setup:
     """
     built = study.cache()
     pool = study.open_pool()
-    found = describe_pool(pool.schema, pool.files.schema, pool.rows)
+    found = describe_pool(pool.schema, pool.files.schema, pool.rows, pool.files.gaps)
     notices = found + describe_arms(built, study.choices) + built.notices
     notices += describe_priors(study.choices, pool) + describe_floor_cost(built, study.choices)
     notices += _describe_image(pool, study.choices)
@@ -376,7 +376,7 @@ def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> P
         columns |= {"groups": (PREDICTED,)}
         pool = Pool.open(path, **columns, name=name, suggest=study is None)
     if study is not None:
-        pool.notices = describe_pool(pool.schema, pool.files.schema, pool.rows)
+        pool.notices = describe_pool(pool.schema, pool.files.schema, pool.rows, pool.files.gaps)
     return pool
 
 

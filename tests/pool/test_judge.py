@@ -72,9 +72,34 @@ def test_labels_of_a_pair_are_of_its_classes_and_others_are_open(tmp_path):
 
 
 @pytest.mark.parametrize("values", [["pass", None, "fail", " "], [0.5, None, 0.25, np.nan]])
-def test_items_without_a_verdict_are_counted_and_refused(tmp_path, values):
-    with pytest.raises(PoolError, match="2 items have no verdict in column 'said'.*row 1 "):
-        open_pool(tmp_path, values)
+@pytest.mark.parametrize("size", [1, 3, 9])
+def test_items_without_a_verdict_are_counted_and_left_out(tmp_path, values, size):
+    path = tmp_path / "pool.parquet"
+    table = pa.table({"id": ["a", "b", "c", "d"], "said": values, "n": [0, 1, 2, 3]})
+    pq.write_table(table, path, row_group_size=size)
+    pool = Pool.open(path, judge="said")
+    assert pool.rows == 2 and "2 items without a grade in 'said' left out" in pool.notices
+    blocks = list(map(pool.read_block, pool.strips()))
+    assert [id for block in blocks for id in block.ids] == ["a", "c"]
+    assert pool.show([1, 0], ["n", "id"]) == {"n": [2, 0], "id": ["c", "a"]}
+    again = Pool(str(path), pool.schema)
+    assert (again.rows, again.files.gaps) == (2, 2)
+    assert not Pool.open(path, judge="n").files.gaps
+
+
+@pytest.mark.parametrize("values", [["pass", None, "fail", " "], [0.5, None, 0.25, np.nan]])
+def test_gaps_need_ids_as_rows_have_other_numbers_without_them(tmp_path, values):
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pa.table({"key": list("abcd"), "said": values}), path)
+    with pytest.raises(
+        PoolError, match="2 items have no verdict in column 'said'.*row 1 "
+    ) as error:
+        Pool.open(path, judge="said")
+    assert "`id=column`" in error.value.hint
+    assert Pool.open(path, judge="said", id="key").rows == 2
+    pq.write_table(pa.table({"id": ["a"], "said": pa.array([None], pa.string())}), path)
+    with pytest.raises(PoolError, match="1 item has no verdict"):
+        Pool.open(path, judge="said")
 
 
 def test_free_text_is_no_verdict(tmp_path):
