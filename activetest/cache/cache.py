@@ -128,14 +128,14 @@ class Cache:
 
     def rows(self, start: int, stop: int) -> Rows:
         """The items at positions start, ..., stop - 1."""
-        if self._is_small():
+        if self._is_small:
             return self._whole if start <= 0 and stop >= self.size else self._whole[start:stop]
         return self._read_rows(start, stop)
 
     def take(self, indices: Array | Sequence[int]) -> Rows:
         """The items at these positions, in this order."""
         positions = np.asarray(indices, np.int64)
-        if self._is_small() and (positions >= 0).all():
+        if self._is_small and (positions >= 0).all():
             return self._whole[positions]
         return self._read_checked(lambda: self._rows(positions, positions))
 
@@ -144,6 +144,7 @@ class Cache:
         """All items of a small pool, of which nothing is read twice."""
         return self._read_rows(0, self.size)
 
+    @cached_property
     def _is_small(self) -> bool:
         """Whether all items are one chunk."""
         return len(self.chunks()) == 1

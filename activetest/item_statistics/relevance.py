@@ -36,12 +36,18 @@ class Certain:
         return frozenset(np.flatnonzero(self.relevant).tolist())
 
 
+# With more classes than this, every item counts as one that can change a metric: tables of all
+# predicted classes and all labels would grow with the square.
+MOST_CLASSES = 5000
+
+
 def find_certain(metric: Metric, classes: int, *, open_classes: bool) -> Certain | None:
     """What is certain of a metric in a pool of so many classes; None where every item matters.
 
     open_classes says whether labels may be outside the classes.
     """
-    if not classes or not metric.statistics or not all(each.cells for each in metric.statistics):
+    cells = metric.statistics and all(each.cells for each in metric.statistics)
+    if not classes or not cells or classes > MOST_CLASSES:
         return None
     return _find_certain(metric.statistics, classes, open_classes)
 
@@ -79,7 +85,7 @@ def find_possible_ratio(
     own range where it is no ratio, or where its statistics depend on more than the predicted class.
     """
     cells = metric.statistics and all(each.cells for each in metric.statistics)
-    if metric.ratio is None or not cells:
+    if metric.ratio is None or not cells or len(unknown) > MOST_CLASSES:
         return metric.lower, metric.upper
     weights = np.array(metric.ratio)
     kinds, options = _list_options(metric.statistics, len(unknown), open_classes)

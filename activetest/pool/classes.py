@@ -3,10 +3,12 @@
 import operator
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.types as kinds
 
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns import class_sets
@@ -112,11 +114,15 @@ def find_codes(names: Sequence[str], classes: Sequence[str]) -> Array:
 
     Both are spelled alike, or after stripping, or are canonically equal in Unicode.
     """
+    exact, stripped = _number(tuple(classes))
+    return np.array([exact.get(name, stripped.get(name.strip(), -1)) for name in names], np.int64)
+
+
+@lru_cache(maxsize=4)
+def _number(classes: tuple[str, ...]) -> tuple[dict[str, int], dict[str, int]]:
+    """{name: code} of classes, spelled as they are and stripped."""
     exact = {name: code for code, name in enumerate(classes)}
-    stripped = {name.strip(): code for name, code in exact.items()} | exact
-    equal = {make_canonical(name): code for name, code in stripped.items()} | stripped
-    found = (exact.get(name, equal.get(make_canonical(name.strip()), -1)) for name in names)
-    return np.array(list(found), np.int64)
+    return exact, {name.strip(): code for name, code in exact.items()} | exact
 
 
 def find_list_length(pool: "Pool", column: str) -> int:
@@ -160,16 +166,25 @@ def _find_predicted(pool: "Pool", most: int | None = None) -> tuple[str, ...]:
     found: set[str] = set()
 
     def find_in_piece(piece: Piece) -> set[str]:
-        inside: set[str] = set()
+        # Values become names once: of many classes that takes far longer than to find them.
+        inside: pa.Array | None = None
         for batch in pool.batches([column], piece):
             if most is not None and len(found) > most:
                 break
-            array = batch.column(column).drop_null()
-            names = grouping.find_occurring(*columns.encode_values(array))
-            inside |= {name.strip() for name in names} - {""}
-            if most is not None and len(inside) > most:
-                found.update(inside)
-        return inside
+            values = _decode(batch.column(column)).drop_null().unique()
+            inside = pa.concat_arrays([inside, values]).unique() if inside is not None else values
+            if most is not None and len(inside) > 2 * most:
+                found.update(_name(inside))
+        return set() if inside is None else _name(inside)
 
     found |= map_reduce(pool.pieces, find_in_piece, operator.or_)
     return tuple(grouping.sort_names(found))
+
+
+def _decode(values: pa.Array) -> pa.Array:
+    return values.dictionary_decode() if kinds.is_dictionary(values.type) else values
+
+
+def _name(values: pa.Array) -> set[str]:
+    """The names of classes, stripped; an empty text is none."""
+    return {name.strip() for name in columns.class_names(values)} - {""}

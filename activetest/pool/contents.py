@@ -1,7 +1,8 @@
 """What a file holds, column by column, and the settings with which it is a pool."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -39,41 +40,62 @@ _TYPES = (
 )
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """A way to read a file.
+
+    settings  with which the pool opens
+    pool      that they open
+    meaning   what the outputs are then, where there are several ways
+    """
+
+    settings: dict[str, Any]
+    pool: Pool
+    meaning: str = ""
+
+
 def choose_settings(
     path: str, files: Files, address: str, given: Mapping[str, Any]
-) -> tuple[dict[str, Any], ActivetestError | None]:
-    """Settings with which a pool opens, and the error where there are none.
+) -> tuple[list[Chosen], ActivetestError | None]:
+    """The ways to read a file, the likeliest last, and the error where there are none.
 
     path     of the Parquet file or folder
     address  as given, for messages
     given    settings that the user named, which are kept
 
-    Where the outputs can be read in several ways, that is the error, with the settings beside
-    those of each reading.
+    Where there are several, the error says what is unclear.
     """
     error: ActivetestError | None = None
     for proposal in _list_settings(files, given):
         settings = {**proposal, **given}
         try:
-            pool = Pool.open(path, **settings, name=address, suggest=False)
+            return [_open_pool(path, settings, address, given)], None
         except Unclear as unclear:
-            return settings, unclear
+            ways = []
+            for each in unclear.readings:
+                with suppress(ActivetestError):
+                    found = _open_pool(path, {**settings, **each.settings, **given}, address, given)
+                    ways.append(replace(found, meaning=each.meaning))
+            if ways:
+                return ways, unclear
+            error = error or unclear
         except ActivetestError as problem:
             error = error or problem
-            continue
-        return settings | _complete(pool, given), None
-    return {**given}, error
+    return [], error
 
 
-def complete_settings(
-    path: str, settings: Mapping[str, Any], address: str, given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The settings of a reading, with what the file says of ids and classes besides.
+def _open_pool(
+    path: str, settings: dict[str, Any], address: str, given: Mapping[str, Any]
+) -> Chosen:
+    """The pool with these settings and with what the file says of ids and classes besides.
 
     Raises PoolError and ChoiceError where no pool opens with them.
     """
     pool = Pool.open(path, **settings, name=address, suggest=False)
-    return {**settings} | _complete(pool, given)
+    if more := _complete(pool, given):
+        settings = settings | more
+        pool = Pool.open(path, **settings, name=address, suggest=False)
+    return Chosen(settings, pool)
 
 
 def _complete(pool: Pool, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The role of every column of a pool, as it is stored in study.toml."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -81,9 +81,10 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples; what few pools have, only where it is."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             key: _to_lists(value)
-            for key, value in asdict(self).items()
+            for key, value in values.items()
             if value is not None and (value or key not in _OF_FEW)
         }
 
@@ -190,7 +191,10 @@ _NOT_NEEDED = ("features", "shape", "texts", "groups", *_OF_ATTRIBUTES)
 
 
 def _to_lists(value: Any) -> Any:
-    return list(map(_to_lists, value)) if isinstance(value, tuple) else value
+    if not isinstance(value, tuple):
+        return value
+    nested = value and isinstance(value[0], tuple)
+    return list(map(_to_lists, value)) if nested else list(value)
 
 
 def _to_tuples(value: Any) -> Any:

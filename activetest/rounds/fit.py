@@ -24,6 +24,8 @@ from activetest.rounds.weighted import find_counted, weigh_surrogate
 OF_FITS = ("surrogate", "refit", "augment")
 # Rows of the pool that stand in for training rows, and those of surrogates that learn the model's
 # own predictions.
+# Rows whose predicted classes are counted at once: no table of all classes is made of them.
+_COUNTED = 65_536
 _BACKGROUND_ROWS, _MORE_ROWS = 1000, 3000
 _BACKUP = "restore the study from a backup: what it had learned is not what the round wrote"
 
@@ -249,7 +251,7 @@ def _count_verdicts(cache: PoolView, rows: Rows) -> Array | None:
 
     def count() -> Array:
         found = map_reduce(
-            cache.chunks(),
+            cache.chunks(_COUNTED),
             lambda piece: np.bincount(
                 cache.rows(*piece).outputs.pred, minlength=len(cache.classes)
             ),

@@ -28,17 +28,14 @@ from activetest.pool.column_names import is_right_or_wrong
 from activetest.pool.contents import (
     LabelColumn,
     choose_settings,
-    complete_settings,
     describe_columns,
     find_labels,
 )
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import Files
-from activetest.pool.pool import Pool
 from activetest.pool.proposals import describe_unread
 from activetest.pool.remote import reject_secrets
 from activetest.pool.schema import Schema
-from activetest.pool.unclear import Unclear
 from activetest.safe_text import mask_secrets
 from activetest.sampling.label_source import read_label_source
 from activetest.sampling.settings import read_settings
@@ -48,6 +45,8 @@ from activetest.study.init import CONVERTED, init
 
 # Bytes of a file that is read for its labels.
 _LARGEST = 2**28
+# Classes that metrics are tried with.
+_CLASSES = 150
 # Arguments of metrics: a class of the pool is tried first.
 _ARGUMENTS = ("0.5", "10", "1", "0,1")
 
@@ -161,13 +160,9 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
         files.name_classes(read_class_names(files.schema.metadata))
         if not files.rows:
             raise PoolError(f"{source.name} has no rows", hint="give a file with items")
-        settings, error = choose_settings(path, files, source.name, given)
-        readings = []
-        if isinstance(error, Unclear):
-            readings = _try_readings(error, path, settings, source.name, given)
-            if readings:
-                settings, question, error = readings[-1][1], error.problem, None
-        pool = None if error else Pool.open(path, **settings, name=source.name, suggest=False)
+        ways, error = choose_settings(path, files, source.name, given)
+        question, error = (error.problem, None) if error and ways else ("", error)
+        settings, pool = (ways[-1].settings, ways[-1].pool) if ways else ({**given}, None)
         labels = find_labels(files, pool)
         offered = [(each.name, each.count) for each in labels if not each.restates]
         seen = found.Inspection(
@@ -187,35 +182,16 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
         notes += describe_unread(files)
         if error is None:
             seen, error = _try_study(seen, source, path, notes)
-        if error is None and readings:
-            seen = replace(
-                seen,
-                question=question,
-                readings=tuple(
-                    StudyReading(meaning, _write_call(source, each)) for meaning, each in readings
-                ),
+        if error is None and question:
+            readings = (
+                StudyReading(way.meaning, _write_call(source, way.settings)) for way in ways
             )
+            seen = replace(seen, question=question, readings=tuple(readings))
     if error is not None:
         seen = replace(
             seen, summary=(*seen.summary, *notes), problem=error.problem, hint=error.hint
         )
     return _make_public(seen)
-
-
-def _try_readings(
-    error: Unclear,
-    path: str,
-    settings: Mapping[str, Any],
-    name: str,
-    given: Mapping[str, Any],
-) -> list[tuple[str, dict[str, Any]]]:
-    """(meaning, settings) of the ways to read unclear outputs with which a pool opens."""
-    found = []
-    for reading in error.readings:
-        with suppress(ActivetestError):
-            whole = {**settings, **reading.settings, **given}
-            found.append((reading.meaning, complete_settings(path, whole, name, given)))
-    return found
 
 
 def _describe_restated(labels: LabelColumn) -> str:
@@ -293,6 +269,8 @@ def _choose_folder(stem: str) -> str:
 def _list_metrics(schema: Schema) -> tuple[tuple[str, ...], tuple[Lacking, ...]]:
     """The metrics that a pool allows, and the others by what they need."""
     facts = describe_pool(schema.to_dict())
+    # What holds of more classes than metrics of all classes allow holds of any more.
+    facts = replace(facts, classes=facts.classes[:_CLASSES])
     allowed: list[str] = []
     lacking: dict[str, list[str]] = {}
     for name in catalog.names("metrics"):
