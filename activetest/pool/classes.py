@@ -168,14 +168,16 @@ def _find_predicted(pool: "Pool", most: int | None = None) -> tuple[str, ...]:
     def find_in_piece(piece: Piece) -> set[str]:
         # Values become names once: of many classes that takes far longer than to find them.
         inside: pa.Array | None = None
-        for batch in pool.batches([column], piece):
-            if most is not None and len(found) > most:
-                break
+        enough = most is not None and len(found) > most
+        for batch in () if enough else pool.batches([column], piece):
             values = _decode(batch.column(column)).drop_null().unique()
             inside = pa.concat_arrays([inside, values]).unique() if inside is not None else values
-            if most is not None and len(inside) > 2 * most:
+            if most is not None and len(inside) > most:
                 found.update(_name(inside))
-        return set() if inside is None else _name(inside)
+        names = set() if inside is None else _name(inside)
+        # Other threads look no further.
+        found.update(names)
+        return names
 
     found |= map_reduce(pool.pieces, find_in_piece, operator.or_)
     return tuple(grouping.sort_names(found))

@@ -1,6 +1,7 @@
 """What the name of a column says: the truth, a prediction, a probability, and of which class."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 # Words that any name of the truth may have, and those that tell only where all others fit them.
@@ -87,6 +88,18 @@ def is_right_or_wrong(name: str) -> bool:
     """Whether a column says of each item whether the model's answer is right."""
     words = {*split_words(name)}
     return not _RIGHT.isdisjoint(words) and _RIGHT | _COMPANY | _PREDICTED | {"model"} > words
+
+
+def is_outcome(name: str, outputs: Sequence[str]) -> bool:
+    """Whether a column is called as the class that the one column of outputs is a probability of.
+
+    >>> is_outcome("is_fraud", ["fraud_score"]), is_outcome("fraud_team", ["fraud_score"])
+    (True, False)
+    """
+    found = read_probability(outputs[0]) if len(outputs) == 1 else None
+    words = [word for word in split_words(found.class_name if found else "") if word != "not"]
+    rest = [word for word in split_words(name) if word not in _COMPANY]
+    return bool(words) and rest in (words, [*words[:-1], f"{words[-1]}ed"])
 
 
 def is_prediction(name: str) -> bool:

@@ -119,7 +119,9 @@ def _name_classes(pool: Pool) -> dict[str, Any]:
         return {}
     table = pool.files.schema
     for name in pool.schema.ignored:
-        if not _holds_labels(name, table) or not is_text(table.field(name).type):
+        if not _holds_labels(name, table, pool.schema.outputs) or not is_text(
+            table.field(name).type
+        ):
             continue
         labels = _find_labels(pool, name)
         if len(labels) == 2 and (pair := find_pair(sorted(labels))):
@@ -178,13 +180,13 @@ def _find_role(field: pa.Field, schema: Schema, groups: Sequence[str], table: pa
         return roles[name]
     if WEIGHT.search(name) and is_number(field.type):
         return "could be weights"
-    return "label" if _holds_labels(name, table) else "not used"
+    return "label" if _holds_labels(name, table, schema.outputs) else "not used"
 
 
-def _holds_labels(name: str, table: pa.Schema) -> bool:
+def _holds_labels(name: str, table: pa.Schema, outputs: Sequence[str] = ()) -> bool:
     """Whether a column holds labels: as the reader of the file says, else by its name."""
     known = read_file_notes(table.metadata).labels
-    return is_telling(name) if known is None else name in known
+    return is_telling(name, outputs) if known is None else name in known
 
 
 def _name_probabilities(schema: Schema) -> dict[str | None, str]:
@@ -258,13 +260,14 @@ class LabelColumn:
 def find_labels(files: Files, pool: Pool | None) -> list[LabelColumn]:
     """The columns of labels that have any."""
     table = files.schema
+    outputs = pool.schema.outputs if pool else ()
     taken = {*pool.schema.output_columns, *pool.schema.features} if pool else set()
     names = [
         field.name
         for field in table
         if field.name not in taken
         and not WEIGHT.search(field.name)
-        and _holds_labels(field.name, table)
+        and _holds_labels(field.name, table, outputs)
         and (is_text(field.type) or is_number(field.type))
         and not _are_written_lists(files, field)
     ]

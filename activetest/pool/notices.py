@@ -161,7 +161,7 @@ def _describe_shadowed(schema: Schema) -> list[str]:
 
 def _describe_ignored(schema: Schema, table: pa.Schema) -> list[str]:
     """Columns left out: those that may reveal the label, other models, text, anything else."""
-    revealing = [name for name in schema.ignored if is_telling(name)]
+    revealing = [name for name in schema.ignored if is_telling(name, schema.outputs)]
     numbers = [name for name in revealing if may_be_feature(table.field(name).type)]
     others = [
         name for name in schema.ignored if OTHER_MODELS.search(name) and name not in revealing

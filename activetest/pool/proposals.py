@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from activetest.nouns.choices import Task
+from activetest.nouns.name_lists import shorten_list
 from activetest.pool.column_names import (
     Probability,
     is_bare_prediction,
@@ -28,6 +29,8 @@ _CLASSIFICATION = {"task": Task.CLASSIFICATION.value}
 _VERDICTS = ("verdict", "grade", "rating", "judgement", "judgment", "judge")
 # Rows that are looked at, columns of each kind, and how far from 1 probabilities may sum.
 _SAMPLE, _MOST, _ROUNDING = 1000, 100, 0.01
+# Probabilities that are as close are equal.
+_TIE = 1e-6
 # Proposals that a hint names.
 _SHOWN = 3
 
@@ -54,8 +57,14 @@ def list_others(files: Files) -> Iterator[dict[str, Any]]:
     """Settings for a table that has no outputs by convention."""
     table = files.schema
     yield from _propose_lists(files)
-    yield from _propose_columns(files)
-    numbers = [each for each in _find_probabilities(table, is_number) if not each.meaning.logit]
+    together = list(_propose_columns(files))
+    yield from together
+    joined = {name for each in together for name in each["outputs"]}
+    numbers = [
+        each
+        for each in _find_probabilities(table, is_number)
+        if not each.meaning.logit and each.name not in joined
+    ]
     predicted = _list_predictions(table)
     sure = [each for each in numbers if each.meaning.sure and _lies_in_unit(files, each.name)]
     for column in sure:
@@ -74,8 +83,22 @@ def list_others(files: Files) -> Iterator[dict[str, Any]]:
 
 def describe_proposals(files: Files) -> str:
     """What other columns may be the outputs, as settings; empty where none may."""
-    found = map(write_settings, islice(list_others(files), _SHOWN))
-    return " or ".join(f"`{each}`" for each in found)
+    proposals = islice(list_others(files), _SHOWN)
+    found = [f"`{write_settings(each)}`" for way in proposals for each in _spell_out(files, way)]
+    return f"say {' or '.join(found)}" if found else "; ".join(describe_unread(files))
+
+
+def _spell_out(files: Files, way: dict[str, Any]) -> list[dict[str, Any]]:
+    """Settings, and of a number that may be a probability those of both."""
+    name = way.get("outputs")
+    if {*way} != {"outputs"} or not isinstance(name, str):
+        return [way]
+    if not kinds.is_floating(files.schema.field(name).type) or not _lies_in_unit(files, name):
+        return [way]
+    return [
+        way | {"task": Task.REGRESSION.value},
+        way | _CLASSIFICATION | name_classes(name),
+    ]
 
 
 def describe_unread(files: Files) -> list[str]:
@@ -83,23 +106,35 @@ def describe_unread(files: Files) -> list[str]:
 
     Of columns of numbers and lists of them it is said elsewhere how to read them.
     """
-    found = []
+    found: list[str] = []
+    logits: list[_Column] = []
     for field in files.schema:
         meaning = read_probability(field.name)
         if meaning is None or OTHER_MODELS.search(field.name):
             continue
         if meaning.logit and (is_number(field.type) or is_vector(field.type)):
-            found.append(
-                f"{field.name!r} holds logits by its name: their softmax, of two classes their "
-                "sigmoid, is read where it is written as a list prob, as columns prob_CLASS, or as "
-                "score"
-            )
+            logits.append(_Column(field.name, meaning))
         elif _holds_several(files, field):
             found.append(
                 f"{field.name!r} may hold probabilities, and is not read: write a list of numbers "
                 "in the order of the classes to a column prob, or each to a column prob_CLASS"
             )
-    return found
+    return [*found, *_describe_logits(logits, files.schema)]
+
+
+def _describe_logits(logits: Sequence[_Column], table: pa.Schema) -> list[str]:
+    """What to write in place of logits."""
+    if not logits:
+        return []
+    names = shorten_list([repr(each.name) for each in logits])
+    classes = [each.meaning.class_name for each in logits]
+    hold = f"{names} {'hold' if len(logits) > 1 else 'holds'} logits by name"
+    if len(logits) > 1 and all(classes):
+        columns = shorten_list([f"prob_{each}" for each in classes])
+        return [f"{hold}: write their softmax to columns {columns}"]
+    if is_vector(table.field(logits[0].name).type):
+        return [f"{hold}: write their softmax, a list per row, to a column prob"]
+    return [f"{hold}: of two classes, write the sigmoid to a column score"]
 
 
 def _holds_several(files: Files, field: pa.Field) -> bool:
@@ -194,7 +229,9 @@ def _find_order(files: Files, score: str, predicted: str) -> list[str] | None:
     """The two predicted classes that a probability tells apart at 0.5, the likely one last."""
     sample = _read_sample(files, [score, predicted])
     codes, names = encode_values(sample.column(1))
-    likely = read_numbers(sample.column(0)) >= 0.5
+    score = read_numbers(sample.column(0))
+    clear = np.abs(score - 0.5) > _TIE
+    codes, likely = codes[clear], score[clear] > 0.5
     if len(names) != 2 or not 0 < likely.sum() < len(likely):
         return None
     if not ((codes == codes[0]) == (likely == likely[0])).all():
@@ -211,7 +248,9 @@ def _find_classes(files: Files, probs: np.ndarray, predicted: str) -> list[str] 
     """
     sample = _read_sample(files, [predicted]).column(0)
     codes, names = encode_values(sample)
-    largest = probs.argmax(axis=1)
+    largest, (second, first) = probs.argmax(axis=1), np.sort(probs, axis=1)[:, -2:].T
+    # Of equal ones, programs take either.
+    largest = np.where(first - second > _TIE, largest, -1)
     found: dict[int, str] = {}
     for place in range(probs.shape[1]):
         inside = {int(code) for code in codes[largest == place]}

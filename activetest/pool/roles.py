@@ -12,7 +12,7 @@ from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.class_sets import describe_remedy
 from activetest.nouns.name_lists import shorten_list
-from activetest.pool.column_names import is_bare_prediction, is_truth
+from activetest.pool.column_names import is_bare_prediction, is_outcome, is_truth
 from activetest.pool.groups import COMPUTED, LABEL, PREDICTED, columns_of
 from activetest.pool.schema import Schema
 
@@ -115,7 +115,8 @@ def assign_roles(
     also_features = {*attributes} - {*uncertain} - named
     also_features -= {id_column, *outputs, pred, std, choices.weight}
     used |= {column for each in uncertain.values() for column in each}
-    features = _choose_features(table, choices, (used | predicted) - also_features)
+    outcomes = {name for name in table.names if is_outcome(name, outputs)}
+    features = _choose_features(table, choices, (used | predicted | outcomes) - also_features)
     ignored = tuple(name for name in table.names if name not in used and name not in features)
     return Schema(
         task=task,
@@ -422,9 +423,12 @@ def _choose_features(table: pa.Schema, choices: ColumnChoices, used: set) -> tup
     )
 
 
-def is_telling(name: str) -> bool:
-    """Whether a column may reveal the label, or hold weights: no feature unless it is named."""
-    return bool(WEIGHT.search(name)) or is_truth(name)
+def is_telling(name: str, outputs: Sequence[str] = ()) -> bool:
+    """Whether a column may reveal the label, or hold weights: no feature unless it is named.
+
+    outputs  the columns of the outputs, where they are known
+    """
+    return bool(WEIGHT.search(name)) or is_truth(name) or is_outcome(name, outputs)
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -1,0 +1,118 @@
+"""Which settings a file suggests, by names and first values."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from activetest.pool.files import Files
+from activetest.pool.pool import Pool
+from activetest.pool.proposals import describe_proposals, describe_unread, list_others
+
+ROWS = 60
+IDS = [f"i{k}" for k in range(ROWS)]
+SHARES = [(k * 37 % ROWS) / ROWS for k in range(ROWS)]
+OTHERS = [1 - each for each in SHARES]
+SURE = [max(each, 1 - each) for each in SHARES]
+WORDS = ["ok" if each < 0.5 else "fraud" for each in SHARES]
+BINARY = {"task": "classification"}
+LISTS = pa.array([[each, 1 - each] for each in SHARES])
+
+CASES = {
+    "one class": (
+        {"p_fraud": SHARES},
+        {"outputs": "p_fraud", "classes": ["not fraud", "fraud"], **BINARY},
+    ),
+    "no class": ({"y_pred_proba": SHARES}, {"outputs": "y_pred_proba", **BINARY}),
+    "class of the labels": (
+        {"fraud_prob": SHARES, "label": ["legit" if each < 0.7 else "Fraud" for each in SHARES]},
+        {"outputs": "fraud_prob", "classes": ["legit", "Fraud"], **BINARY},
+    ),
+    "names before": (
+        {"cat_prob": SHARES, "dog_prob": OTHERS},
+        {"outputs": ["cat_prob", "dog_prob"], "classes": ["cat", "dog"]},
+    ),
+    "names in brackets": (
+        {"P(cat)": SHARES, "P(dog)": OTHERS},
+        {"outputs": ["P(cat)", "P(dog)"], "classes": ["cat", "dog"]},
+    ),
+    "scores that sum to 1": (
+        {"score_cat": SHARES, "score_dog": OTHERS},
+        {"outputs": ["score_cat", "score_dog"], "classes": ["cat", "dog"]},
+    ),
+    "a prediction and its probability": (
+        {"prediction": WORDS, "fraud_probability": SHARES},
+        {"outputs": "fraud_probability", "classes": ["ok", "fraud"], **BINARY},
+    ),
+    "a prediction and its confidence": (
+        {"predicted_class": WORDS, "probability": SURE},
+        {"outputs": "predicted_class"},
+    ),
+    "a list": ({"probs": LISTS}, {"outputs": "probs"}),
+    "a list and the largest": (
+        {"probs": LISTS, "y_pred": ["a" if each > 0.5 else "b" for each in SHARES]},
+        {"outputs": "probs", "classes": ["a", "b"]},
+    ),
+    "a list and other predictions": ({"probs": LISTS, "y_pred": IDS[::-1]}, {"outputs": "y_pred"}),
+    "a list of logits": (
+        {"logits": pa.array([[3.0, -1.0]] * ROWS), "y_pred": WORDS},
+        {"outputs": "y_pred"},
+    ),
+    "percentages": ({"risk_score": [100 * each for each in SHARES]}, {"outputs": "risk_score"}),
+    "scores that do not sum to 1": (
+        {"score_math": SHARES, "score_art": SHARES, "verdict": WORDS},
+        {"outputs": "score_math"},
+    ),
+    "capitals": ({"Prediction": WORDS}, {"outputs": "Prediction"}),
+    "a verdict": ({"Verdict": WORDS}, {"judge": "Verdict"}),
+}
+
+
+def write(folder, columns) -> str:
+    path = folder / "pool.parquet"
+    pq.write_table(pa.table({"id": IDS, **columns}), path)
+    return str(path)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_first_proposal_is_the_likeliest(tmp_path, case):
+    columns, expected = CASES[case]
+    assert next(list_others(Files(write(tmp_path, columns)))) == expected
+
+
+def test_settings_in_a_hint_open_the_pool(tmp_path):
+    path = write(tmp_path, {"fraud_score": SHARES})
+    hint = describe_proposals(Files(path))
+    ways = [
+        {"outputs": "fraud_score", "task": "regression"},
+        {"outputs": "fraud_score", **BINARY, "classes": ["not fraud", "fraud"]},
+    ]
+    for way in ways:
+        assert ", ".join(f"{name}={value!r}" for name, value in way.items()) in hint
+        assert Pool.open(path, **way).schema.task == way["task"]
+
+
+UNREAD = {
+    "'logit_a', 'logit_b' hold logits by name: write their softmax to columns prob_a, prob_b": {
+        "logit_a": [2.0] * ROWS,
+        "logit_b": [3.0] * ROWS,
+    },
+    "'logit' holds logits by name: of two classes, write the sigmoid": {"logit": [2.0] * ROWS},
+    "'logits' holds logits by name: write their softmax, a list per row": {
+        "logits": pa.array([[3.0, -1.0]] * ROWS)
+    },
+    "'label_probs' may hold probabilities, and is not read": {
+        "label_probs": pa.array([[{"label": "a", "prob": 0.5}]] * ROWS)
+    },
+    "'probabilities' may hold probabilities, and is not read": {"probabilities": ["{a: 1}"] * ROWS},
+}
+
+
+@pytest.mark.parametrize("sentence", UNREAD)
+def test_probabilities_that_are_not_read_are_named(tmp_path, sentence):
+    (found,) = describe_unread(Files(write(tmp_path, UNREAD[sentence])))
+    assert found.startswith(sentence)
+
+
+def test_plain_columns_are_not_called_unread(tmp_path):
+    columns = {"score": SHARES, "probs": LISTS, "confidence_words": WORDS}
+    assert describe_unread(Files(write(tmp_path, columns))) == []
