@@ -60,8 +60,13 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
         open_classes = not named
         if inferred and not named:
             column = schema.prediction
-            numeric = is_amount(pool.files.schema.field(column).type)
-            check_classes(column, classes, pool.rows, numeric=numeric)
+            check_classes(
+                column,
+                classes,
+                pool.rows,
+                example=_find_example(pool, column) if classes else "",
+                numeric=is_amount(pool.files.schema.field(column).type),
+            )
         if found := next(filter(class_sets.read_list, classes), None):
             raise PoolError(
                 f"column {schema.prediction!r} holds lists of classes: {found[:_LONGEST]}",
@@ -181,6 +186,12 @@ def _find_predicted(pool: "Pool", most: int | None = None) -> tuple[str, ...]:
 
     found |= map_reduce(pool.pieces, find_in_piece, operator.or_)
     return tuple(grouping.sort_names(found))
+
+
+def _find_example(pool: "Pool", column: str) -> str:
+    """The first value of a column, as a name; empty where the first rows have none."""
+    values = _decode(next(pool.batches([column], pool.pieces[0])).column(column)).drop_null()
+    return next(iter(columns.class_names(values[:1])), "")
 
 
 def _decode(values: pa.Array) -> pa.Array:

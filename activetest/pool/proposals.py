@@ -229,9 +229,9 @@ def _find_order(files: Files, score: str, predicted: str) -> list[str] | None:
     """The two predicted classes that a probability tells apart at 0.5, the likely one last."""
     sample = _read_sample(files, [score, predicted])
     codes, names = encode_values(sample.column(1))
-    score = read_numbers(sample.column(0))
-    clear = np.abs(score - 0.5) > _TIE
-    codes, likely = codes[clear], score[clear] > 0.5
+    shares = read_numbers(sample.column(0)).astype(float)
+    clear = np.abs(shares - 0.5) > _TIE
+    codes, likely = codes[clear], shares[clear] > 0.5
     if len(names) != 2 or not 0 < likely.sum() < len(likely):
         return None
     if not ((codes == codes[0]) == (likely == likely[0])).all():
@@ -248,9 +248,9 @@ def _find_classes(files: Files, probs: np.ndarray, predicted: str) -> list[str] 
     """
     sample = _read_sample(files, [predicted]).column(0)
     codes, names = encode_values(sample)
-    largest, (second, first) = probs.argmax(axis=1), np.sort(probs, axis=1)[:, -2:].T
+    highest = np.sort(probs, axis=1)
     # Of equal ones, programs take either.
-    largest = np.where(first - second > _TIE, largest, -1)
+    largest = np.where(highest[:, -1] - highest[:, -2] > _TIE, probs.argmax(axis=1), -1)
     found: dict[int, str] = {}
     for place in range(probs.shape[1]):
         inside = {int(code) for code in codes[largest == place]}

@@ -245,17 +245,19 @@ def _are_whole(values: Array) -> bool:
     return bool(np.isfinite(values).all() and (values == np.round(values)).all())
 
 
-def check_classes(column: str, names: Collection[str], rows: int, *, numeric: bool) -> None:
+def check_classes(
+    column: str, names: Collection[str], rows: int, *, example: str, numeric: bool
+) -> None:
     """Raises Unclear for classes, read off the values of a column, that look like something else.
 
     names    the different values, of which there may be more than MOST_CLASSES
     rows     that have them
+    example  the first of them
     numeric  they are stored as numbers
     """
     looks = _describe_looks(names, rows, numeric=numeric)
     if not looks:
         return
-    example = min(names, key=len)[:_SHOWN]
     readings = [Reading({"task": Task.CLASSIFICATION.value}, "they are classes")]
     remedy = ""
     if numeric:
@@ -266,7 +268,7 @@ def check_classes(column: str, names: Collection[str], rows: int, *, numeric: bo
         remedy = "of texts, give a column that says how good each is, such as a judge's verdict: "
         remedy += "`judge=column`"
     raise Unclear(
-        f"column {column!r} holds {looks}, such as {example!r}: it may not hold predicted classes",
+        f"column {column!r} holds {looks}, such as {example[:_SHOWN]!r}: it may not hold predicted classes",
         readings,
         remedy,
     )
@@ -284,7 +286,7 @@ def _describe_looks(names: Collection[str], rows: int, *, numeric: bool) -> str:
         for word, holds in looks:
             if sum(bool(holds(name[:_LONGEST])) for name in names) >= _MOSTLY * len(names):
                 return word
-        if len(names) == rows:
+        if len(names) == rows <= MOST_CLASSES:
             return "a different text in every row"
     if len(names) > MOST_CLASSES:
         return f"more than {MOST_CLASSES} different values"

@@ -19,7 +19,6 @@ TEXTS = {
     "dates": [f"2024-01-{1 + k % 28:02}" for k in range(ROWS)],
     "numbers written as text": [f"{k * 1234.5:,.2f} EUR" for k in range(ROWS)],
     "texts of several words": [f"The answer to question {k} is this" for k in range(ROWS)],
-    "a different text in every row": [f"u{k}" for k in range(ROWS)],
     "more than 50 different values": [f"u{k}" for k in [*range(59), 0]],
 }
 
@@ -103,6 +102,11 @@ def test_texts_that_are_unlikely_classes_are_asked_about(tmp_path, looks):
     error = ask(path)
     assert looks in error.problem and error.readings[-1].settings == {"task": "classification"}
     assert try_readings(path, error) == [("classification", "pred")]
+
+
+def test_a_text_of_its_own_in_each_row_is_no_class(tmp_path):
+    pq.write_table(pa.table({"id": IDS[:30], "pred": IDS[:30]}), tmp_path / "pool.parquet")
+    assert "a different text in every row, such as 'i0'" in ask(tmp_path / "pool.parquet").problem
 
 
 def test_many_whole_numbers_are_asked_about_and_few_are_classes(tmp_path):
