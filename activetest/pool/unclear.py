@@ -268,7 +268,8 @@ def check_classes(
         remedy = "of texts, give a column that says how good each is, such as a judge's verdict: "
         remedy += "`judge=column`"
     raise Unclear(
-        f"column {column!r} holds {looks}, such as {example[:_SHOWN]!r}: it may not hold predicted classes",
+        f"column {column!r} holds {looks}, such as {example[:_SHOWN]!r}: it may not hold predicted "
+        "classes",
         readings,
         remedy,
     )

@@ -392,3 +392,81 @@ def test_markdown_says_what_the_text_says(tmp_path, capsys):
     page = capsys.readouterr().out
     assert "| score | number | probability of 1 |" in page
     assert f"    activetest init {tmp_path}/pool.parquet" in page
+
+
+UNCLEAR = {
+    "a score": {"fraud_score": SCORES},
+    "a prediction": {"pred": SCORES},
+    "decimals": {"prediction": [float(row % 3) for row in range(ROWS)]},
+    "numbers as text": {"pred": [f"{row * 1000:,} EUR" for row in range(ROWS)]},
+    "many numbers": {"pred": [row * 1000 for row in range(ROWS)]},
+}
+
+
+@pytest.mark.parametrize("case", UNCLEAR)
+def test_what_is_unclear_is_asked_and_every_line_works(place, capsys, case):
+    write_csv(place / "pool.csv", pa.table({"id": IDS, **UNCLEAR[case]}))
+    shown = look(capsys, "pool.csv")
+    document = json.loads(look(capsys, "pool.csv", "--format", "json"))
+    lines = [each["create"] for each in document["readings"]]
+    assert document["question"] and lines[-1] == document["create"]
+    assert "--task classification" in lines[-1]
+    assert shown.rstrip().endswith(f"  {lines[-1]}")
+    assert all(f"  {line}\n" in shown for line in lines)
+    for number, line in enumerate(lines):
+        task = "classification" if "--task classification" in line else "regression"
+        assert app.main([*shlex.split(line)[1:], "--study", f"s{number}"]) == 0, line
+        assert at.Study.open(f"s{number}").setup.schema.task == task
+    page = look(capsys, "pool.csv", "--format", "markdown")
+    assert all(f"    {line}\n" in page for line in lines)
+
+
+def test_settings_of_columns_are_kept_and_the_others_found(place, capsys):
+    columns = {"key": IDS, "score": SCORES, "other": WORDS, "fraud_score": SCORES}
+    write_csv(place / "pool.csv", pa.table(columns))
+    words = ("pool.csv", "--outputs", "fraud_score", "--task", "classification")
+    line = json.loads(look(capsys, *words, "--format", "json"))["create"]
+    assert line == "activetest init pool.csv --outputs fraud_score --task classification --id key"
+    assert app.main(shlex.split(line)[1:]) == 0
+    found = at.inspect("pool.csv", outputs="other", id="key")
+    assert found.settings == {"outputs": ("other",), "id": "key"} and not found.readings
+    assert "pool.csv" in look(capsys, "pool.csv", "--classes", "no,yes")
+    with pytest.raises(at.ActivetestError, match="`metric` says nothing about columns"):
+        at.inspect("pool.csv", metric="f1")
+    with pytest.raises(at.ActivetestError, match="there is no choice 'column'"):
+        at.inspect("pool.csv", column="f1")
+
+
+def test_a_problem_is_printed_once(place, capsys):
+    write_csv(place / "pool.csv", pa.table({"id": IDS, "text": WORDS}))
+    for format in ("text", "markdown"):
+        assert app.main(["inspect", "pool.csv", "--format", format]) == 2
+        printed = capsys.readouterr()
+        assert (printed.out + printed.err).count("no column holds the model") == 1
+    assert app.main(["inspect", "pool.csv", "--outputs", "absent"]) == 2
+    assert "the pool has no column 'absent'" in " ".join(capsys.readouterr().out.split())
+
+
+def test_predictions_and_copies_of_the_outputs_are_no_labels(place):
+    truth = WORDS[::-1][:-3] + WORDS[-3:]
+    columns = {"id": IDS, "pred_label": WORDS, "score": [int(word == "yes") for word in WORDS]}
+    more = {"y_true": truth, "verdict_label": ["good" if w == "yes" else "bad" for w in WORDS]}
+    write_csv(place / "pool.csv", pa.table(columns | more | {"is_correct": [0, 1, 1, 1] * 10}))
+    found = at.inspect("pool.csv")
+    roles = {each.name: each.role for each in found.columns}
+    assert roles["y_true"] == "label" and roles["pred_label"] != "label"
+    labels = {each.column: each.advice for each in found.labels}
+    assert set(labels) == {"y_true", "is_correct"}
+    assert "whether the model is right" in labels["is_correct"]
+    assert any("'verdict_label' says in all 40 rows the same" in each for each in found.summary)
+    assert at.Study.check("pool.csv").schema.features == ()
+
+
+def test_items_without_a_grade_are_left_out_of_the_study_that_the_line_makes(place, capsys):
+    grades = ["pass", "fail", "", "pass"] * (ROWS // 4)
+    write_csv(place / "pool.csv", pa.table({"id": IDS, "verdict": grades}))
+    study = obey(capsys, "pool.csv", "csv")
+    assert study.setup.rows == 3 * ROWS // 4 and set(study.next(20).ids) <= {*IDS}
+    assert "10 items without a grade in 'verdict' left out" in study.setup.notices
+    study.change(budget=20)
+    assert study.ingest({id: "pass" for id in study.next().ids}).new == 20
