@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         PoolError,
         StorageError,
         StudyError,
+        TextsShortened,
         UnknownMethod,
     )
     from activetest.simulation.simulate import simulate
@@ -56,6 +57,7 @@ __all__ = [
     "StorageError",
     "Study",
     "StudyError",
+    "TextsShortened",
     "UnknownMethod",
     "__version__",
     "inspect",

@@ -4,7 +4,8 @@ ActivetestError             a problem and a hint; the command line prints both a
 ├── PoolError               the pool cannot be read, or does not say what it must
 │   └── PoolChanged         the pool is not the one the study was made for
 ├── LabelError              a label file cannot be taken as it is
-│   └── LabelConflict       a label contradicts one that is already known
+│   ├── LabelConflict       a label contradicts one that is already known
+│   └── ColumnsUnclear      it is not known which columns hold the ids and the labels
 ├── StudyError              there is no study here, it is newer than this program, or it is damaged
 │   ├── StorageError        the study cannot be written: no permission, no space
 │   └── CacheDamaged        the cache is not what was written, and cannot be built again
@@ -12,13 +13,13 @@ ActivetestError             a problem and a hint; the command line prints both a
 │   └── UnknownMethod       no method has this name
 └── NotEstimable            what was asked for does not exist with the labels there are
 
-`ValueError` is for programmers, `ActivetestError` for users. `CacheRebuilt`, `LargeCache` and
-`LearnedAgain` are warnings.
+`ValueError` is for programmers, `ActivetestError` for users. `CacheRebuilt`, `LargeCache`,
+`LearnedAgain` and `TextsShortened` are warnings.
 """
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -63,6 +64,28 @@ class LabelConflict(LabelError):
     """A label contradicts one that is already known."""
 
 
+class ColumnsUnclear(LabelError):
+    """It is not known which columns of a file hold the ids and the labels.
+
+    found      {field: column} of the fields that are known
+    columns    {column: the first of its values, as text} of what may hold the others
+    questions  whether these are questions that annotators were asked, of which no id is one
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        hint: str,
+        found: Mapping[str, str],
+        columns: Mapping[str, Sequence[str]],
+        *,
+        questions: bool = False,
+    ) -> None:
+        super().__init__(problem, hint)
+        self.found, self.columns = dict(found), dict(columns)
+        self.questions = questions
+
+
 class StudyError(ActivetestError):
     """There is no study here, it is newer than this program, or it is damaged."""
 
@@ -98,6 +121,10 @@ class LargeCache(UserWarning):
 
 class LearnedAgain(UserWarning):
     """What the last round's surrogate had learned cannot be read, and is learned again."""
+
+
+class TextsShortened(UserWarning):
+    """Texts that annotators are to read are longer than the file can hold, and were cut off."""
 
 
 class ChoiceError(ActivetestError):

@@ -20,6 +20,7 @@ from activetest.errors import (
     CacheRebuilt,
     LargeCache,
     LearnedAgain,
+    TextsShortened,
     explain_refusal,
 )
 
@@ -35,7 +36,7 @@ _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, 
 _IMPOSSIBLE = (errno.ENAMETOOLONG, errno.ELOOP)
 _INTERRUPTED = 130
 # Warnings that users are to read.
-_NOTICES = (CacheRebuilt, LargeCache, LearnedAgain)
+_NOTICES = (CacheRebuilt, LargeCache, LearnedAgain, TextsShortened)
 
 app = typer.Typer(
     cls=formatter.Group,
@@ -132,7 +133,9 @@ def _show_warning(
 ) -> None:
     """One line for what a user has to know; where in the code it happened is for programmers."""
     if issubclass(category, _NOTICES):
-        streams.say(f"note: {message}")
+        from activetest.cli.spelling import to_commands
+
+        streams.say(f"note: {to_commands(str(message))}")
     else:
         streams.say(warnings.formatwarning(message, category, filename, lineno, line).rstrip())
 

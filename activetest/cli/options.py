@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from activetest.cli import completion
 from activetest.errors import ChoiceError
+from activetest.nouns.answer_fields import BETWEEN_PAIRS, FIELDS
 from activetest.nouns.choices import (
     DECLARATIONS,
     Declaration,
@@ -197,10 +198,16 @@ def split_names(values: Names) -> tuple[str, ...] | None:
 
 
 def split_pairs(flag: str, values: Names) -> dict[str, str]:
-    """{name: value} of texts such as "id=image,label=choice". Raises ChoiceError for another."""
-    pairs = [text.partition("=") for text in split_names(values) or ()]
+    """{name: value} of texts such as "id=image,label=choice". Raises ChoiceError for another.
+
+    A value may hold commas and signs of its own: one ends only before a field with its sign.
+    Annotator and status may have none.
+    """
+    pairs = [
+        part.partition("=") for text in values or () for part in BETWEEN_PAIRS.split(text.strip())
+    ]
     for name, sign, value in pairs:
-        if not (name and sign and value):
+        if not (name and sign and (value or name.strip() in FIELDS[2:])):
             raise ChoiceError(
                 f"{flag} is {name + sign + value!r}", f"for example {flag} id=image,label=choice"
             )

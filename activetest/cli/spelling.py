@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
+from activetest.nouns.answer_fields import BETWEEN_PAIRS
 from activetest.nouns.choices import (
     DECLARATIONS,
     Declaration,
@@ -402,10 +403,11 @@ def _write_mapping(parameter: Parameter, node: ast.Dict | ast.Attribute) -> str 
     texts = [
         f"{key.text}={value.text}" for key, value in found if key is not None and value is not None
     ]
-    exact = all(text.count("=") == 1 and "," not in text and text == text.strip() for text in texts)
+    joined = ",".join(texts)
+    exact = BETWEEN_PAIRS.split(joined) == texts and all(text == text.strip() for text in texts)
     if not texts or len(texts) < len(found) or not exact:
         return None
-    return f"{parameter.flag} {shlex.quote(','.join(texts))}"
+    return f"{parameter.flag} {shlex.quote(joined)}"
 
 
 def _can_join(texts: list[str], takes: Takes) -> bool:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from activetest.formats._answers import find_fields
+from activetest.formats._answers import sample_rows
+from activetest.nouns.answer_fields import SAMPLE, require_columns
 
 
 def read_batches(
@@ -20,7 +21,13 @@ def read_batches(
 
     Raises LabelError where id or label are missing, and what Arrow raises for damaged data.
     """
-    found = find_fields(schema.names, columns, name)
+
+    def sample() -> dict[str, list[str]]:
+        names = [each for each in schema.names if schema.names.count(each) == 1]
+        first = next(iter(read(names)), None)
+        return sample_rows([] if first is None else first.slice(0, SAMPLE).to_pylist())
+
+    found = require_columns(schema.names, columns, name, sample)
     number = 0
     for batch in read(list(found.values())):
         for values in zip(

@@ -5,8 +5,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from activetest.errors import LabelError
-from activetest.nouns.answer_fields import find_columns, hint_column
+from activetest.errors import ColumnsUnclear, LabelError
+from activetest.formats._tasks import write_text
+from activetest.nouns.answer_fields import ID, SAMPLE, hint_column
 from activetest.nouns.encodings import decode_answers
 from activetest.nouns.name_lists import shorten_list
 
@@ -63,20 +64,63 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def find_fields(present: Collection[str], columns: Mapping[str, str], name: str) -> dict[str, str]:
-    """{field: column} of a table of answers. Raises LabelError where it has no id or no label."""
-    found = find_columns(present, columns, name)
-    for column in found.values():
-        if list(present).count(column) > 1:
-            raise LabelError(f"{name}: two columns are called {column!r}", "remove one of them")
-    missing = [field for field in ("id", "label") if field not in found]
-    if missing:
-        known = [each for each in present if each not in found.values()]
-        raise LabelError(
-            f"{name} has no column {missing[0]!r}; it has {shorten_list(present)}",
-            hint_column(missing[0], known[0] if known else "column"),
-        )
+def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of an object and of those inside of it: {"a": {"b": 1}} has a.b.
+
+    The id that our own tasks have is found at every depth, under its own name.
+    """
+    found: dict[str, Any] = {}
+    waiting: list[tuple[str, Mapping[str, Any], int]] = [("", row, 0)]
+    for before, inside, depth in waiting:
+        for key, value in inside.items():
+            found[f"{before}{key}"] = value
+            if key == ID:
+                found.setdefault(ID, value)
+            if isinstance(value, Mapping) and depth < _NESTED:
+                waiting.append((f"{before}{key}.", value, depth + 1))
     return found
+
+
+def sample_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """{key: the first of its values, as text} of rows, where they are no objects."""
+    found: dict[str, list[str]] = {}
+    for row in rows[:SAMPLE]:
+        for key, value in row.items():
+            several = value if isinstance(value, list) else [value]
+            if len(several) < 2 and not isinstance(value, dict):
+                found.setdefault(key, []).append(write_text(next(iter(several), None)))
+    return found
+
+
+def take_id(
+    known: Mapping[str, Any],
+    columns: Mapping[str, str],
+    where: str,
+    *,
+    usual: Sequence[str] = (ID, "id"),
+    hidden: Collection[str] = (),
+    remark: str = "",
+) -> Any:
+    """The id of the item. Raises ColumnsUnclear where it has none.
+
+    known   what a task has, by its names
+    usual   the names of ids that are looked for
+    hidden  names that are no ids of items
+    remark  stands before the hint
+    """
+    names = [columns["id"]] if "id" in columns else usual
+    key = next((name for name in names if name in known), None)
+    if key is not None:
+        return known[key]
+    sample = sample_rows([known])
+    values = {name: sample[name] for name in sample if name not in ("label", *hidden)}
+    likely = next(iter(values), None)
+    raise ColumnsUnclear(
+        f"{where} has no {names[-1]!r}; it has {shorten_list(known)}",
+        remark + (hint_column("id", likely) if likely else "add the ids of the batch"),
+        {"label": "label"},
+        values,
+    )
 
 
 def check_type(value: Any, kind: type, what: str, where: str) -> Any:
@@ -117,15 +161,22 @@ def take_single(value: Any, where: str, inside: Sequence[str] = ()) -> Any:
     )
 
 
-def find_question(questions: Iterable[str], chosen: str | None, name: str, what: str) -> str | None:
+def find_question(
+    answers: Iterable[tuple[str, Any]], chosen: str | None, name: str, what: str
+) -> str | None:
     """Which of the questions of a file gives the labels; None where there is none at all.
 
-    chosen  what the user said
-    what    a question is called in messages
+    answers  (question, answer)
+    chosen   what the user said
+    what     a question is called in messages
 
-    Raises LabelError where it cannot be known.
+    Raises ColumnsUnclear where it cannot be known.
     """
-    found = sorted(set(questions))
+    given: dict[str, list[str]] = {}
+    for question, answer in answers:
+        given.setdefault(question, [])
+        given[question] += sample_rows([{question: answer}]).get(question, [])
+    found = sorted(given)
     if chosen is not None:
         if found and chosen not in found:
             raise LabelError(
@@ -136,9 +187,14 @@ def find_question(questions: Iterable[str], chosen: str | None, name: str, what:
         return found[0] if found else None
     if "label" in found:
         return "label"
-    raise LabelError(
+    # The name of a class or a number is shorter than a comment.
+    likely = min(found, key=lambda question: max(map(len, given[question]), default=0))
+    raise ColumnsUnclear(
         f"{name} has more than one {what}: {', '.join(found)}",
-        f"say which gives the labels: `columns={ {'label': found[0]}!r}`",
+        f"say which gives the labels: `columns={ {'label': likely}!r}`",
+        {},
+        given,
+        questions=True,
     )
 
 

@@ -19,12 +19,12 @@ from activetest.formats._answers import (
     find_question,
     make_pattern,
     read_objects,
+    take_id,
     take_single,
 )
 from activetest.formats._tasks import write_text
-from activetest.nouns.answer_fields import ID, ORDER, find_keys, hint_column
+from activetest.nouns.answer_fields import ID, ORDER, find_keys
 from activetest.nouns.file_head import FileHead
-from activetest.nouns.name_lists import shorten_list
 
 TITLE = "Argilla's records"
 SUFFIXES = (".json", ".jsonl")
@@ -66,7 +66,12 @@ def read_answers(
         (place, record, _list_responses(record, f"{name}, {place}"))
         for place, record in read_objects(content, name, "record")
     ]
-    found = (question for _, _, responses in records for question in responses)
+    found = (
+        (question, answer["value"])
+        for _, _, responses in records
+        for question, answers in responses.items()
+        for answer in answers or [{"value": None}]
+    )
     question = find_question(found, columns.get("label"), name, "question")
     for place, record, responses in records:
         where = f"{name}, {place}"
@@ -205,11 +210,4 @@ def _take_id(record: Mapping[str, Any], columns: Mapping[str, str], where: str) 
         for each in (record.get("metadata"), record.get("fields"))
     )
     known = fields | metadata | {key: record[key] for key in record if _RESPONSES not in key}
-    key = columns.get("id") or (ID if ID in known else "id")
-    if key not in known:
-        names = [each for each in known if isinstance(each, str)]
-        raise LabelError(
-            f"{where}: it has no {key!r}; it has {shorten_list(names)}",
-            hint_column("id", "item_id"),
-        )
-    return known[key]
+    return take_id(known, columns, f"{where}: it")

@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.json
 
 from activetest.errors import LabelError, PoolError
-from activetest.formats._answers import find_fields, read_objects
+from activetest.formats._answers import flatten, read_objects, sample_rows
 from activetest.formats._errors import raising_parse_errors
-from activetest.formats._json_shapes import Shape, find_list_shape, find_shape
-from activetest.formats._notes import add_notes
+from activetest.nouns.answer_fields import find_columns, require_columns
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.invalid_text import describe_invalid
 from activetest.safe_text import first_line
@@ -88,11 +87,14 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
 def read_answers(
     content: bytes, name: str, *, columns: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """A row per object with an id and a label. Raises LabelError."""
-    rows = list(read_objects(content, name, "row"))
+    """A row per object with an id and a label; objects may lie inside of it. Raises LabelError."""
+    rows = [(place, flatten(row)) for place, row in read_objects(content, name, "row")]
     if not rows:
         raise LabelError(f"{name} is empty", "give one JSON object with id and label per line")
-    found = find_fields(list(dict.fromkeys(key for _, row in rows for key in row)), columns, name)
+    if len(rows) == 1:
+        rows = _unfold(rows[0][1], columns) or rows
+    present = list(dict.fromkeys(key for _, row in rows for key in row))
+    found = require_columns(present, columns, name, lambda: sample_rows([row for _, row in rows]))
     for place, row in rows:
         missing = [found[field] for field in ("id", "label") if found[field] not in row]
         if missing:
@@ -101,6 +103,48 @@ def read_answers(
             )
         answer = {field: row[column] for field, column in found.items() if column in row}
         yield {"place": place} | answer
+
+
+def _unfold(
+    single: Mapping[str, Any], columns: Mapping[str, str]
+) -> list[tuple[str, dict[str, Any]]]:
+    """(place, row) where one object holds all answers; none where it is an answer itself.
+
+    It may have a list or an object for each field, or a list of rows, or be an object from id to
+    label.
+    """
+    try:
+        fields = find_columns(list(single), columns, "")
+    except LabelError:
+        # The columns that the user names may be those of rows inside.
+        fields = {}
+    rows: list[dict[str, Any]]
+    if {"id", "label"} <= set(fields):
+        rows = _unfold_columns({column: single[column] for column in fields.values()})
+    elif tables := [each for each in single.values() if _is_table(each)]:
+        rows = [flatten(row) for row in tables[0]] if len(tables) == 1 else []
+    elif fields or any(isinstance(each, dict | list) for each in single.values()):
+        rows = []
+    else:
+        rows = [{"id": id, "label": label} for id, label in single.items()]
+    return [(f"entry {number}", row) for number, row in enumerate(rows, 1)]
+
+
+def _unfold_columns(held: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of columns that are lists, or objects with the same keys; none of other values."""
+    if all(isinstance(each, dict) for each in held.values()):
+        if len({tuple(each) for each in held.values()}) != 1:
+            return []
+        held = {column: list(each.values()) for column, each in held.items()}
+    if not all(isinstance(each, list) for each in held.values()):
+        return []
+    if len({len(each) for each in held.values()}) != 1:
+        return []
+    return [dict(zip(held, row, strict=True)) for row in zip(*held.values(), strict=True)]
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 
 def _keep_dates_as_text(kind: pa.DataType) -> pa.DataType:

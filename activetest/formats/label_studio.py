@@ -12,20 +12,25 @@ Source: label_studio_sdk, converter/converter.py and converter/exports/csv2.py.
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from activetest.errors import LabelError
+from activetest.errors import ColumnsUnclear, LabelError
 from activetest.formats._answers import (
+    KEY,
     check_type,
     find_question,
     make_pattern,
     read_objects,
+    sample_rows,
+    take_id,
     take_single,
 )
 from activetest.formats._tasks import write_scalar
 from activetest.nouns.answer_fields import ID, ORDER, find_keys, hint_column
+from activetest.nouns.csv_rows import SEPARATORS, open_table
 from activetest.nouns.encodings import decode_answers
 from activetest.nouns.file_head import FileHead
 from activetest.nouns.name_lists import shorten_list
@@ -42,11 +47,15 @@ _CONTROL, _OBJECT = "label", "item"
 _TYPES = {"choices": "choices", "rating": "rating", "number": "number"} | {
     **{"textarea": "text", "pairwise": "selected"}
 }
+_COMMENT = "textarea"
 # What a row of an export has for each annotation.
 _EXPORTED = ("annotation_id", "annotator", "lead_time")
+# Columns of a row that hold no answer.
+_NO_ANSWERS = {*_EXPORTED, "id", "created_at", "updated_at", ID, ORDER}
 _TASKS = make_pattern("annotations", "completions")
 _ROWS = make_pattern("annotation_id"), make_pattern("lead_time")
-_DATA = make_pattern("data"), make_pattern(ID)
+# The data of a task is an object; other tools call a text so.
+_DATA = re.compile(KEY.format("data") + r"\s*\{"), make_pattern(ID)
 # Digits of the order: it is text, which sorts as numbers do where all have as many.
 _DIGITS = 7
 # Characters in which a header is looked for.
@@ -63,7 +72,7 @@ def recognise(head: FileHead) -> bool:
             or all(each.search(text) for each in _ROWS)
             or all(each.search(text) for each in _DATA)
         )
-    return _find_delimiter(text) is not None
+    return _is_table(text)
 
 
 def read_answers(
@@ -149,7 +158,7 @@ def _read_tasks(
         parsed.append((_place(place, task), data, annotations))
     control = _find_control(parsed, name, columns.get("label"))
     for place, data, annotations in parsed:
-        id = _take_id(data, columns, f"{name}, {place}", "the data of the task")
+        id = _take_id(data, columns, f"{name}, {place}: the data of the task")
         if not annotations:
             yield {"place": place, "id": id, "label": None}
         for number, annotation in enumerate(annotations, 1):
@@ -182,7 +191,12 @@ def _find_control(
         for annotation in annotations
         for result in _list_results(annotation)
     ]
-    usable = [str(each.get("from_name")) for each in results if each.get("type") in _TYPES]
+    usable = [each for each in results if each.get("type") in _TYPES]
+    if any(each["type"] != _COMMENT for each in usable):
+        # A comment beside a choice or a number is no label.
+        usable = [
+            each for each in usable if each["type"] != _COMMENT or each["from_name"] == chosen
+        ]
     if results and not usable:
         kinds = sorted({str(each.get("type")) for each in results})
         raise LabelError(
@@ -190,7 +204,15 @@ def _find_control(
             "labels are one choice, rating or number per item: use a labelling configuration with "
             "such a question",
         )
-    return find_question(usable, chosen, name, "question")
+    answers = ((str(each["from_name"]), _list_values(each)) for each in usable)
+    return find_question(answers, chosen, name, "question")
+
+
+def _list_values(result: Mapping[str, Any]) -> list[Any]:
+    """The answers in a result of one of the types that are read."""
+    value = result.get("value")
+    found = value.get(_TYPES[result["type"]]) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else [found]
 
 
 def _list_results(annotation: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -221,18 +243,11 @@ def _name_annotator(annotation: Mapping[str, Any], columns: Mapping[str, str]) -
     return by
 
 
-def _take_id(data: Mapping[str, Any], columns: Mapping[str, str], where: str, what: str) -> Any:
+def _take_id(data: Mapping[str, Any], columns: Mapping[str, str], where: str) -> Any:
     """The id of the item. Raises LabelError where there is none."""
-    key = columns.get("id", ID)
-    if key not in data:
-        known = [each for each in data if isinstance(each, str)]
-        example = next((each for each in known if each not in ("id", *_EXPORTED)), "item_id")
-        raise LabelError(
-            f"{where}: {what} has no {key!r}; it has {shorten_list(known)}",
-            "the 'id' that Label Studio gives to a task is no item of the pool; if another field "
-            f"holds the ids, {hint_column('id', example)}",
-        )
-    return data[key]
+    remark = "the 'id' that Label Studio gives to a task is no item of the pool; if another field "
+    remark += "holds the ids, "
+    return take_id(data, columns, where, usual=(ID,), hidden=_NO_ANSWERS, remark=remark)
 
 
 def _read_rows(
@@ -249,9 +264,14 @@ def _read_rows(
     key = columns.get("label", _CONTROL)
     if rows and not any(key in row for _, row in rows):
         known = list(dict.fromkeys(column for _, row in rows for column in row))
-        raise LabelError(
+        values = sample_rows([row for _, row in rows])
+        likely = {each: values[each] for each in known if each in set(values) - _NO_ANSWERS}
+        raise ColumnsUnclear(
             f"{name} has no column {key!r}; it has {shorten_list(known)}",
-            hint_column("label", _CONTROL if columns.get("label") else "choice"),
+            # Questions stand behind the data of the task.
+            hint_column("label", list(likely)[-1]) if likely else "check `columns`",
+            {"id": ID} if ID in known else {},
+            likely,
         )
     for place, row in rows:
         where = f"{name}, {place}"
@@ -260,7 +280,7 @@ def _read_rows(
             value = _read_cell(value)
         yield {
             "place": place,
-            "id": _take_id(row, columns, where, "the row"),
+            "id": _take_id(row, columns, f"{where}: the row"),
             "label": take_single(value, where, tuple(_TYPES.values())),
             "annotator": row.get(columns.get("annotator", "annotator")),
         }
@@ -280,37 +300,36 @@ def _read_cell(cell: str) -> Any:
     return found if several or known else cell
 
 
-def _find_delimiter(text: str) -> str | None:
-    """What separates the columns of an export as CSV or TSV; None for any other text."""
+def _is_table(text: str) -> bool:
+    """Whether this is an export as CSV or TSV."""
     header = next(filter(str.strip, io.StringIO(text[:_HEADER], newline=None)), "")
-    for delimiter in (",", "\t"):
+    for delimiter in SEPARATORS:
         try:
             names = next(csv.reader([header], delimiter=delimiter), [])
         except csv.Error:
             continue
-        if set(_EXPORTED) <= {each.strip() for each in names}:
-            return delimiter
-    return None
+        if _is_export({each.strip() for each in names}):
+            return True
+    return False
 
 
 def _read_table(content: bytes, name: str) -> list[tuple[str, dict[str, Any]]]:
     """(place, row) of an export as CSV or TSV. Raises LabelError."""
     text = decode_answers(content, name)
-    delimiter = _find_delimiter(text) or ","
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    table = open_table(text, name, _is_export, "export the answers again, as JSON")
     found: list[tuple[str, dict[str, Any]]] = []
-    try:
-        header = [each.strip() for each in next(filter(None, lines), [])]
-        for row in filter(None, lines):
-            place = f"line {lines.line_num}"
-            if len(row) != len(header):
-                raise LabelError(
-                    f"{name}, {place}: {len(row)} fields, and the header has {len(header)}",
-                    "export the answers again",
-                )
-            found.append((place, dict(zip(header, row, strict=True))))
-    except csv.Error as error:
-        raise LabelError(
-            f"{name}, line {lines.line_num}: {error}", "export the answers again, as JSON"
-        ) from error
+    if table is None:
+        return found
+    for line, row in table.rows:
+        place = f"line {line}"
+        if len(row) != len(table.header):
+            raise LabelError(
+                f"{name}, {place}: {len(row)} fields, and the header has {len(table.header)}",
+                "export the answers again",
+            )
+        found.append((place, dict(zip(table.header, row, strict=True))))
     return found
+
+
+def _is_export(header: Collection[str]) -> bool:
+    return set(_EXPORTED) <= set(header)

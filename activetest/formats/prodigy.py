@@ -9,10 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from activetest.errors import LabelError
-from activetest.formats._answers import make_pattern, read_objects, take_single
-from activetest.nouns.answer_fields import ID, hint_column
+from activetest.formats._answers import make_pattern, read_objects, take_id, take_single
 from activetest.nouns.file_head import FileHead
-from activetest.nouns.name_lists import shorten_list
 
 TITLE = "Prodigy's annotations"
 SUFFIXES = (".jsonl",)
@@ -60,11 +58,4 @@ def _take_id(task: Mapping[str, Any], columns: Mapping[str, str], where: str) ->
     """The id of the item, of the task or its meta. Raises LabelError where there is none."""
     meta = task.get("meta")
     known = (meta if isinstance(meta, dict) else {}) | dict(task)
-    key = columns.get("id") or (ID if ID in known else "id")
-    if key not in known:
-        names = [each for each in known if isinstance(each, str)]
-        raise LabelError(
-            f"{where}: it has no {key!r}; it has {shorten_list(names)}",
-            hint_column("id", "item_id"),
-        )
-    return known[key]
+    return take_id(known, columns, f"{where}: it")

@@ -1,6 +1,6 @@
 """Excel workbooks (.xlsx): a sheet for annotators with a list of the classes, and what comes back.
 
-The first sheet is read that has the columns. Formulas are never evaluated: where one stands in
+All sheets are read that have the columns. Formulas are never evaluated: where one stands in
 place of an id or an answer, that is an error. openpyxl reads and writes them
 (`pip install 'activetest[xlsx]'`).
 
@@ -10,20 +10,19 @@ are bounded, and declarations of types, which may name other files, are refused.
 
 import io
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
-import pyarrow as pa
-
-from activetest.errors import ChoiceError, LabelError
+from activetest.errors import ChoiceError, LabelError, TextsShortened
 from activetest.formats._tasks import write_text
-from activetest.nouns.answer_fields import FIELDS, ORDER, find_columns
+from activetest.nouns.answer_fields import FIELDS, ORDER, require_columns
 from activetest.nouns.file_head import FileHead
-from activetest.nouns.name_lists import shorten_list
+from activetest.nouns.name_lists import join_names
 
 TITLE = "Excel workbook"
 SUFFIXES = (".xlsx",)
@@ -34,6 +33,14 @@ ANSWERS = True
 TASKS = True
 
 _SHEET, _CLASSES = "tasks", "classes"
+# The column that the titles of sheets are, where they name annotators.
+_BY_SHEET = "sheet"
+_EXPECTED = (
+    "the first row names the columns: id, label, and annotator and status where needed; "
+    "`columns` says which other ones they are"
+)
+# Rows in which a header is looked for; those below it tell what its columns hold.
+_LOOKED_AT = 40
 # Bytes that all parts together may unpack to, and cells that are looked at: Excel has no more rows.
 _UNPACKED, _PARTS, _ROWS, _COLUMNS = 2**28, 10_000, 2**20, 1_000
 # Of rows times columns, empty ones included: each takes time however small the file is.
@@ -42,6 +49,7 @@ _BLOCK = 2**16
 _FIRST_PARTS = (b"xl/", b"[Content_Types].xml", b"docProps/")
 # What Excel's cells can hold, and what they cannot: it takes _x0041_ for A.
 _LONGEST = 32_767
+_CUT = " ... (cut off)"
 _IMPOSSIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
 # A cell whose text stays text, whatever it looks like.
 _TEXT = "@"
@@ -64,18 +72,40 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
 def read_answers(
     content: bytes, name: str, *, columns: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """The rows below the header, with the cell as their place. Raises LabelError."""
-    header, found, sheet = _open_sheet(content, name, columns)
-    last = max(header.index(column) for column in found.values()) + 1
-    for number, row in enumerate(_read_rows(sheet, name, last), 1):
-        if number == 1 or all(cell.value in (None, "") for cell in row):
-            continue
-        answer: dict[str, Any] = {"place": f"row {number}"}
-        for field, column in found.items():
-            at = header.index(column)
-            cell = f"cell {_name_column(at)}{number}"
-            answer[field] = _read_cell(row[at], f"{name}, {cell}", column)
-        yield answer
+    """The rows below the headers, with the cell as their place. Raises LabelError."""
+    others = {field: column for field, column in columns.items() if field != "annotator"}
+    by_sheet = columns.get("annotator") == _BY_SHEET
+    try:
+        sheets = _open_sheets(content, name, columns)
+        by_sheet = False
+    except LabelError:
+        if not by_sheet:
+            raise
+        sheets = _open_sheets(content, name, others)
+    titles = [repr(each.sheet.title) for each in sheets]
+    note = (
+        f"The sheets {join_names(titles)} were read as one file"
+        + (
+            ", each of an annotator of its own"
+            if by_sheet
+            else "; where each is of one annotator, "
+        )
+        + "`columns={'annotator': 'sheet'}` says so" * (not by_sheet)
+    )
+    for header, found, above, sheet in sheets:
+        where = f"sheet {sheet.title!r}, " if len(sheets) > 1 else ""
+        last = max(header.index(column) for column in found.values()) + 1
+        for number, row in enumerate(_read_rows(sheet, name, last), 1):
+            if number <= above or all(cell.value in (None, "") for cell in row):
+                continue
+            answer: dict[str, Any] = {"place": f"{where}row {number}"}
+            answer |= {"annotator": sheet.title} if by_sheet else {}
+            answer |= {"note": note} if len(sheets) > 1 else {}
+            for field, column in found.items():
+                at = header.index(column)
+                cell = f"{where}cell {_name_column(at)}{number}"
+                answer[field] = _read_cell(row[at], f"{name}, {cell}", column)
+            yield answer
 
 
 def write_tasks(
@@ -95,6 +125,7 @@ def write_tasks(
     sheet = book.active
     sheet.title, sheet.freeze_panes = _SHEET, "A2"
     shown = [column for column in columns if column not in FIELDS]
+    _warn_of_long_texts(rows, shown)
     _fill_row(sheet, 1, [*FIELDS, *map(_shorten, shown), ORDER])
     for number, (row, order) in enumerate(zip(rows, orders, strict=True), 2):
         answer = [_check_text(str(row.get(field) or ""), field) for field in FIELDS]
@@ -117,17 +148,24 @@ def check_ready() -> ModuleType:
 
 def list_columns(content: bytes, name: str) -> set[str]:
     """The columns of a sheet that write_tasks wrote. Raises LabelError for any other workbook."""
-    header, _, sheet = _open_sheet(content, name, {})
-    names = set(sheet.parent.sheetnames)
+    (header, _, _, sheet), *others = _open_sheets(content, name, {})
+    names = {*sheet.parent.sheetnames, *(each.sheet.title for each in others)}
     if header[: len(FIELDS)] != [*FIELDS] or ORDER not in header or names - {_SHEET, _CLASSES}:
         raise LabelError(f"{name} is no workbook of tasks")
     return set(header) - {*FIELDS, ORDER}
 
 
-def _open_sheet(
-    content: bytes, name: str, columns: Mapping[str, str]
-) -> tuple[list[str], dict[str, str], Any]:
-    """The header of the first sheet with the columns, {field: column}, and the sheet."""
+class _Sheet(NamedTuple):
+    """A sheet of answers: its header, {field: column}, the row of the header, and the sheet."""
+
+    header: list[str]
+    found: dict[str, str]
+    above: int
+    sheet: Any
+
+
+def _open_sheets(content: bytes, name: str, columns: Mapping[str, str]) -> list[_Sheet]:
+    """The sheets with the columns, of which there is at least one. Raises LabelError."""
     openpyxl = _import_openpyxl(LabelError, "reading")
     _check_parts(content, name)
     try:
@@ -138,37 +176,42 @@ def _open_sheet(
         sheets = [each for each in book.worksheets if hasattr(each, "reset_dimensions")]
     except Exception as error:  # Whatever a damaged part makes openpyxl raise.
         raise _describe_damage(name, error) from error
-    problem = LabelError(f"{name} has no sheet with cells", _RESAVE)
+    problem: LabelError | None = None
+    found: list[_Sheet] = []
     for sheet in sheets:
         # What a sheet says of its own size is not believed.
         sheet.reset_dimensions()
-        header = [
-            write_text(cell.value).strip()
-            for cell in next(iter(_read_rows(sheet, name, _COLUMNS, rows=1)), ())
-        ]
-        while header and not header[-1]:
-            header.pop()
         try:
-            found = find_columns(header, columns, f"{name}, sheet {sheet.title!r},")
-            _check_header(header, found, name, sheet.title)
-            return header, found, sheet
+            found.append(_find_header(sheet, name, columns))
         except LabelError as error:
-            problem = error if sheet is sheets[0] else problem
-    raise problem
+            problem = problem or error
+    if not found:
+        raise problem or LabelError(f"{name} has no sheet with cells", _RESAVE)
+    return found
 
 
-def _check_header(header: list[str], found: Mapping[str, str], name: str, title: str) -> None:
-    """Raises LabelError for a sheet without id and label, or with two of one of them."""
-    for column in found.values():
-        if header.count(column) > 1:
-            raise LabelError(f"{name}: two columns are called {column!r}", "remove one of them")
-    missing = [field for field in ("id", "label") if field not in found]
-    if missing:
-        raise LabelError(
-            f"{name}, sheet {title!r}, has no column {missing[0]!r}; it has {shorten_list(header)}",
-            "the first row names the columns: id, label, and annotator and status where needed; "
-            "`columns` says which other ones they are",
-        )
+def _find_header(sheet: Any, name: str, columns: Mapping[str, str]) -> _Sheet:
+    """A sheet of answers, whose header may stand below a title. Raises LabelError for another."""
+    rows = [
+        [write_text(cell.value).strip() for cell in row]
+        for row in _read_rows(sheet, name, _COLUMNS, rows=_LOOKED_AT)
+    ]
+    problem: LabelError | None = None
+    for above, header in enumerate(rows, 1):
+        width = max((at for at, cell in enumerate(header, 1) if cell), default=0)
+        if not width:
+            continue
+
+        def sample(above: int = above, header: list[str] = header) -> dict[str, list[str]]:
+            return dict(zip(header, map(list, zip(*rows[above:], strict=True)), strict=False))
+
+        where = f"{name}, sheet {sheet.title!r},"
+        try:
+            found = require_columns(header[:width], columns, where, sample, _EXPECTED)
+            return _Sheet(header[:width], found, above, sheet)
+        except LabelError as error:
+            problem = problem or error
+    raise problem or LabelError(f"{name}, sheet {sheet.title!r}, has no cells", _RESAVE)
 
 
 def _read_rows(
@@ -304,7 +347,29 @@ def _show(value: Any) -> Any:
 def _shorten(text: str) -> str:
     """A text to look at; what no cell can hold is written as Python writes it, or cut off."""
     text = _IMPOSSIBLE.sub(lambda found: ascii(found.group())[1:-1].replace("_x", "_ x"), text)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - len(_CUT)]}{_CUT}"
+
+
+def _warn_of_long_texts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Warns with TextsShortened where texts do not fit into cells."""
+    long = [
+        (row["id"], column)
+        for row in rows
+        for column in columns
+        if isinstance(row.get(column), str | list | dict)
+        and len(write_text(row[column])) > _LONGEST
+    ]
+    if long:
+        id, column = long[0]
+        texts = "1 text is" if len(long) == 1 else f"{len(long):,} texts are"
+        warnings.warn(
+            f"{texts} longer than the {_LONGEST:,} characters that a cell of a workbook holds, and "
+            f"cut off there (column {column!r} of id {id!r}"
+            + (" first" if len(long) > 1 else "")
+            + "): annotators see all of a text with `format='csv'` or `format='jsonl'`",
+            TextsShortened,
+            stacklevel=2,
+        )
 
 
 def _name_column(at: int) -> str:

@@ -6,9 +6,11 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from activetest import catalog
+from activetest.errors import ColumnsUnclear
 from activetest.formats import FAMILY, find_format
 from activetest.labels import files
 from activetest.labels.files import Edit, Label, merge_repeated, parse_row
+from activetest.labels.foreign import reject_foreign
 from activetest.labels.values import write_value
 from activetest.nouns.answer_fields import FIELDS
 from activetest.nouns.encodings import decode_answers
@@ -16,6 +18,8 @@ from activetest.nouns.file_head import take_head
 
 # Bytes of a file that tell its format: the first task of an export may hold a long text.
 _LOOKED_AT = 2**20
+# The format of JSON of no particular program.
+_JSON_LINES = "json-lines"
 
 
 def read_answers(
@@ -49,7 +53,7 @@ def parse_content(
 ) -> list[Label]:
     """The answers of a file whose content is in memory: see read_answers."""
     rows = _parse(content, name, columns, [] if notes is None else notes)
-    return merge_repeated(map(edit, rows) if edit else rows, name)
+    return merge_repeated(edit(rows) if edit else rows, name)
 
 
 def find_answer_format(content: bytes, name: str) -> str | None:
@@ -63,12 +67,20 @@ def _parse(
     """One Label per row. Raises LabelError."""
     format = find_answer_format(content, name)
     if format is None:
-        yield from files.parse_rows(decode_answers(content, name, form=files.CSV), name, columns)
+        reject_foreign(content, name)
+        text = decode_answers(content, name, form=files.CSV, notes=notes)
+        yield from files.parse_rows(text, name, columns)
         return
-    for row in catalog.load(FAMILY, format).read_answers(content, name, columns=columns):
-        if "note" in row and row["note"] not in notes:
-            notes.append(row["note"])
-        yield _make_label(row, name)
+    try:
+        for row in catalog.load(FAMILY, format).read_answers(content, name, columns=columns):
+            if "note" in row and row["note"] not in notes:
+                notes.append(row["note"])
+            yield _make_label(row, name)
+    except ColumnsUnclear:
+        # JSON of any program can be read where columns say what is what.
+        if format == _JSON_LINES:
+            reject_foreign(content, name)
+        raise
 
 
 def _make_label(row: Mapping[str, Any], name: str) -> Label:

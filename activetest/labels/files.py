@@ -1,27 +1,34 @@
 """Label files: CSV with a header, `id,label[,annotator][,status]`; other columns are left alone.
 
-Semicolons may separate the columns instead, as spreadsheets write them in many countries.
+Semicolons, tabs or bars may separate the columns instead, as spreadsheets write them.
 """
 
 import csv
-import io
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, BinaryIO, NamedTuple
 
 from activetest.errors import LabelConflict, LabelError
-from activetest.nouns.answer_fields import FIELDS, find_columns, hint_column
+from activetest.nouns.answer_fields import SAMPLE, find_columns, require_columns
 from activetest.nouns.arguments import read_path
+from activetest.nouns.csv_rows import SEPARATORS, Table, open_table
 from activetest.nouns.encodings import decode_answers
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 
 _STATUS = {"labelled": LABELLED, "labeled": LABELLED, "declined": DECLINED, "skipped": DECLINED}
-_DELIMITERS = {",": "comma", ";": "semicolon"}
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+# Words of other tools: an answer counts if it is there.
+_FINISHED = {"done", "complete", "completed", "finished", "annotated", "submitted", "answered"} | {
+    *("accepted", "approved", "validated", "verified")
+}
+_WAITING = {"pending", "open", "new", "todo", "to do", "not started", "in progress"} | {
+    *("unlabelled", "unlabeled")
+}
+_SWITCH_OFF = "if that column means something else, `columns={'status': ''}` leaves it out"
 _EXPECTED = "expected CSV with the header id,label[,annotator][,status]"
 
 
@@ -38,8 +45,8 @@ class Label(NamedTuple):
 # What hints tell to save labels as.
 CSV = "UTF-8 CSV"
 
-# Changes a row before it is compared with others about the same item: see `mapping`.
-Edit = Callable[[Label], Label]
+# Changes rows before those about one item are compared with each other: see `mapping`.
+Edit = Callable[[Iterable[Label]], Iterable[Label]]
 
 
 def read_labels(
@@ -57,16 +64,14 @@ def read_labels(
     """
     name = name_source(path)
     rows = parse_rows(read_text(path, name, stdin), name)
-    return merge_repeated(map(edit, rows) if edit else rows, name)
+    return merge_repeated(edit(rows) if edit else rows, name)
 
 
 def read_columns(path: str | Path) -> set[str]:
     """The columns of a label file. Raises LabelError where it cannot be read."""
-    text = read_text(path, name_source(path))
-    lines = csv.reader(
-        io.StringIO(text, newline=""), delimiter=find_delimiter(text, ("id", "label"))
-    )
-    return {column.strip() for column in next((row for row in lines if row), [])}
+    name = name_source(path)
+    table = _open_table(read_text(path, name), name, {}, _EXPECTED)
+    return set(table.header) if table else set()
 
 
 def write_csv(rows: Iterable[Iterable[Any]]) -> str:
@@ -97,7 +102,7 @@ def name_source(path: str | PathLike[str]) -> str:
 
 def read_text(path: str | PathLike[str], name: str, stdin: BinaryIO | None = None) -> str:
     """The whole file, without a byte-order mark. Raises LabelError where it cannot be read."""
-    return decode_answers(read_content(path, name, stdin), name, form=CSV)
+    return decode_answers(read_content(path, name, stdin), name, form=CSV, notes=[])
 
 
 def read_content(path: str | PathLike[str], name: str, stdin: BinaryIO | None = None) -> bytes:
@@ -148,88 +153,66 @@ def parse_cells(
     columns   {field: column} where a column is not called like its field: see find_columns
     expected  the hint where it is no such file
     """
-    delimiter = find_delimiter(text, [columns.get(field, field) for field in ("id", "label")])
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        header = next((row for row in lines if any(map(str.strip, row))), None)
-        if header is None:
-            raise LabelError(f"{name} is empty", expected)
-        header = [column.strip() for column in header]
-        fields = {column: field for field, column in find_columns(header, columns, name).items()}
-        # A column of a field's name that is not asked for is one like any other.
-        check_header(
-            [fields.get(each, f"({each})" if each in fields.values() else each) for each in header],
-            name,
-            expected,
-        )
-        for row in lines:
-            if not row:
-                continue
-            place = f"line {lines.line_num}"
-            if len(row) != len(header):
-                raise LabelError(
-                    f"{name}, {place}: {len(row)} fields, and the header has {len(header)}",
-                    f"quote labels that hold a {_DELIMITERS[delimiter]}",
-                )
-            named = zip(header, row, strict=True)
-            yield place, {fields[column]: cell for column, cell in named if column in fields}
-    except csv.Error as error:
-        raise LabelError(f"{name}, line {lines.line_num}: {error}", expected) from error
+    table = _open_table(text, name, columns, expected)
+    if table is None:
+        raise LabelError(f"{name} is empty", expected)
+    width = len(table.header)
+
+    def sample() -> dict[str, list[str]]:
+        rows = [row for _, row in islice(table.rows, SAMPLE) if len(row) == width]
+        return dict(zip(table.header, map(list, zip(*rows, strict=True)), strict=False))
+
+    found = require_columns(table.header, columns, name, sample, expected)
+    places = {field: table.header.index(column) for field, column in found.items()}
+    for line, row in table.rows:
+        place = f"line {line}"
+        if len(row) != width and (len(row) < width or any(map(str.strip, row[width:]))):
+            raise LabelError(
+                f"{name}, {place}: {len(row)} fields, and the header has {width}",
+                f"quote labels that hold a {SEPARATORS[table.comma]}",
+            )
+        yield place, {field: row[at] for field, at in places.items()}
 
 
-def find_delimiter(text: str, columns: Collection[str]) -> str:
-    """A semicolon where the header has these columns between semicolons and no comma; else a comma.
+def _open_table(text: str, name: str, columns: Mapping[str, str], expected: str) -> Table | None:
+    """The table below the first row that names the ids and the labels."""
 
-    A file whose header has no comma could not be read otherwise.
-    """
-    header = next(filter(str.strip, io.StringIO(text, newline=None)), "")
-    if "," in header:
-        return ","
-    try:
-        found = next(csv.reader([header], delimiter=";", strict=True), [])
-    except csv.Error:
-        return ","
-    return ";" if set(columns) <= {column.strip() for column in found} else ","
+    def is_header(row: list[str]) -> bool:
+        try:
+            return {"id", "label"} <= set(find_columns(row, columns, name))
+        except LabelError:
+            return False
+
+    return open_table(text, name, is_header, expected)
 
 
-def check_header(header: list[str], name: str, expected: str = _EXPECTED) -> None:
-    """Raises LabelError for columns that are no labels, or two of one name."""
-    for column in header:
-        if header.count(column) > 1:
-            raise LabelError(f"{name}: two columns are called {column!r}", "remove one of them")
-    missing = [column for column in ("id", "label") if column not in header]
-    if not missing:
-        return
-    for character, word in _SEPARATORS.items():
-        if any(character in column for column in header):
-            raise LabelError(f"{name} is separated by {word}", "separate columns by commas")
-    if {"id", "label"} <= {column.lower() for column in header}:
-        expected = f"the names are in lower case: {expected}"
-    elif others := [column for column in header if column and column not in FIELDS]:
-        # Ids come first as a rule, and labels last.
-        example = others[0 if missing[0] == "id" else -1]
-        expected = f"{expected}, or {hint_column(missing[0], example)}"
-    raise LabelError(f"{name} has no column {missing[0]!r}; it has {', '.join(header)}", expected)
-
-
-def parse_row(row: dict[str, str], place: str, where: str) -> Label:
+def parse_row(
+    row: dict[str, str], place: str, where: str, *, switch_off: str = _SWITCH_OFF
+) -> Label:
     """The answer of a row with id and label, and annotator and status where it has them.
 
-    place  of the row, for Label
-    where  the same for messages, with the name of the source
+    place       of the row, for Label
+    where       the same for messages, with the name of the source
+    switch_off  how hints say that the status can be left out
 
     Raises LabelError for an answer that contradicts itself.
     """
     label, word = row["label"].strip(), row.get("status", "").strip().lower()
     if not row["id"]:
         raise LabelError(f"{where}: the id is empty", "every row names an item")
-    if word not in (*_STATUS, "", "pending"):
-        raise LabelError(f"{where}: {word!r} is no status", "a status is labelled or declined")
-    status = _STATUS.get(word, LABELLED if label and not word else PENDING)
+    if word not in {"", *_STATUS, *_FINISHED, *_WAITING}:
+        raise LabelError(
+            f"{where}: {word!r} is no status",
+            "a status is labelled or pending, or declined for an item that cannot be answered; "
+            + switch_off,
+        )
+    status = _STATUS.get(word, LABELLED if label and word not in _WAITING else PENDING)
     if status == LABELLED and not label:
         raise LabelError(f"{where}: labelled, but the label is empty", "fill it in, or no status")
     if status != LABELLED and label:
-        raise LabelError(f"{where}: {word}, but there is a label", "remove one of the two")
+        raise LabelError(
+            f"{where}: {word}, but there is a label", f"remove one of the two; {switch_off}"
+        )
     return Label(place, row["id"], row.get("annotator", "").strip(), status, label)
 
 

@@ -4,16 +4,16 @@ A mapping is CSV with two columns, the label and the class it stands for, below 
 or without a header. An empty class says that there is no label yet.
 """
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from os import PathLike
 from typing import Any
 
 from activetest.errors import LabelError
-from activetest.labels.files import Edit, Label, find_delimiter, name_source, read_text
+from activetest.labels.files import Edit, Label, name_source, read_text
 from activetest.labels.matching import ClassMatcher
 from activetest.labels.values import write_value
+from activetest.nouns.csv_rows import open_table
 from activetest.nouns.log import PENDING
 
 _HEADER = ("from", "to")
@@ -47,7 +47,7 @@ def read_label_map(source: Any) -> dict[str, str]:
 def make_edit(
     mapping: Mapping[str, str], missing: Iterable[str], normalise: Callable[[str], str]
 ) -> Edit:
-    """A function from a row to what it says.
+    """A function from rows to what they say.
 
     mapping    {label: class}, by the rule of `matching`
     missing    words that stand where there is no label yet, in any case
@@ -56,7 +56,7 @@ def make_edit(
     words = {word.strip().casefold() for word in missing}
     known = ClassMatcher(mapping)
 
-    def edit(row: Label) -> Label:
+    def edit_row(row: Label) -> Label:
         if not row.label:
             return row
         label = row.label if row.label.casefold() not in words else ""
@@ -67,24 +67,22 @@ def make_edit(
         label = normalise(label)
         return row if label == row.label else row._replace(label=label)
 
-    return edit
+    return lambda rows: map(edit_row, rows)
 
 
 def _read_lines(text: str, name: str) -> Iterator[tuple[str, str, str]]:
     """(place, label, class) of every line that is not blank. Raises LabelError."""
-    delimiter = find_delimiter(text, _HEADER)
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        for row in lines:
-            cells = [cell.strip() for cell in row]
-            if not any(cells) or (tuple(cells) == _HEADER and lines.line_num == 1):
-                continue
-            place = f"{name}, line {lines.line_num}"
-            if len(cells) != len(_HEADER):
-                raise LabelError(f"{place}: {len(cells)} fields, not 2", _EXPECTED)
-            yield place, cells[0], cells[1]
-    except csv.Error as error:
-        raise LabelError(f"{name}, line {lines.line_num}: {error}", _EXPECTED) from error
+    table = open_table(text, name, lambda row: tuple(row) == _HEADER, _EXPECTED)
+    if table and tuple(table.header) != _HEADER:
+        width = len(_HEADER)
+        table = open_table(text, name, lambda row: len(row) == width, _EXPECTED, among=1)
+        table = table and table._replace(rows=chain([(1, table.header)], table.rows))
+    for line, row in table.rows if table else ():
+        cells = [cell.strip() for cell in row]
+        place = f"{name}, line {line}"
+        if len(cells) != len(_HEADER):
+            raise LabelError(f"{place}: {len(cells)} fields, not 2", _EXPECTED)
+        yield place, cells[0], cells[1]
 
 
 def _collect(pairs: Iterable[tuple[str, str, str]]) -> dict[str, str]:

@@ -1,31 +1,39 @@
 """Which class a label stands for: by the rule of equality, or only as a guess for the user.
 
-A label equals a class if both are spelled alike after white space is stripped, else if exactly one
-class is the same whole number: 2, 02 and 2.0 are one class. Only the digits 0 to 9 make numbers.
+A label equals a class if both are spelled alike after white space is stripped, in any form that
+Unicode calls equal, else if exactly one class is the same whole number: 2, 02 and 2.0 are one
+class. Only the digits 0 to 9 make numbers. A list of one label is that label, and a decimal comma
+the point of a class that is a number.
 """
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar
+
+from activetest.labels.meanings import read_meanings
+from activetest.nouns.canonical import make_canonical
+from activetest.nouns.class_sets import read_list
 
 Key = TypeVar("Key", bound=Hashable)
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 # Whole numbers may be written with zeros behind the point or an exponent of two digits.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,60}(?:\.[0-9]{0,60})?(?:[eE][+-]?[0-9]{1,2})?")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]{1,30},[0-9]{1,30}")
+# A list of one text as Python writes it.
+_QUOTED = re.compile(r"\[\s*'([^'\\]*)'\s*\]")
 # Words that stand where an item has no label yet, and where somebody has declined to give one.
 NO_LABEL = {"n/a", "na", "nan", "none", "null", "-", "?", "<na>", "#n/a"}
 DECLINING = {"declined", "skipped", "skip", "unclear", "unsure", "unknown", "pending"}
 # A file of so many labels of which none is a class is refused.
 FEWEST = 10
-_TRUE = {"true", "t", "yes", "y", "1", "positive", "pos"}
-_FALSE = {"false", "f", "no", "n", "0", "negative", "neg"}
-# A guess by the model's predictions takes its place only if it agrees with so many times as many.
-_CLEARLY = 2
+# A number with words before or behind it, as in LABEL_1 and 5 stars.
+_WITH_NUMBER = re.compile(
+    r"(?P<before>[^0-9+.,-]{0,40})(?P<number>[0-9]{1,9})(?P<after>[^0-9]{0,40})"
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,7 @@ class ClassMatcher:
         """numbered: a whole number that is no class is the place of one, from 0 on."""
         self._places = tuple(classes) if numbered else ()
         self._classes = set(classes)
-        self._stripped = _keep_unique((name.strip(), name) for name in classes)
+        self._stripped = _keep_unique((make_canonical(name.strip()), name) for name in classes)
         numbers = ((parse_whole(name), name) for name in classes)
         self._numbers = _keep_unique((each, name) for each, name in numbers if each is not None)
 
@@ -55,15 +63,35 @@ class ClassMatcher:
         """The class, as the pool spells it; None where the label equals none, or several."""
         if label in self._classes:
             return label
-        label = label.strip()
+        label = make_canonical(label.strip())
         if label in self._stripped:
             return self._stripped[label]
+        if single := read_single(label):
+            return self.find(single)
+        if _DECIMAL_COMMA.fullmatch(label) and not self._stripped.keys() >= set(label.split(",")):
+            return self._stripped.get(label.replace(",", "."))
+        return self._find_number(label)
+
+    def _find_number(self, label: str) -> str | None:
         number = parse_whole(label)
         if number is None:
             return None
         if number in self._numbers or not 0 <= number < len(self._places):
             return self._numbers.get(number)
         return self._places[number]
+
+
+def read_single(label: str) -> str | None:
+    """The label in a list of one, as JSON or Python write it; None for any other text.
+
+    >>> read_single('["dog"]'), read_single("['dog']"), read_single('["a", "b"]')
+    ('dog', 'dog', None)
+    """
+    if not (label.startswith("[") and label.endswith("]")):
+        return None
+    quoted = _QUOTED.fullmatch(label)
+    found = (quoted.group(1),) if quoted else read_list(label)
+    return found[0].strip() or None if len(found) == 1 else None
 
 
 def says_no_label(label: str) -> bool:
@@ -89,36 +117,25 @@ def parse_number(text: str) -> float | None:
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
-def guess_mapping(
-    labels: Sequence[str], predicted: Sequence[str], classes: Sequence[str]
-) -> LikelyMapping | None:
+def guess_mapping(labels: Collection[str], classes: Sequence[str]) -> LikelyMapping | None:
     """The classes that labels of which none equals a class may stand for; None without a guess.
 
-    labels     (R,) as they were given
-    predicted  (R,) the class that the model predicts for the same items
-    classes    of the pool, in their order
-
-    The first of these that covers every label: another spelling, the same digits of another script,
-    or words for true and false. Else codes in the order of the classes, or the classes that the
-    model mostly predicts where these labels are, if that fits clearly better. Else the spelling of
-    some labels.
+    By their spelling, by their number in the digits of another script or in the names of classes,
+    as in LABEL_1, and by the meaning of their words. Neither the order of classes nor what the
+    model predicts tells anything: a wrong guess would make a bad model look good.
     """
     distinct = sorted(set(labels))
     spelled = guess_by_spelling(distinct, classes)
     if spelled and len(spelled.classes) == len(distinct):
         return spelled
-    if certain := _guess_by_digits(distinct, classes) or _guess_by_truth(distinct, classes):
+    if certain := _guess_by_digits(distinct, classes) or _guess_by_number(distinct, classes):
         return certain
-
-    def count_agreeing(guess: LikelyMapping) -> int:
-        pairs = zip(labels, predicted, strict=True)
-        return sum(guess.classes.get(label) == name for label, name in pairs)
-
-    ordered = max(_guess_by_order(distinct, classes), key=count_agreeing, default=None)
-    common = _guess_by_predictions(labels, predicted)
-    if ordered and common and count_agreeing(common) >= _CLEARLY * max(count_agreeing(ordered), 1):
-        return common
-    return ordered or common or spelled
+    meant = read_meanings(distinct, classes)
+    if not meant:
+        return spelled
+    found = meant | dict(spelled.classes if spelled else {})
+    named = {label: found[label] for label in distinct if label in found}
+    return LikelyMapping(named, "by the meaning of the words")
 
 
 def guess_by_spelling(labels: Collection[str], classes: Collection[str]) -> LikelyMapping | None:
@@ -144,63 +161,30 @@ def _translate_digits(text: str) -> str:
     return "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)
 
 
-def _guess_by_truth(labels: Sequence[str], classes: Sequence[str]) -> LikelyMapping | None:
-    """Where labels and two classes are words for true and false."""
-    values = {name: _read_truth(name) for name in (*labels, *classes)}
-    names = {values[name]: name for name in classes}
-    if None in values.values() or len(classes) != 2 or len(names) != 2:
-        return None
-    return LikelyMapping(
-        {label: names[values[label]] for label in labels}, "they are words for true and false"
-    )
-
-
-def _read_truth(name: str) -> bool | None:
-    word = name.strip().casefold()
-    return True if word in _TRUE else False if word in _FALSE else None
-
-
-def _is_whole(name: str) -> bool:
-    return parse_whole(name) is not None
-
-
-def _is_numeric(name: str) -> bool:
-    """Whether this is a number in any script: 0.5, 1e5, 1/2 and Arabic or Chinese numerals are."""
-    if parse_number(_translate_digits(name)) is not None:
-        return True
-    letters = any(each.isalpha() and not each.isnumeric() for each in name)
-    return not letters and any(map(str.isnumeric, name))
-
-
-def _guess_by_order(labels: Sequence[str], classes: Sequence[str]) -> Iterator[LikelyMapping]:
-    """Where labels are codes of classes that have names, from 0 or from 1; or the reverse."""
-    codes = {label: parse_whole(label) for label in labels}
-    numbered = [_is_whole(name) for name in classes]
-    if None not in codes.values() and not any(numbered):
-        for first in (0, 1):
-            places = {label: (code or 0) - first for label, code in codes.items()}
-            if all(0 <= place < len(classes) for place in places.values()):
-                named = {label: classes[place] for label, place in places.items()}
-                yield LikelyMapping(named, "in the order of the classes")
-    elif not any(map(_is_numeric, labels)) and all(numbered) and len(labels) == len(classes):
-        named = dict(zip(labels, classes, strict=True))
-        yield LikelyMapping(named, "names from A to Z, in the order of the codes")
-
-
-def _guess_by_predictions(labels: Sequence[str], predicted: Sequence[str]) -> LikelyMapping | None:
-    """Where the model predicts another class for most items of each label."""
-    counts: dict[str, Counter[str]] = {}
-    for label, name in zip(labels, predicted, strict=True):
-        counts.setdefault(label, Counter())[name] += 1
-    found = {}
-    for label in sorted(counts):
-        ((name, count),) = counts[label].most_common(1)
-        if count < 2 or 2 * count <= counts[label].total():
-            return None
-        found[label] = name
-    if not found or len(set(found.values())) < len(found):
-        return None
-    return LikelyMapping(found, "the model predicts these classes for most of these items")
+def _guess_by_number(labels: Sequence[str], classes: Sequence[str]) -> LikelyMapping | None:
+    """Where classes are numbers with the same words around them and labels the numbers; or so."""
+    for numbered, plain, turn in ((classes, labels, False), (labels, classes, True)):
+        parts = [_WITH_NUMBER.fullmatch(name.strip()) for name in numbered]
+        # 1 star and 2 stars are alike.
+        around = {(found["before"], found["after"].rstrip("s")) for found in parts if found}
+        if None in parts or len(around) != 1 or around == {("", "")}:
+            continue
+        named = {
+            int(found["number"]): name
+            for found, name in zip(parts, numbered, strict=True)
+            if found is not None
+        }
+        numbers = {name: parse_whole(name) for name in plain}
+        if len(named) < len(numbered):
+            continue
+        if not turn and all(number in named for number in numbers.values()):
+            found = {name: named[number or 0] for name, number in numbers.items()}
+            return LikelyMapping(found, "the number in the names of the classes")
+        places = {number: name for name, number in numbers.items() if number is not None}
+        if turn and all(number in places for number in named):
+            found = {name: places[number] for number, name in named.items()}
+            return LikelyMapping(found, "the number in the labels")
+    return None
 
 
 def _fold(name: str) -> str:

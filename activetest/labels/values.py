@@ -11,7 +11,8 @@ from numbers import Integral
 from typing import Any
 
 from activetest.errors import LabelError
-from activetest.labels.files import Edit, Label, check_header, merge_repeated, parse_row
+from activetest.labels.files import Edit, Label, merge_repeated, parse_row
+from activetest.nouns.answer_fields import SAMPLE, require_columns
 from activetest.nouns.class_sets import describe_remedy
 
 # The columns that mean something; all others are left alone.
@@ -32,10 +33,13 @@ def read_columns(
     about one item by one annotator. `name` stands for the frame in messages, and `edit` changes
     rows before those about one item are compared.
     """
-    check_header(list(columns), name, _COLUMNS_EXPECTED)
-    used = [column for column in COLUMNS if column in columns]
-    rows = zip(*(columns[column] for column in used), strict=True)
-    return _read((dict(zip(used, row, strict=True)) for row in rows), name, edit=edit)
+
+    def sample() -> dict[str, list[str]]:
+        return {name: [str(each) for each in columns[name][:SAMPLE]] for name in columns}
+
+    found = require_columns(list(columns), {}, name, sample, _COLUMNS_EXPECTED)
+    rows = zip(*(columns[column] for column in found.values()), strict=True)
+    return _read((dict(zip(found, row, strict=True)) for row in rows), name, edit=edit)
 
 
 def read_rows(
@@ -43,15 +47,18 @@ def read_rows(
 ) -> list[Label]:
     """Labels of rows with the keys id, label[, annotator][, status]; as read_columns."""
 
-    def check(row: Any, number: int) -> Mapping[str, Any]:
+    def check(row: Any, number: int) -> dict[str, Any]:
         if not isinstance(row, Mapping):
             raise LabelError(f"{name}, row {number}: {_name(row)}, not a mapping", _KEYS_EXPECTED)
         missing = [key for key in ("id", "label") if key not in row]
         if missing:
             raise LabelError(f"{name}, row {number}: there is no {missing[0]!r}", _KEYS_EXPECTED)
-        return row
+        return {key: row[key] for key in COLUMNS if key in row}
 
-    return _read((check(row, number) for number, row in enumerate(rows)), name, edit=edit)
+    found = (check(row, number) for number, row in enumerate(rows))
+    return _read(
+        found, name, edit=edit, switch_off="if that key means something else, leave it out"
+    )
 
 
 def read_mapping(
@@ -77,27 +84,36 @@ def is_mapping(labels: Any) -> bool:
 
 
 def _read(
-    rows: Iterable[Mapping[str, Any]], name: str, unit: str = "row", *, edit: Edit | None
+    rows: Iterable[Mapping[str, Any]],
+    name: str,
+    unit: str = "row",
+    *,
+    edit: Edit | None,
+    **words: str,
 ) -> list[Label]:
-    found = _parse(rows, name, unit)
-    return merge_repeated(map(edit, found) if edit else found, name)
+    found = _parse(rows, name, unit, words)
+    return merge_repeated(edit(found) if edit else found, name)
 
 
-def _parse(rows: Iterable[Mapping[str, Any]], name: str, unit: str) -> Iterator[Label]:
+def _parse(
+    rows: Iterable[Mapping[str, Any]], name: str, unit: str, words: Mapping[str, str]
+) -> Iterator[Label]:
     """One Label per row. Raises LabelError."""
     for number, row in enumerate(rows):
         place = f"{unit} {number}"
         id = write_value(row["id"], f"{name}, {place}", "id")
         where = f"{name}, {place}" + (f", id {id!r}" if id else "")
         texts = {key: write_value(row[key], where, key) for key in COLUMNS[1:] if key in row}
-        yield parse_row({"id": id} | texts, place, where)
+        yield parse_row({"id": id} | texts, place, where, **words)
 
 
 def write_value(value: Any, where: str, column: str) -> str:
     """A value as text, as the pool names classes and ids: True, 3, 3.5; empty where it is missing.
 
-    Raises LabelError for a value of another sort.
+    A label may be a list of one, or of none. Raises LabelError for a value of another sort.
     """
+    if column == "label" and _is_list(value) and len(value) < 2:
+        value = next(iter(value), None)
     if isinstance(value, str):
         return _check_text(str(value), where, column)
     # A number of NumPy or of a tensor library, which has no other shape than ().
@@ -109,9 +125,14 @@ def write_value(value: Any, where: str, column: str) -> str:
         return str(int(value))
     if isinstance(value, bool | int | float | Decimal):
         return str(value)
-    several = isinstance(value, list | tuple | set | frozenset) or hasattr(value, "__array__")
-    hint = describe_remedy() if several and column == "label" else _SORTS
+    hint = describe_remedy() if _is_list(value) and column == "label" else _SORTS
     raise LabelError(f"{where}: the {column} is {_name(value)}", hint)
+
+
+def _is_list(value: Any) -> bool:
+    """Whether this holds several values: a list, a set, or an array that is no single number."""
+    array = hasattr(value, "__array__") and getattr(value, "ndim", 0) > 0
+    return isinstance(value, list | tuple | set | frozenset) or array
 
 
 def _check_text(text: str, where: str, column: str) -> str:

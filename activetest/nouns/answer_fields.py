@@ -1,13 +1,20 @@
 """The fields of an answer, and which columns of a file hold them."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from activetest.errors import ChoiceError, LabelError
+from activetest.errors import ChoiceError, ColumnsUnclear, LabelError
+from activetest.nouns.canonical import make_canonical
 from activetest.nouns.name_lists import shorten_list
 
 # What an answer consists of; a file has at least the first two.
 FIELDS = ("id", "label", "annotator", "status")
+# Fields that a file may lack: with an empty name for its column, a field is not looked for.
+_OPTIONAL = FIELDS[2:]
+# Where a pair of a field and its column ends and another begins: columns may hold commas.
+BETWEEN_PAIRS = re.compile(rf",(?=\s*(?:{'|'.join((*FIELDS, 'round', 'probability'))})\s*=)")
+# Values of a column that tell what it holds.
+SAMPLE = 1000
 # Keys in tasks for other tools, which may have an `id` of their own: the id of the item, and its
 # place in the order of drawing.
 ID, ORDER = "activetest_id", "activetest_order"
@@ -32,7 +39,7 @@ def check_columns(
                 f"`columns` names {field!r}, which is no field of {what}",
                 f"the fields are {', '.join(fields)}",
             )
-        if not isinstance(column, str) or not column:
+        if not isinstance(column, str) or not (column or field in _OPTIONAL):
             raise ChoiceError(f"`columns` has no column for {field!r}", _say("image"))
     return dict(columns)
 
@@ -40,28 +47,70 @@ def check_columns(
 def find_columns(present: Collection[str], columns: Mapping[str, str], name: str) -> dict[str, str]:
     """{field: column} of the columns that are there.
 
-    columns  {field: column} where a column is not called like its field; a field of another sort
-             with an empty column is looked for under its own name, and may be missing
+    columns  {field: column} where a column is not called like its field; without a column,
+             annotator and status are not looked for, and a field of another sort is under its own
+             name, and may be missing
     name     of the file in messages
 
-    The id of our own tasks goes before a column `id`, which other tools use for themselves. Raises
-    LabelError where a column of `columns` is not there.
+    The id of our own tasks goes before a column `id`, which other tools use for themselves. Case
+    does not matter where a single column is so called. Raises LabelError where a column of
+    `columns` is not there.
     """
-    named = {field: column for field, column in columns.items() if column}
-    for column in named.values():
-        if column not in present:
+    named = {}
+    for field, column in columns.items():
+        if not column:
+            continue
+        known = column if column in present else _find_single(present, column, make_canonical)
+        if known is None:
             raise LabelError(
                 f"{name} has no column {column!r}; it has {shorten_list(present)}",
                 "check `columns`",
             )
-    usual = {field: field for field in dict.fromkeys((*FIELDS, *columns))}
-    usual |= {"id": ID} if ID in present else {}
-    usual = {
-        field: column
-        for field, column in usual.items()
-        if column in present and column not in named.values()
-    }
+        named[field] = known
+    off = {field for field in _OPTIONAL if columns.get(field) == ""}
+    usual = {}
+    for field in dict.fromkeys((*FIELDS, *columns)):
+        own = ID if field == "id" and ID in present else field
+        found = own if own in present else _find_single(present, own, _fold)
+        if found is not None and found not in named.values() and field not in off:
+            usual[field] = found
     return usual | named
+
+
+def require_columns(
+    present: Sequence[str],
+    columns: Mapping[str, str],
+    name: str,
+    sample: Callable[[], Mapping[str, Sequence[str]]],
+    expected: str = "",
+) -> dict[str, str]:
+    """find_columns, of a file that has a column of ids and one of labels.
+
+    sample    gives the first values of each column, as text
+    expected  the hint where one of them is missing
+
+    Raises ColumnsUnclear where one is missing, LabelError where two have one name.
+    """
+    found = find_columns(present, columns, name)
+    for column in found.values():
+        if list(present).count(column) > 1:
+            raise LabelError(f"{name}: two columns are called {column!r}", "remove one of them")
+    missing = [field for field in ("id", "label") if field not in found]
+    if not missing:
+        return found
+    others = [each for each in present if each and each not in (*FIELDS, *found.values())]
+    hints = [expected] if expected else []
+    if others:
+        # Ids come first as a rule, and labels last.
+        hints.append(hint_column(missing[0], others[0 if missing[0] == "id" else -1]))
+    values = sample()
+    raise ColumnsUnclear(
+        f"{name} has no column {missing[0]!r}; it has {shorten_list(present)}",
+        ", or ".join(hints),
+        found,
+        {column: values[column][:SAMPLE] for column in others if column in values}
+        | {column: values[column][:SAMPLE] for column in found.values() if column in values},
+    )
 
 
 def find_keys(columns: Sequence[str], *, lower: bool = False) -> dict[str, str]:
@@ -86,6 +135,16 @@ def find_keys(columns: Sequence[str], *, lower: bool = False) -> dict[str, str]:
 def hint_column(field: str, example: str) -> str:
     """How to say which column holds a field."""
     return f"say which one it is: `columns={ {field: example}!r}`"
+
+
+def _find_single(present: Collection[str], name: str, fold: Callable[[str], str]) -> str | None:
+    """The only column that is called so after both names are folded."""
+    alike = [column for column in present if fold(column) == fold(name)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _fold(name: str) -> str:
+    return name.strip().casefold()
 
 
 def _say(example: str) -> str:

@@ -1,8 +1,15 @@
 """How the text of a file is encoded, as far as its first bytes tell, and the text itself."""
 
+import re
+
 from activetest.errors import LabelError
 
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
+# What programs for Windows write in western countries where they do not write UTF-8.
+_WINDOWS = "cp1252"
+# Characters that no text has: a file of another sort.
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")
+_WORD = re.compile(r"\w*[^\x00-\x7f]\w*")
 
 
 def is_utf16(beginning: bytes) -> bool:
@@ -15,17 +22,43 @@ def is_utf16(beginning: bytes) -> bool:
     return pair in _MARKS or (len(pair) == 2 and pair.count(0) == 1)
 
 
-def decode_answers(content: bytes, name: str, *, form: str = "UTF-8") -> str:
+def decode_answers(
+    content: bytes, name: str, *, form: str = "UTF-8", notes: list[str] | None = None
+) -> str:
     """The text of a file of answers, without a byte-order mark.
 
-    form  what hints tell to save it as
+    form   what hints tell to save it as
+    notes  gets a sentence where the text is not UTF-8 and was read as Windows-1252; None where it
+           is to be refused
 
-    Raises LabelError, naming the line, for what is not UTF-8.
+    UTF-16 needs its mark, with which spreadsheets write it. Raises LabelError, naming the line, for
+    what is no such text.
     """
     if is_utf16(content):
+        try:
+            if content[:2] in _MARKS and not _CONTROLS.search(text := content.decode("utf-16")):
+                return text
+        except UnicodeDecodeError:
+            pass
         raise LabelError(f"{name} looks like UTF-16", f"save it as {form}")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if notes is not None and (text := _decode_windows(content)):
+            word = _WORD.search(text)
+            notes.append(
+                "It is not UTF-8 and was read as Windows-1252"
+                + (f": check words such as {word.group()[:40]!r}" if word else "")
+            )
+            return text
         line = content[: error.start].count(b"\n") + 1
         raise LabelError(f"{name}, line {line}: not UTF-8", f"save it as {form}") from error
+
+
+def _decode_windows(content: bytes) -> str:
+    """The text as Windows-1252; empty where it cannot be."""
+    try:
+        text = content.decode(_WINDOWS)
+    except UnicodeDecodeError:
+        return ""
+    return "" if _CONTROLS.search(text) else text

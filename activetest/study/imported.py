@@ -262,8 +262,9 @@ def _read_answers(
     words = label_checks.check_missing(meaning.missing, cache)
     mapping = {} if meaning.map is None else read_label_map(meaning.map)
     edit = make_edit(mapping, words, label_checks.make_normaliser(cache))
-    edit = label_checks.make_restorer(cache, edit)
-    edited = [row._replace(label=edit(row.label)) for row in rows]
+    edit = label_checks.make_restorer(cache, edit, notes=[])
+    labels = edit([row.label for row in rows])
+    edited = [row._replace(label=label) for row, label in zip(rows, labels, strict=True)]
     labels = [row.label for row in edited]
     open_classes = bool(cache.roles.get("open_classes"))
     answers = label_checks.read_answers(labels, cache, source, open_classes=open_classes)

@@ -1,13 +1,14 @@
 """Ingest labels: a file, a frame or rows, all rows or none; ingesting it twice changes nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from dataclasses import replace as replace_fields
+from functools import partial
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from activetest import atomic
-from activetest.errors import LabelConflict, LabelError
+from activetest.errors import ColumnsUnclear, LabelConflict, LabelError, PoolError
 from activetest.labels import files
 from activetest.labels.files import Label
 from activetest.labels.mapping import make_edit, read_label_map
@@ -15,16 +16,16 @@ from activetest.labels.values import is_mapping
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
 from activetest.nouns.answer_fields import check_columns
 from activetest.nouns.log import DECLINED, PENDING
-from activetest.nouns.name_lists import join_names
 from activetest.parallel import one_blas_thread
 from activetest.safe_text import escape_controls
+from activetest.sampling.label_columns import describe_columns
 from activetest.sampling.label_source import read_label_source
 from activetest.study import label_checks
 from activetest.study.folder import INSIDE
 from activetest.study.stored import StoredStudy
 
-# How many labels a notice names, and of how many it says what they may stand for.
-_NAMED, _MAPPED = 3, 50
+# How many labels a notice names.
+_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,6 @@ class Ingested:
     declined   new or replaced answers that decline
     supplied   items with a new answer that were never drawn
     outside    classes of new or replaced answers that the model never predicts: always wrong
-    likely     {label: class} of those among them that may stand for a class in other words
     pending    drawn items that still wait for an answer
     dry_run    whether nothing was written
     notes      sentences about what the file does not say
@@ -55,7 +55,6 @@ class Ingested:
     outside: tuple[str, ...]
     pending: int
     dry_run: bool
-    likely: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -71,20 +70,12 @@ class Ingested:
         parts += [f"{self.blank} still blank"] * bool(self.blank)
         end = "; nothing was written" if self.dry_run else ""
         items = f"{self.pending} item{'s' * (self.pending != 1)}"
-        summary = f"{self.source}: {', '.join(parts)}; {items} pending{end}"
-        return escape_controls(". ".join([f"{summary}{self._explain_outside()}", *self.notes]))
-
-    def _explain_outside(self) -> str:
-        """What labels that the model never predicts count as, and what they may stand for."""
-        if not self.outside:
-            return ""
-        sentence = ". Labels of a class that the model never predicts count as its mistakes"
-        if not self.likely:
-            return sentence
-        pairs = [f"{label!r} stands for {name!r}" for label, name in self.likely.items()]
-        undo = "" if self.dry_run else "take the file back with `study.undo()` and "
-        more = " and so on" * (len(pairs) > _MAPPED)
-        return f"{sentence}: if {join_names(pairs[:_MAPPED])}{more}, {undo}say so with `map`"
+        sentences = [f"{self.source}: {', '.join(parts)}; {items} pending{end}"]
+        if self.outside:
+            sentences.append(
+                "Labels of a class that the model never predicts count as its mistakes"
+            )
+        return escape_controls(". ".join([*sentences, *self.notes]))
 
     def __repr__(self) -> str:
         """One line."""
@@ -117,18 +108,32 @@ def ingest(
     cache = study.cache(auxiliary=False)
     words = label_checks.check_missing(missing, cache)
     mapping = {} if map is None else read_label_map(map)
+    notes: list[str] = []
     edit = make_edit(mapping, words, label_checks.make_normaliser(cache))
-    # The keys of a mapping are no cells: they are ids as they are.
-    edit = edit if is_mapping(labels) else label_checks.make_restorer(cache, edit)
+    # The keys of a mapping are no cells.
+    edit = label_checks.make_restorer(cache, edit, cells=not is_mapping(labels), notes=notes)
     # The rows of a frame are numbers to whoever has it; those of a file are not.
     prefix = cache.id_prefix if study.pool["uri"].startswith(INSIDE) else ""
     fields = check_columns(columns)
-    notes: list[str] = []
-    source, rows = read_label_source(
-        labels, stdin=stdin, edit=edit, id_prefix=prefix, columns=fields, notes=notes
-    )
+    read = partial(read_label_source, labels, edit=edit, id_prefix=prefix, notes=notes)
+    try:
+        source, rows = read(columns=fields, stdin=stdin)
+    except ColumnsUnclear as error:
+        described, question = describe_columns(error, cache, _list_columns(study), fields)
+        if question is None or labels == "-":
+            raise described from error
+        notes.append(f"Labels are the answers to {question!r}, as no others are labels of the pool")
+        source, rows = read(columns={**fields, "label": question})
     counted = add_rows(study, rows, source, replace=replace, dry_run=dry_run, as_is=as_is)
     return replace_fields(counted, notes=tuple(notes))
+
+
+def _list_columns(study: StoredStudy) -> list[str]:
+    """The columns of the pool; none where it cannot be opened."""
+    try:
+        return list(study.open_pool().files.schema.names)
+    except (OSError, PoolError):
+        return []
 
 
 def add_rows(
@@ -170,12 +175,7 @@ def add_rows(
                 cache = study.cache(auxiliary=False)
                 continue
         outside = label_checks.find_outside([*new, *changed], cache)
-        # Who takes labels as they are has seen what they may stand for.
-        likely = None if as_is or not outside else label_checks.guess_classes(answers, cache)
-        named = likely.classes if likely else {}
-        return _count_answers(
-            source, rows, answers, new, changed, outside, named, record, dry_run=dry_run
-        )
+        return _count_answers(source, rows, answers, new, changed, outside, record, dry_run=dry_run)
 
 
 def undo(study: StoredStudy) -> RetractedFile:
@@ -226,7 +226,6 @@ def _count_answers(
     new: list[Answer],
     changed: list[Answer],
     outside: tuple[str, ...],
-    likely: Mapping[str, str],
     record: Record,
     *,
     dry_run: bool,
@@ -245,5 +244,4 @@ def _count_answers(
         outside=outside,
         pending=len(drawn - known),
         dry_run=dry_run,
-        likely=likely,
     )

@@ -2,7 +2,9 @@
 
 import difflib
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, LabelError
@@ -12,45 +14,73 @@ from activetest.labels.matching import (
     NO_LABEL,
     ClassMatcher,
     LikelyMapping,
-    guess_by_spelling,
     guess_mapping,
     parse_number,
+    read_single,
     says_no_label,
 )
+from activetest.labels.meanings import describe_counts
+from activetest.labels.spreadsheets import DateMatcher, is_date
 from activetest.ledger.ledger import Answer
+from activetest.nouns.canonical import make_canonical
 from activetest.nouns.class_sets import describe_remedy, find_classes
 from activetest.nouns.log import LABELLED, PENDING
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.outputs import LARGEST
 from activetest.pool.schema import Schema
 from activetest.safe_text import restore_cell
+from activetest.sampling.item_ids import explain_unknown, restore_ids
 
 # How many rows that cannot be are named, and how many names a message lists.
 _NAMED = 5
-# Pairs of a mapping that a hint writes.
-_WRITTEN = 50
+# Pairs of a mapping that a hint writes, and labels of which it gives the counts.
+_WRITTEN, _COUNTED = 50, 8
+# Numbers with a decimal comma, with points before thousands or without; and what may be either.
+_COMMA_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+),[0-9]+(?:[eE][+-]?[0-9]{1,2})?"
+)
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+# Letters of which another encoding makes others.
+_BROKEN = re.compile(r"(?:[^\x00-\x7f]|\?)+")
 
 
 def make_normaliser(pool: Cache | Schema) -> Callable[[str], str]:
     """A function from a label to how the ledger spells it: as the pool's class, or a number.
 
-    A label that is no class and no usable number stays as it is. Without classes, labels are
-    numbers.
+    A label that is no class and no usable number stays as it is, but for its canonical form.
+    Without classes, labels are numbers.
     """
     if pool.classes:
         find = ClassMatcher(pool.classes, numbered=pool.numbered).find
-        return lambda label: find(label) or label
+        return lambda label: find(label) or make_canonical(read_single(label) or label)
     return lambda label: repr(parse_number(label)) if _is_usable(label) else label
 
 
-def make_restorer(cache: Cache, edit: Edit) -> Edit:
-    """An edit of rows that takes the apostrophe away that stands before a cell for spreadsheets.
+def make_restorer(cache: Cache, edit: Edit, *, cells: bool = True, notes: list[str]) -> Edit:
+    """An edit of rows that undoes what was done to them for spreadsheets, and what those did.
 
-    An id keeps it unless the pool knows the id without it, and a label that is a class with it.
-    Raises LabelError for an id that the pool knows with and without it.
+    An apostrophe before a cell goes; an id keeps it unless the pool knows the id without it, and a
+    label that is a class with it. An id that is not in the pool becomes the only one that it can
+    be: see restore_ids. Numbers with a decimal comma get a point where all of them have one.
 
-    edit  what is done with the row afterwards
+    edit   what is done with the rows afterwards
+    cells  whether they may be cells of a spreadsheet, in which apostrophes stand
+    notes  gets sentences about what was changed
+
+    The edit raises LabelError for an id that the pool knows with and without an apostrophe.
     """
+    restore_row = _make_cell_restorer(cache)
+
+    def restore(rows: Iterable[Label]) -> Iterable[Label]:
+        found = list(map(restore_row, rows)) if cells else list(rows)
+        found = restore_ids(found, cache, notes)
+        return edit(found if cache.classes else _read_decimal_commas(found, notes))
+
+    return restore
+
+
+def _make_cell_restorer(cache: Cache) -> Callable[[Label], Label]:
+    """A function that takes apostrophes away which stand before a cell: see make_restorer."""
     find_class = ClassMatcher(cache.classes, numbered=cache.numbered).find
 
     def restore(row: Label) -> Label:
@@ -67,9 +97,29 @@ def make_restorer(cache: Cache, edit: Edit) -> Edit:
         if label != row.label and find_class(row.label) is None:
             row = row._replace(label=label)
         annotator = restore_cell(row.annotator)
-        return edit(row if annotator == row.annotator else row._replace(annotator=annotator))
+        return row if annotator == row.annotator else row._replace(annotator=annotator)
 
     return restore
+
+
+def _read_decimal_commas(rows: list[Label], notes: list[str]) -> list[Label]:
+    """The rows with points for the decimal commas of numbers, where all numbers can have commas.
+
+    Where every comma could also stand before thousands, as in 1,234, they stay: nobody knows.
+    """
+    numbers = [row.label for row in rows if _COMMA_NUMBER.fullmatch(row.label)]
+    others = any("." in row.label and parse_number(row.label) is not None for row in rows)
+    sure = any(not _THOUSANDS.fullmatch(label) for label in numbers)
+    if not numbers or others or not sure:
+        return rows
+    notes.append(f"Commas are decimal commas, as in {numbers[0]!r}")
+    known = set(numbers)
+    return [
+        row._replace(label=row.label.replace(".", "").replace(",", "."))
+        if row.label in known
+        else row
+        for row in rows
+    ]
 
 
 def check_missing(missing: str | Iterable[str], cache: Cache) -> tuple[str, ...]:
@@ -121,7 +171,8 @@ def check_plausible(
     answers  of the whole file
 
     Raises LabelError for words that say that there is no label, for labels that list several
-    classes, and for a file of ten labels or more of which none is a class.
+    classes, for dates that spreadsheets make of classes, for classes in other words, letters or
+    bytes, and for a file of ten labels or more of which none is a class.
     """
     classes = set(cache.classes)
     words = [
@@ -138,22 +189,90 @@ def check_plausible(
             f"{describe_remedy()}; `as_is=True` takes them for further classes, which are mistakes "
             "of the model",
         )
+    _check_dates(fresh, rows, cache, source)
+    outside = {answer.label for answer in fresh if answer.label and answer.label not in classes}
+    _check_letters(outside, cache, source)
     labelled = [answer for answer in answers if answer.status == LABELLED]
-    if not fresh or len(labelled) < FEWEST or any(each.label in classes for each in labelled):
+    likely = guess_classes(labelled, cache) if outside else None
+    meant = outside.intersection(likely.classes) if likely else set()
+    counts = Counter(answer.label for answer in labelled if answer.label not in classes)
+    none = counts.total() == len(labelled)
+    if not outside or not (meant or (none and len(labelled) >= FEWEST)):
         return
-    found = sorted({answer.label for answer in labelled})
-    likely = guess_classes(labelled, cache)
+    labels = f"none of its {len(labelled):,} labels is a class that the model predicts: they are"
+    if len(labelled) == 1:
+        labels = "its only label is no class that the model predicts:"
+    elif not none:
+        labels = f"{counts.total():,} of its {len(labelled):,} labels are no class:"
     remedy = (
         _hint_mapping(likely)
         if likely
         else "say which classes they stand for in a CSV file with the columns from,to: `map=path`"
     )
+    if unclear := [label for label in counts if likely and label not in likely.classes]:
+        remedy += f"; add what {shorten_list(sorted(unclear))} stands for"
     raise LabelError(
-        f"{source}: none of its {len(labelled):,} labels is a class that the model predicts: they "
-        f"are {shorten_list(found)}, and the classes are {shorten_list(cache.classes)}",
+        f"{source}: {labels} {describe_counts(counts, _COUNTED)}, and the classes are "
+        f"{shorten_list(cache.classes)}",
         f"{remedy}; `as_is=True` takes them for further classes, which are mistakes of the model",
         mapping=likely.classes if likely else None,
     )
+
+
+def _check_dates(
+    fresh: Collection[Answer], rows: Sequence[Label], cache: Cache, source: str
+) -> None:
+    """Raises LabelError for labels that are dates where classes are texts such as 1-2."""
+    matcher, classes = DateMatcher(cache.classes), set(cache.classes)
+    labels = {answer.label for answer in fresh if answer.label not in classes}
+    if dates := sorted(filter(matcher.is_suspect, labels)):
+        raise _describe_dates(dates, matcher, rows, source, open_classes=True)
+
+
+def _describe_dates(
+    dates: Sequence[str],
+    matcher: DateMatcher,
+    rows: Sequence[Label],
+    source: str,
+    *,
+    open_classes: bool,
+) -> LabelError:
+    """The error for labels that are dates which a spreadsheet made of classes."""
+    known = set(dates)
+    place, id, first = next((row.place, row.id, row.label) for row in rows if row.label in known)
+    found = {label: matcher.find(label) for label in dates}
+    likely = {label: names[0] for label, names in found.items() if len(names) == 1}
+    made_of = " or ".join(map(repr, found[first][:2])) or f"texts such as {matcher.example!r}"
+    more = f", and {len(dates) - 1:,} other labels are dates, too" if len(dates) > 1 else ""
+    hint = "format the column as text and enter these labels again"
+    if likely:
+        hint += f"; or, if they stand for these classes, `map={_write_map(likely)}` says it"
+    if open_classes:
+        hint += "; `as_is=True` takes them for further classes, which are mistakes of the model"
+    return LabelError(
+        f"{source}, {place}: label {first!r} of id {id!r} is a date, which spreadsheets make of "
+        f"{made_of}{more}",
+        hint,
+        mapping=likely,
+    )
+
+
+def _check_letters(labels: Collection[str], cache: Cache, source: str) -> None:
+    """Raises LabelError for a label that is a class but for letters that are not ASCII.
+
+    So look texts that were written in one encoding and read in another.
+    """
+    broken = [label for label in labels if _BROKEN.search(label)]
+    if not broken:
+        return
+    names = {_BROKEN.sub("?", name): name for name in cache.classes if not name.isascii()}
+    for label in sorted(broken):
+        if (name := names.get(_BROKEN.sub("?", label))) is not None:
+            raise LabelError(
+                f"{source}: the label {label!r} looks like the class {name!r} in another encoding",
+                "save the file again as UTF-8 CSV; `as_is=True` takes it for a further class, "
+                "which is a mistake of the model",
+            )
 
 
 def find_outside(answers: Collection[Answer], cache: Cache) -> tuple[str, ...]:
@@ -163,28 +282,21 @@ def find_outside(answers: Collection[Answer], cache: Cache) -> tuple[str, ...]:
 
 
 def guess_classes(answers: Sequence[Answer], cache: Cache) -> LikelyMapping | None:
-    """The classes that labels may stand for which are none.
-
-    answers  of a whole file; where most of its labels are classes, only spelling is looked at
-    """
-    labelled = [answer for answer in answers if answer.status == LABELLED]
+    """The classes that labels of a whole file may stand for which are none."""
     classes = set(cache.classes)
-    unmatched = [answer for answer in labelled if answer.label not in classes]
-    if not unmatched or not cache.classes:
-        return None
-    labels = [answer.label for answer in unmatched]
-    if 2 * len(unmatched) < len(labelled):
-        return guess_by_spelling(sorted(set(labels)), cache.classes)
-    codes = cache.take(cache.find([answer.id for answer in unmatched])).outputs.pred
-    predicted = [cache.classes[int(code)] for code in codes]
-    return guess_mapping(labels, predicted, cache.classes)
+    labels = {answer.label for answer in answers if answer.status == LABELLED} - classes
+    return guess_mapping(labels, cache.classes) if labels and classes else None
 
 
 def _hint_mapping(likely: LikelyMapping) -> str:
     """How to say that labels stand for the likely classes."""
-    pairs = dict(likely.classes)
-    written = repr(pairs) if len(pairs) <= _WRITTEN else "error.mapping"
+    written = _write_map(likely.classes)
     return f"they may stand for these classes ({likely.basis}); if so, `map={written}` says it"
+
+
+def _write_map(pairs: Mapping[str, str]) -> str:
+    """A mapping as a hint writes it."""
+    return repr(dict(pairs)) if len(pairs) <= _WRITTEN else "error.mapping"
 
 
 def _is_usable(label: str) -> bool:
@@ -205,6 +317,8 @@ def _check_ids(rows: Sequence[Label], cache: Cache, source: str) -> None:
         problem += ", ".join(f"{row.id!r} ({row.place})" for row in unknown[:_NAMED])
         problem += f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
     first = cache.ids([0])[0]
+    if reason := explain_unknown(unknown[0].id, cache):
+        raise LabelError(problem, reason)
     if cache.id_prefix:
         raise LabelError(
             problem,
@@ -238,16 +352,24 @@ def _describe_impossible(
         return LabelError(
             problem,
             f"labels of this pool are numbers, with a point in decimals, of at most {LARGEST:g} "
-            "in size" + _hint_classes(bad, answers, cache),
+            "in size" + _hint_numbers(bad) + _hint_classes(bad, answers, cache),
         )
+    matcher = DateMatcher(cache.classes)
+    if dates := sorted({row.label for row in bad if matcher.is_suspect(row.label)}):
+        return _describe_dates(dates, matcher, bad, source, open_classes=False)
     near = difflib.get_close_matches(first.label, cache.classes, 1)
     guess = f"did you mean {near[0]!r}? " if near else ""
     hint = f"{guess}the classes are {shorten_list(cache.classes)}"
     added = [Answer(row.id, row.annotator, row.status, row.label) for row in bad]
     likely = guess_classes([*answers, *added], cache) if len(bad) > 1 else None
-    if not likely or len(likely.classes) < len({row.label for row in bad}):
-        return LabelError(problem, _hint_values(bad, cache) or hint)
-    hint = f"the classes are {shorten_list(cache.classes)}; {_hint_mapping(likely)}"
+    values = _hint_values(bad, cache)
+    if values or not likely:
+        return LabelError(problem, values or hint)
+    counts = Counter(row.label for row in bad)
+    hint = f"the labels are {describe_counts(counts, _COUNTED)}, and the classes are "
+    hint += f"{shorten_list(cache.classes)}; {_hint_mapping(likely)}"
+    if unclear := sorted(set(counts) - set(likely.classes)):
+        hint += f"; add what {shorten_list(unclear)} stands for"
     return LabelError(problem, hint, mapping=likely.classes)
 
 
@@ -262,6 +384,15 @@ def _hint_values(bad: Sequence[Label], cache: Cache) -> str:
         f"{cache.roles['positive']!r}; a study of their mean takes both as they are: "
         f"`Study.create(pool, folder, metric='mean', outputs={cache.roles['outputs']!r})`"
     )
+
+
+def _hint_numbers(bad: Sequence[Label]) -> str:
+    """What may have become of numbers; empty where nothing of it is seen."""
+    if any(is_date(row.label) for row in bad):
+        return "; spreadsheets make dates of numbers such as 1.5: format the column as text"
+    if any(_THOUSANDS.fullmatch(row.label) for row in bad):
+        return "; a comma as in 1,234 may stand before decimals or thousands: write a point or none"
+    return ""
 
 
 def _hint_classes(bad: Sequence[Label], answers: Sequence[Answer], cache: Cache) -> str:

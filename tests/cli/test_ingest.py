@@ -31,7 +31,7 @@ def count_right() -> int:
     return int((log.supplied_labels == cache.take(log.supplied_rows).outputs.pred).sum())
 
 
-@pytest.mark.parametrize("words", [("0", "1", "2"), ("Negative", "NEUTRAL", "Positive")])
+@pytest.mark.parametrize("words", [("neg", "neu", "pos"), ("Negative", "NEUTRAL", "Positive")])
 def test_the_lines_that_are_shown_can_be_saved_and_passed(
     feelings, folder, label_file, capsys, words
 ):
@@ -58,11 +58,9 @@ def test_labels_are_taken_as_they_are_where_that_is_said(feelings, label_file, c
 
 
 def test_a_small_file_is_taken_with_a_notice(feelings, label_file, capsys):
-    assert main(["ingest", str(label_file("i0,Negative"))]) == 0
-    expected = (
-        "if 'Negative' stands for 'negative', take the file back with activetest ingest --undo"
-    )
-    assert f"{expected} and say so with --map" in " ".join(capsys.readouterr().out.split())
+    assert main(["ingest", str(label_file("i0,nay"))]) == 0
+    expected = "Labels of a class that the model never predicts count as its mistakes"
+    assert expected in " ".join(capsys.readouterr().out.split())
 
 
 def test_words_for_no_label_are_refused_or_wait(feelings, label_file, capsys):
@@ -85,7 +83,7 @@ def test_a_mapping_that_cannot_be_read_is_named(feelings, folder, label_file, ca
     path = str(label_file("i0,negative"))
     assert main(["ingest", path, "--map", "nowhere.csv"]) == 2
     assert "there is no file nowhere.csv" in capsys.readouterr().err
-    (folder / "map.csv").write_text("a;b\n")
+    (folder / "map.csv").write_text("ab\n")
     assert main(["ingest", path, "--map", "map.csv"]) == 2
     assert "map.csv, line 1: 1 fields, not 2" in capsys.readouterr().err
 

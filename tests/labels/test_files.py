@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activetest.errors import LabelConflict, LabelError
-from activetest.labels import files
+from activetest.labels import exports, files
 from activetest.labels.files import Label
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 
@@ -46,6 +46,19 @@ def test_a_row_says_who_labelled_which_item_how():
         '"id";"label"\n"a";"cat"\n',
         "\n id ; label ;text\na;cat ;one, two\n",
         'label;id;text\ncat;a;"one; ""two""\n, three"\n',
+        "id;label;a,b\na;cat;1\n",
+        "id\tlabel\na\tcat\n",
+        "id|label\na|cat\n",
+        "ID,Label\na,cat\n",
+        "sep=;\r\nid;label\r\na;cat\r\n",
+        "sep=\t\nid\tlabel\na\tcat\n",
+        "Batch 3 of the audit\n\nid,label,,\na,cat,,\n,,,\n",
+        "# by anna, on Monday\nid;label\na;cat\n;\n",
+        "id,label,note,note\na,cat,x,y\n",
+        "id,label\na,cat,,\n",
+        "id,label\na,cat\n".encode("utf-16"),
+        *(f"id,label,status\na,cat,{word}\n" for word in ("Done", "APPROVED", "validated")),
+        f"id,label,text\na,cat,{'word ' * 40_000}\n",
     ],
 )
 def test_all_of_these_say_the_same(text):
@@ -57,11 +70,8 @@ def test_all_of_these_say_the_same(text):
     [
         ("", "standard input is empty"),
         ("\n\n", "standard input is empty"),
-        ("item;label\na;cat\n", "separated by semicolons"),
-        ("id;label;a,b\na;cat;1\n", "separated by semicolons"),
+        ("item;label\na;cat\n", "no column 'id'; it has item, label"),
         ("id;label\na;cat\nb;dog;owl\n", "line 3: 3 fields, and the header has 2"),
-        ("id\tlabel\na\tcat\n", "separated by tabs"),
-        ("id|label\na|cat\n", "separated by vertical bars"),
         ("item,label\na,cat\n", "no column 'id'; it has item, label"),
         ("id,answer\na,cat\n", "no column 'label'"),
         ("a,cat\n", "no column 'id'"),
@@ -69,12 +79,16 @@ def test_all_of_these_say_the_same(text):
         ("id,label\na,cat\nb,dog,owl\n", "line 3: 3 fields, and the header has 2"),
         ("id,label\na\n", "line 2: 1 fields"),
         ("id,label\n,cat\n", "line 2: the id is empty"),
-        ("id,label,status\na,cat,done\n", "line 2: 'done' is no status"),
+        ("id,label,status\na,cat,lost\n", "line 2: 'lost' is no status"),
+        ("id,label,status\na,cat,in progress\n", "line 2: in progress, but there is a label"),
+        ("a title\nid,label\na,cat\nb\n", "line 4: 1 fields, and the header has 2"),
+        ("sep=;\nid;label\na;cat\nb\n", "line 4: 1 fields, and the header has 2"),
         ("id,label,status\na,,labelled\n", "line 2: labelled, but the label is empty"),
         ("id,label,status\na,cat,declined\n", "line 2: declined, but there is a label"),
         ('id,label\na,"cat\n', "line 2: unexpected end of data"),
-        (b"id,label\na,cat\nb,\xe9t\xe9\n", "line 3: not UTF-8"),
-        ("id,label\na,cat\n".encode("utf-16"), "standard input looks like UTF-16"),
+        (b"id,label\na,cat\nb,\x81\n", "line 3: not UTF-8"),
+        (b"id,label\na,cat\nb,\xe9\0\n", "line 3: not UTF-8"),
+        ("id,label\na,cat\0\n".encode("utf-16"), "standard input looks like UTF-16"),
         ("id,label\na,cat\n".encode("utf-16-le"), "standard input looks like UTF-16"),
         ("id,label\na,cat\n".encode("utf-16-be"), "standard input looks like UTF-16"),
         ("  \n\t\n", "standard input is empty"),
@@ -87,14 +101,34 @@ def test_what_is_wrong_is_named_with_its_line(text, problem):
     assert error.value.hint
 
 
-def test_names_of_columns_in_capitals_are_told_to_be_in_lower_case():
-    for header in ("ID,Label", "id,LABEL,x"):
-        with pytest.raises(LabelError, match="no column") as error:
-            read(f"{header}\n")
-        assert error.value.hint.startswith("the names are in lower case: expected CSV")
-    with pytest.raises(LabelError) as error:
-        read("ID,answer\n")
-    assert "lower case" not in error.value.hint
+def test_two_columns_whose_names_differ_in_capitals_are_no_column_of_the_name():
+    with pytest.raises(LabelError, match="no column 'id'; it has ID, Id, label"):
+        read("ID,Id,label\na,b,cat\n")
+    assert read("ID,id,label\na,b,cat\n")[0].id == "b"
+
+
+def test_a_word_of_another_tool_in_the_status_says_nothing_of_a_row_without_a_label():
+    rows = read("id,label,status\na,,Done\nb,,In progress\nc,,skipped\n")
+    assert [row.status for row in rows] == [PENDING, PENDING, DECLINED]
+
+
+def test_a_status_that_means_something_else_is_left_out_as_the_hint_says():
+    text = "id,label,status\na,cat,Cancelled\nb,,shipped\n"
+    with pytest.raises(LabelError, match="'cancelled' is no status") as error:
+        read(text)
+    assert "`columns={'status': ''}` leaves it out" in error.value.hint
+    rows = files.parse_rows(text, "name", {"status": ""})
+    assert [(row.label, row.status) for row in rows] == [("cat", LABELLED), ("", PENDING)]
+
+
+def test_what_is_not_utf_8_is_read_as_windows_does_and_said():
+    notes = []
+    content = "id,label\na,Z\u00fcrich\nb,\u20ac 5\n".encode("cp1252")
+    rows = exports.parse_content(content, "name", notes=notes)
+    assert [row.label for row in rows] == ["Z\u00fcrich", "\u20ac 5"]
+    assert notes == [
+        "It is not UTF-8 and was read as Windows-1252: check words such as 'Z\u00fcrich'"
+    ]
 
 
 def test_only_the_header_decides_what_separates_columns():

@@ -15,7 +15,8 @@ from activetest.nouns.log import DECLINED, LABELLED, PENDING
 
 def edit(label, mapping=None, missing=(), status=LABELLED, normalise=str):
     """The status and label of a row after it was edited."""
-    row = make_edit(mapping or {}, missing, normalise)(Label("line 2", "a", "", status, label))
+    rows = [Label("line 2", "a", "", status, label)]
+    (row,) = make_edit(mapping or {}, missing, normalise)(rows)
     return row.status, row.label
 
 
@@ -28,6 +29,9 @@ def edit(label, mapping=None, missing=(), status=LABELLED, normalise=str):
         ("from;to\n0;cat\n", {"0": "cat"}),
         ('"a,b",cat\nN/A,\n', {"a,b": "cat", "N/A": ""}),
         ("to,from\n", {"to": "from"}),
+        ("a title\nfrom\tto\n0\tcat\n", {"0": "cat"}),
+        ("0;cat\n", {"0": "cat"}),
+        ("a;b;c,cat\nx,y\n", {"a;b;c": "cat", "x": "y"}),
     ],
 )
 def test_a_file_of_two_columns_with_or_without_a_header(tmp_path, text, found):
@@ -65,7 +69,7 @@ def test_a_mapping_of_python_holds_values_as_labels_do():
     given = {0: True, 1.0: "dog ", np.int8(2): 3.0, "x": None, float("2.5"): "y"}
     assert read_label_map(given) == {"0": "True", "1": "dog", "2": "3", "x": "", "2.5": "y"}
     with pytest.raises(LabelError, match="of type list"):
-        read_label_map({"a": ["b"]})
+        read_label_map({"a": ["b", "c"]})
 
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)

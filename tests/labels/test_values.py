@@ -81,7 +81,8 @@ def test_missing_values_of_pandas_still_wait(pandas):
 
 
 @pytest.mark.parametrize(
-    "value", [["cat"], {"a": 1}, b"cat", 1j, np.array([1, 2]), datetime.date(2020, 1, 1), object()]
+    "value",
+    [["a", "b"], {"a": 1}, b"cat", 1j, np.array([1, 2]), datetime.date(2020, 1, 1), object()],
 )
 def test_another_value_is_named_with_its_row_and_id(value):
     sort = f"is of type {type(value).__name__}"
@@ -92,6 +93,25 @@ def test_another_value_is_named_with_its_row_and_id(value):
         assert e.value.hint
     with pytest.raises(LabelError, match=f"the rows, row 1: the id {sort}"):
         values.read_rows([{"id": "a", "label": "x"}, {"id": value, "label": "y"}])
+
+
+@pytest.mark.parametrize("value", [["cat"], ("cat",), {"cat"}, np.array(["cat"])])
+def test_a_list_of_one_label_is_that_label_and_an_empty_one_none_yet(value):
+    assert label_of(value) == (LABELLED, "cat")
+    assert label_of(type(value)([]) if not isinstance(value, np.ndarray) else value[:0]) == (
+        PENDING,
+        "",
+    )
+
+
+def test_the_hint_about_a_status_is_in_the_words_of_what_was_given():
+    row = {"id": "a", "label": "x", "status": "lost"}
+    with pytest.raises(LabelError) as error:
+        values.read_rows([row])
+    assert error.value.hint.endswith("; if that key means something else, leave it out")
+    with pytest.raises(LabelError) as error:
+        values.read_columns({name: [value] for name, value in row.items()})
+    assert error.value.hint.endswith("`columns={'status': ''}` leaves it out")
 
 
 @pytest.mark.parametrize("id", [17, 17.0, "17", np.int64(17), np.float64(17)])
@@ -112,7 +132,7 @@ def test_ids_that_are_text_stay_as_they_are():
         ({"label": "x"}, "row 0: there is no 'id'"),
         ({"id": "a"}, "row 0: there is no 'label'"),
         (("a", "x"), "row 0: of type tuple, not a mapping"),
-        ({"id": "a", "label": "x", "status": "done"}, "row 0, id 'a': 'done' is no status"),
+        ({"id": "a", "label": "x", "status": "lost"}, "row 0, id 'a': 'lost' is no status"),
         ({"id": "a", "label": None, "status": "labelled"}, "row 0, id 'a': labelled, but"),
         ({"id": "a", "label": "x", "status": "declined"}, "row 0, id 'a': declined, but"),
     ],

@@ -304,7 +304,7 @@ def test_a_label_equals_a_class_by_spelling_or_as_a_whole_number(
 @pytest.mark.parametrize("label", ["2.5", "2,0", "\u0662", "2_0", "\uff12", "two"])
 def test_other_labels_equal_no_class(other_study, label):
     study = other_study(id=["a", "b", "c"], pred=["1", "2", "3"])
-    assert ingest(study, {"a": label}).outside == (label,)
+    assert ingest(study, {"a": label}, as_is=True).outside == (label,)
 
 
 def test_a_number_that_two_classes_have_equals_none(other_study):
@@ -344,13 +344,19 @@ def predict(answers, classes=("negative", "neutral", "positive")):
 MAPPINGS = {
     "case": (("Negative", "NEUTRAL", "Positive"), {}),
     "spaces": (("not spam", "spam"), {"classes": ("not_spam", "spam.")}),
-    "codes from 0": (("0", "1", "2"), {}),
-    "codes from 1": (("1", "2", "3"), {}),
-    "names of codes": (("no", "so", "yes"), {"classes": ("0", "1", "2")}),
+    "numbers in names": (("0", "1"), {"classes": ("LABEL_0", "LABEL_1")}),
+    "abbreviations": (("neg", "neu", "pos"), {}),
+    "pass and fail": (("fail", "pass"), {"classes": ("0", "1")}),
+    "fail and pass": (("pass", "fail"), {"classes": ("1", "0")}),
     "true and false": (("1", "0"), {"classes": ("True", "False")}),
     "yes and no": (("no", "yes"), {"classes": ("0", "1")}),
-    "other codes": (("7", "5", "9"), {}),
-    "other names": (("schlecht", "mittel", "gut"), {}),
+}
+UNCLEAR = {
+    "codes from 0": (("0", "1", "2"), {}),
+    "codes from 1": (("1", "2", "3"), {}),
+    "names of codes": (("bad", "so", "good"), {"classes": ("0", "1", "2")}),
+    "good and bad": (("bad", "good"), {"classes": ("0", "1")}),
+    "other names": (("x", "y"), {"classes": ("0", "1")}),
 }
 
 
@@ -377,6 +383,18 @@ def test_a_file_of_which_no_label_is_a_class_is_refused_with_the_likely_mapping(
     assert ingest(study, label_file(*lines), map=error.value.mapping).unchanged == 30
 
 
+@pytest.mark.parametrize("case", UNCLEAR)
+def test_nothing_is_proposed_where_it_is_not_clear_what_labels_mean(other_study, label_file, case):
+    answers, classes = UNCLEAR[case]
+    columns, lines = predict(answers, **classes)
+    study = other_study(**columns)
+    with pytest.raises(LabelError, match="none of its 30 labels is a class") as error:
+        ingest(study, label_file(*lines))
+    assert error.value.mapping == {}
+    assert f"{answers[0]!r} ({30 // len(answers)})" in error.value.problem
+    assert error.value.hint.startswith("say which classes they stand for in a CSV file")
+
+
 def test_the_file_as_it_is_goes_on_and_so_does_one_with_a_label_that_matches(
     other_study, label_file
 ):
@@ -384,45 +402,47 @@ def test_the_file_as_it_is_goes_on_and_so_does_one_with_a_label_that_matches(
     study = other_study(**columns)
     mixed = ingest(study, label_file("i29,positive", *lines[:20]), dry_run=True)
     assert mixed.outside == ("0", "1", "2")
-    assert mixed.likely == {"0": "negative", "1": "neutral", "2": "positive"}
-    taken = ingest(study, label_file(*lines), as_is=True)
-    assert (taken.outside, taken.likely) == (("0", "1", "2"), {})
+    assert ingest(study, label_file(*lines), as_is=True).outside == ("0", "1", "2")
     assert ingest(study, label_file(*lines)).unchanged == 30
 
 
 def test_a_small_file_of_which_no_label_is_a_class_gets_a_notice(other_study, label_file):
-    columns, lines = predict(("Negative", "Neutral", "Positive"))
+    columns, lines = predict(("nay", "so", "yea"))
     study = other_study(**columns)
     done = ingest(study, label_file(*lines[:9]))
-    assert done.likely == {"Negative": "negative", "Neutral": "neutral", "Positive": "positive"}
-    assert "if 'Negative' stands for 'negative', 'Neutral' stands for 'neutral' and" in str(done)
-    assert str(done).endswith("take the file back with `study.undo()` and say so with `map`")
+    assert done.outside == ("nay", "so", "yea")
+    assert str(done).endswith("never predicts count as its mistakes")
     with pytest.raises(LabelError, match="none of its 10 labels"):
         ingest(study, label_file(*lines[:10]))
 
 
-def test_labels_that_match_by_chance_do_not_hide_what_the_others_stand_for(other_study, label_file):
-    columns, lines = predict(("zero", "one", "two"), classes=("0", "1", "2"))
+@pytest.mark.parametrize("count", [1, 9, 30])
+def test_classes_in_other_words_are_asked_about_in_files_of_every_size(
+    other_study, label_file, count
+):
+    columns, lines = predict(("Negative", "neu", "Positive"))
     study = other_study(**columns)
-    done = ingest(study, label_file("i0,1", *lines[1:20]), dry_run=True)
-    assert done.likely == {"one": "1", "two": "2", "zero": "0"}
-    done = ingest(study, label_file("i0,1", *lines[1:20]))
-    assert str(done).endswith(
-        "if 'one' stands for '1', 'two' stands for '2' and 'zero' stands for '0', "
-        "take the file back with `study.undo()` and say so with `map`"
-    )
-    # Where most labels are classes, the others may well be further ones.
-    matching = [f"i{row},{row % 3}" for row in range(15)]
-    assert ingest(study, label_file(*matching[1:], *lines[15:28]), replace=True).likely == {}
-    assert ingest(study, label_file(*matching, *lines[15:]), replace=True).likely
+    said = rf"none of its {count} labels is a class" if count > 1 else "its only label is no class"
+    with pytest.raises(LabelError, match=said) as error:
+        ingest(study, label_file(*lines[:count]))
+    if count < 30:
+        with pytest.raises(LabelError, match=rf"{count} of its {count + 1} labels are no class"):
+            ingest(study, label_file(*lines[:count], "i29,positive"))
+    known = {"Negative": "negative", "neu": "neutral", "Positive": "positive"}
+    assert error.value.mapping.items() <= known.items()
+    assert ingest(study, label_file(*lines[:count]), as_is=True, dry_run=True).new == count
+    assert ingest(study, label_file(*lines[:count]), map=error.value.mapping).outside == ()
 
 
 def test_a_closed_pool_shows_the_likely_mapping_too(study, label_file):
-    path = label_file(*(f"item-{row},{row % 3}" for row in range(12)))
+    words = ("Cat", "DOG", " owl.")
+    path = label_file(*(f"item-{row},{words[row % 3]}" for row in range(12)), "item-12,cow")
     with pytest.raises(LabelError, match="some labels are not classes") as error:
         ingest(study, path, as_is=True)
-    assert error.value.mapping == {"0": "cat", "1": "dog", "2": "owl"}
-    assert ingest(study, path, map=error.value.mapping).new == 12
+    assert error.value.mapping == {"Cat": "cat", "DOG": "dog", "owl.": "owl"}
+    assert "the labels are 'Cat' (4), 'DOG' (4), 'owl.' (4), 'cow' (1)" in error.value.hint
+    assert error.value.hint.endswith("; add what cow stands for")
+    assert ingest(study, path, map=error.value.mapping | {"cow": "owl"}).new == 13
     with pytest.raises(LabelError) as error:
         ingest(study, label_file("item-0,Cat"))
     assert error.value.hint == "did you mean 'cat'? the classes are cat, dog, owl"

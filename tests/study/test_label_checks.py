@@ -52,6 +52,11 @@ def refuse(call, *arguments, **options) -> LabelError:
 # --- cells that were written for a spreadsheet
 
 
+def restore(pool, row: Label, edit=list) -> Label:
+    (found,) = make_restorer(pool, edit, notes=[])([row])
+    return found
+
+
 @pytest.mark.parametrize(
     ("ids", "found"),
     [
@@ -66,24 +71,27 @@ def test_an_apostrophe_before_an_id_goes_where_the_pool_knows_the_id_without_it(
     tmp_path, ids, found
 ):
     pool = makers.build_table(tmp_path, {"id": ids, "pred": ["cat", "dog"]})
-    assert make_restorer(pool, lambda row: row)(label("'=a", "cat")).id == found
+    assert restore(pool, label("'=a", "cat")).id == found
 
 
 @pytest.mark.parametrize("ids", [["'=a", "=a"], ["=a", "'=a"], ["=b", "'=b", "'=a", "=a"]])
 def test_an_id_that_the_pool_knows_with_and_without_an_apostrophe_is_refused(tmp_path, ids):
     pool = makers.build_table(tmp_path, {"id": ids, "pred": ["cat", "dog"] * (len(ids) // 2)})
-    error = refuse(make_restorer(pool, lambda row: row), label("'=a", "cat", line=7))
+    error = refuse(restore, pool, label("'=a", "cat", line=7))
     assert error.problem.startswith('line 7: id "\'=a" may be the item of this name')
 
 
 def test_apostrophes_before_labels_and_names_of_annotators_go_unless_a_class_has_them(tmp_path):
     pool = makers.build_table(tmp_path, {"id": ["a", "b", "c"], "pred": ["'=x", "y", "=z"]})
-    restore = make_restorer(pool, lambda row: row._replace(place="edited"))
-    assert restore(label("a", "'=x")) == label("a", "'=x")._replace(place="edited")
-    assert restore(label("a", "'=z")).label == "=z"
-    assert restore(label("a", "'=new")).label == "=new"
-    assert restore(label("a", "'new")).label == "'new"
-    found = restore(label("'b", "y")._replace(annotator="'=ann"))
+
+    def edit(rows):
+        return [row._replace(place="edited") for row in rows]
+
+    assert restore(pool, label("a", "'=x"), edit) == label("a", "'=x")._replace(place="edited")
+    assert restore(pool, label("a", "'=z")).label == "=z"
+    assert restore(pool, label("a", "'=new")).label == "=new"
+    assert restore(pool, label("a", "'new")).label == "'new"
+    found = restore(pool, label("'b", "y")._replace(annotator="'=ann"), edit)
     assert (found.id, found.label, found.annotator, found.place) == ("'b", "y", "=ann", "edited")
 
 
@@ -153,18 +161,111 @@ def test_ten_labels_of_no_class_are_refused_and_nine_are_not(animals):
     check_plausible(declined, declined, rows, animals, "log")
 
 
-def test_classes_are_guessed_by_spelling_alone_where_most_labels_are_classes(animals):
+def test_classes_are_guessed_from_the_labels_that_are_none(animals):
     def guess(*texts):
         return guess_classes(
             read_answers(label_all(*texts), animals, "", open_classes=True), animals
         )
 
     assert guess("cat", "dog") is None
-    # Half of them: the model predicts a cat for the first and third, and a dog for the others.
-    found = guess("eins", "zwei", "eins", "zwei", "cat", "dog", "cat", "dog")
-    assert found.classes == {"eins": "cat", "zwei": "dog"}
-    assert guess("eins", "zwei", "eins", "zwei", "cat", "dog", "cat", "dog", "cat") is None
+    # The model predicts a cat for the first and third: that says nothing of what people mean.
+    assert guess("eins", "zwei", "eins", "zwei", "cat", "dog") is None
     assert guess("Cat", "dog", "dog").classes == {"Cat": "cat"}
+
+
+def test_a_class_in_other_letters_is_asked_about_however_many_labels_are_classes(animals):
+    rows = label_all("cat", "dog", "Dog", "cat", "dog ", "cow", "Dog")
+    answers = read_answers(rows, animals, "log", open_classes=True)
+    error = refuse(check_plausible, answers, answers, rows, animals, "log")
+    assert error.problem == (
+        "log: 3 of its 7 labels are no class: 'Dog' (2), 'cow' (1), and the classes are cat, dog"
+    )
+    assert error.mapping == {"Dog": "dog"}
+    assert "; add what cow stands for; `as_is=True`" in error.hint
+    check_plausible(answers[:2], answers, rows, animals, "log")
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [("Z\u00fcrich", "Z?rich"), ("Z\u00fcrich", "Z\u00c3\u00bcrich"), ("\u0416", "\u00c6")],
+)
+def test_a_class_in_another_encoding_is_asked_about(tmp_path, name, label):
+    pool = makers.build_table(tmp_path, {"id": ["i0", "i1", "i2"], "pred": [name] + ["B"] * 2})
+    rows = label_all(label)
+    answers = read_answers(rows, pool, "log", open_classes=True)
+    error = refuse(check_plausible, answers, answers, rows, pool, "log")
+    assert error.problem.endswith(f"{label!r} looks like the class {name!r} in another encoding")
+    others = label_all("Z\u00fcrcher", "C?", "?Z")
+    answers = read_answers(others, pool, "log", open_classes=True)
+    check_plausible(answers, answers, others, pool, "log")
+
+
+# --- dates that spreadsheets make
+
+
+@pytest.fixture
+def ages(tmp_path):
+    """A pool of classes that a spreadsheet takes for dates."""
+    columns = {"id": [f"i{row}" for row in range(4)], "pred": ["1-2", "3-5", "21+", "2-1"]}
+    return makers.build_table(tmp_path, columns)
+
+
+def test_a_date_is_asked_about_where_classes_could_become_dates(ages):
+    rows = label_all("21+", "5-Mar", "1/2/2024", "12-Dec")
+    answers = read_answers(rows, ages, "log", open_classes=True)
+    error = refuse(check_plausible, answers, answers, rows, ages, "log")
+    assert error.problem == (
+        "log, line 3: label '5-Mar' of id 'i1' is a date, which spreadsheets make of '3-5', and 2 "
+        "other labels are dates, too"
+    )
+    # Two classes could have become the first of January or the second of February.
+    assert error.mapping == {"5-Mar": "3-5"}
+    assert "`map={'5-Mar': '3-5'}`" in error.hint and "`as_is=True`" in error.hint
+    plain = label_all("21+", "not stated", "1-2")
+    answers = read_answers(plain, ages, "log", open_classes=True)
+    check_plausible(answers, answers, plain, ages, "log")
+
+
+def test_a_date_is_named_in_closed_pools_and_where_labels_are_numbers(tmp_path, numbers):
+    probs = {"id": ["i0", "i1"], "prob_1-2": [0.1, 0.6], "prob_3-5": [0.9, 0.4]}
+    pool = makers.build_table(tmp_path, probs, name="probs")
+    error = refuse(read_answers, label_all("2-Jan"), pool, "log", open_classes=False)
+    assert "is a date, which spreadsheets make of '1-2'" in error.problem
+    assert "as_is" not in error.hint and error.mapping == {"2-Jan": "1-2"}
+    error = refuse(read_answers, label_all("01. Mai"), numbers, "log", open_classes=False)
+    assert "spreadsheets make dates of numbers such as 1.5" in error.hint
+
+
+def test_dates_are_further_classes_where_no_class_looks_like_a_date(animals):
+    rows = label_all("cat", "2-Jan")
+    answers = read_answers(rows, animals, "log", open_classes=True)
+    check_plausible(answers, answers, rows, animals, "log")
+
+
+# --- decimal commas
+
+
+@pytest.mark.parametrize(
+    ("texts", "read"),
+    [
+        (["1,5", "2", "-0,25"], ["1.5", "2", "-0.25"]),
+        (["1.234,5", "1,234"], ["1234.5", "1.234"]),
+        (["1,234", "0,5"], ["1.234", "0.5"]),
+        (["1,234", "2,345"], None),
+        (["1,5", "2.5"], None),
+        (["1.5", "2"], None),
+    ],
+)
+def test_commas_are_decimal_commas_where_they_can_be_nothing_else(numbers, texts, read):
+    notes = []
+    rows = list(make_restorer(numbers, list, notes=notes)(label_all(*texts)))
+    assert [row.label for row in rows] == (read or texts)
+    assert bool(notes) == bool(read)
+
+
+def test_a_comma_before_three_digits_is_asked_about(numbers):
+    error = refuse(read_answers, label_all("1,234"), numbers, "log", open_classes=False)
+    assert "a comma as in 1,234 may stand before decimals or thousands" in error.hint
 
 
 def test_numbers_have_no_classes_to_guess_or_to_lie_outside(numbers):

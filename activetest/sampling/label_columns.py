@@ -1,0 +1,122 @@
+"""Which columns of a file hold ids and labels, by what they hold: as a hint, never silently."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from activetest.cache.cache import Cache
+from activetest.errors import ColumnsUnclear, LabelError
+from activetest.labels.files import Label
+from activetest.labels.matching import ClassMatcher, guess_mapping, parse_number
+from activetest.nouns.name_lists import shorten_list
+from activetest.sampling.item_ids import restore_ids
+
+# Shares of the values of a column that must be ids or labels.
+_MOST = 0.5
+# Names of columns that people answer in.
+_ANSWER = re.compile(
+    r"label|answer|result|choice|verdict|rating|class|categor|annot|judg|truth", re.IGNORECASE
+)
+# Values of which so few differ may be classes in other words.
+_FEW = 20
+
+
+def describe_columns(
+    error: ColumnsUnclear, cache: Cache, known: Collection[str], columns: Mapping[str, str]
+) -> tuple[ColumnsUnclear, str | None]:
+    """The error with a hint that names columns by their values, and the only question, if any.
+
+    known    columns of the pool: what is shown to annotators is no answer
+    columns  {field: column} that the user named
+
+    The question is the only one of a labelling tool's whose answers are labels of this pool.
+    """
+    found = {
+        field: column
+        for field, column in (*error.found.items(), *columns.items())
+        # A field of a column that is not among these is settled.
+        if column and (field in columns or column not in error.columns)
+    }
+    ids = [] if error.questions or "id" in found else _find_ids(error.columns, cache)
+    taken = {*found.values(), *ids[:1]}
+    values = {
+        column: each
+        for column, each in error.columns.items()
+        if column not in taken and column not in known
+    }
+    sure = [column for column, each in values.items() if _share_labels(each, cache) > _MOST]
+    labels = sure or [column for column, each in values.items() if _is_likely(each, cache)]
+    labels.sort(key=lambda column: (column != error.found.get("label"), not _ANSWER.search(column)))
+    only = sure[0] if error.questions and len(sure) == 1 else None
+    hint = _write_hint(
+        error,
+        None if error.questions or "id" in found else ids,
+        None if "label" in found else labels,
+        cache,
+    )
+    return ColumnsUnclear(error.problem, hint, error.found, error.columns), only
+
+
+def _write_hint(
+    error: ColumnsUnclear, ids: Sequence[str] | None, labels: Sequence[str] | None, cache: Cache
+) -> str:
+    """Which columns to name, and which choice there is; None stands for a field that is settled."""
+    if ids is not None and not ids:
+        return (
+            f"none of its columns holds ids of the pool, which look like {cache.ids([0])[0]!r}: "
+            "add them from the batch"
+        )
+    if labels is not None and not labels:
+        kind = "classes" if cache.classes else "numbers"
+        classes = f": {shorten_list(cache.classes)}" if cache.classes else ""
+        return f"none of its other columns holds {kind} of the pool{classes}"
+    found = {"id": ids, "label": labels}
+    named = {
+        field: columns[0]
+        for field, columns in found.items()
+        if columns and columns[0] != error.found.get(field)
+    }
+    which = "ones they are" if len(named) > 1 else "one it is"
+    hint = f"say which {which}: `columns={named!r}`"
+    for field, columns in found.items():
+        if columns and len(columns) > 1:
+            hint += f"; {field}s may stand in {shorten_list(columns)}"
+    return hint
+
+
+def _find_ids(columns: Mapping[str, Sequence[str]], cache: Cache) -> list[str]:
+    """The columns of which most values are ids of the pool, the best first."""
+    shares = {}
+    for column, values in columns.items():
+        given = [value for value in values if value.strip()]
+        rows = [Label("", value, "", 0, "") for value in given]
+        try:
+            rows = restore_ids(rows, cache, [])
+        except LabelError:
+            # Rounded numbers, which may be anything.
+            continue
+        found = cache.find([row.id for row in rows]) >= 0
+        # Ids differ from row to row; numbers of classes may be ids as well.
+        distinct = len(set(given)) / max(len(given), 1)
+        if given and found.mean() > _MOST and distinct > _MOST:
+            shares[column] = found.mean()
+    return sorted(shares, key=lambda column: -shares[column])
+
+
+def _share_labels(values: Sequence[str], cache: Cache) -> float:
+    """The share of the values, blank ones aside, that are classes or numbers."""
+    given = [value for value in values if value.strip()]
+    if not cache.classes:
+        return sum(parse_number(value) is not None for value in given) / max(len(given), 1)
+    find = ClassMatcher(cache.classes, numbered=cache.numbered).find
+    return sum(find(value) is not None for value in given) / max(len(given), 1)
+
+
+def _is_likely(values: Sequence[str], cache: Cache) -> bool:
+    """Whether values may be classes in other words: such words, or few that come again."""
+    given = [value for value in values if value.strip()]
+    distinct = set(given)
+    if not given or not cache.classes:
+        return False
+    if guess_mapping(list(distinct), cache.classes):
+        return True
+    return len(distinct) <= _FEW and 2 * len(distinct) <= len(given)
