@@ -14,8 +14,8 @@ from activetest.nouns.name_lists import shorten_list
 # A key of a JSON object; none inside of a text, whose quotes have a backslash.
 KEY = r'(?<!\\)"{}"\s*:'
 _EXPORT_AGAIN = "export the answers again"
-# Lists and objects around one answer.
-_NESTED = 4
+# Lists and objects around one answer, and objects around a value of a row.
+_NESTED, _DEEPEST = 4, 10
 
 
 def make_pattern(*names: str) -> re.Pattern[str]:
@@ -67,7 +67,8 @@ def _list(value: Any) -> list[Any]:
 def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
     """The values of an object and of those inside of it: {"a": {"b": 1}} has a.b.
 
-    The id that our own tasks have is found at every depth, under its own name.
+    An object may stand alone in a list. The id that our own tasks have is found at every depth,
+    under its own name.
     """
     found: dict[str, Any] = {}
     waiting: list[tuple[str, Mapping[str, Any], int]] = [("", row, 0)]
@@ -76,8 +77,9 @@ def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
             found[f"{before}{key}"] = value
             if key == ID:
                 found.setdefault(ID, value)
-            if isinstance(value, Mapping) and depth < _NESTED:
-                waiting.append((f"{before}{key}.", value, depth + 1))
+            inner = value[0] if isinstance(value, list) and len(value) == 1 else value
+            if isinstance(inner, Mapping) and depth < _DEEPEST:
+                waiting.append((f"{before}{key}.", inner, depth + 1))
     return found
 
 

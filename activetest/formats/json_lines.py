@@ -29,6 +29,8 @@ ANSWERS = True
 # Bytes read at once, and letters of an object that is no line: at first, and at most.
 _BLOCK = 2**24
 _STEP, _LARGEST = 2**16, 2**26
+# The names and the rows of a table that pandas calls split.
+_SPLIT = ("columns", "data")
 # Objects and lists inside one another: the parser has a stack for more, but not for any number.
 _DEEPEST = 200
 _DEEP = f"more than {_DEEPEST} lists or objects are inside one another"
@@ -110,8 +112,8 @@ def _unfold(
 ) -> list[tuple[str, dict[str, Any]]]:
     """(place, row) where one object holds all answers; none where it is an answer itself.
 
-    It may have a list or an object for each field, or a list of rows, or be an object from id to
-    label.
+    It may have a list or an object for each field, or a list of rows, with or without their
+    columns beside it, or be an object from id to label.
     """
     try:
         fields = find_columns(list(single), columns, "")
@@ -119,7 +121,11 @@ def _unfold(
         # The columns that the user names may be those of rows inside.
         fields = {}
     rows: list[dict[str, Any]]
-    if {"id", "label"} <= set(fields):
+    if set(_SPLIT) <= set(single) and all(isinstance(single[key], list) for key in _SPLIT):
+        names, data = (single[key] for key in _SPLIT)
+        fit = all(isinstance(row, list) and len(row) == len(names) for row in data)
+        rows = [dict(zip(map(str, names), row, strict=True)) for row in data] if fit else []
+    elif {"id", "label"} <= set(fields):
         rows = _unfold_columns({column: single[column] for column in fields.values()})
     elif tables := [each for each in single.values() if _is_table(each)]:
         rows = [flatten(row) for row in tables[0]] if len(tables) == 1 else []

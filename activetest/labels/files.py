@@ -199,7 +199,9 @@ def parse_row(
     """
     label, word = row["label"].strip(), row.get("status", "").strip().lower()
     if not row["id"]:
-        raise LabelError(f"{where}: the id is empty", "every row names an item")
+        raise LabelError(
+            f"{where}: the id is empty", "every row names an item: remove totals and the like"
+        )
     if word not in {"", *_STATUS, *_FINISHED, *_WAITING}:
         raise LabelError(
             f"{where}: {word!r} is no status",

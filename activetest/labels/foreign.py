@@ -35,8 +35,6 @@ _JSON = (
     _Kind("COCO's JSON", ('"images"', '"annotations"', '"categories"')),
     _Kind("labelme's JSON", ('"shapes"', '"imagePath"')),
     _Kind("JSON of VGG Image Annotator", ('"regions"', '"file_attributes"'), "export it as CSV"),
-    _Kind("Labelbox's export", ('"data_row"', '"projects"')),
-    _Kind("a manifest of Ground Truth", (r'"source(?:-ref)?"', r'-metadata"')),
 )
 _TEXT = (
     _Kind("CoNLL", (r"\A-DOCSTART-",)),

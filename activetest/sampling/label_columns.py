@@ -7,6 +7,7 @@ from activetest.cache.cache import Cache
 from activetest.errors import ColumnsUnclear, LabelError
 from activetest.labels.files import Label
 from activetest.labels.matching import ClassMatcher, guess_mapping, parse_number
+from activetest.labels.spreadsheets import is_date
 from activetest.nouns.name_lists import shorten_list
 from activetest.sampling.item_ids import restore_ids
 
@@ -15,6 +16,11 @@ _MOST = 0.5
 # Names of columns that people answer in.
 _ANSWER = re.compile(
     r"label|answer|result|choice|verdict|rating|class|categor|annot|judg|truth", re.IGNORECASE
+)
+# Names of columns that say when and by whom.
+_OTHER = re.compile(
+    r"time|date|mail|worker|annotator|user|\bname\b|respon[ds]|duration|status|\bip\b|hit",
+    re.IGNORECASE,
 )
 # Values of which so few differ may be classes in other words.
 _FEW = 20
@@ -44,7 +50,8 @@ def describe_columns(
         if column not in taken and column not in known
     }
     sure = [column for column, each in values.items() if _share_labels(each, cache) > _MOST]
-    labels = sure or [column for column, each in values.items() if _is_likely(each, cache)]
+    labels = sure or [column for column, each in values.items() if _is_guessed(each, cache)]
+    labels = labels or [column for column, each in values.items() if _is_few(column, each, cache)]
     labels.sort(key=lambda column: (column != error.found.get("label"), not _ANSWER.search(column)))
     only = sure[0] if error.questions and len(sure) == 1 else None
     hint = _write_hint(
@@ -106,17 +113,22 @@ def _share_labels(values: Sequence[str], cache: Cache) -> float:
     """The share of the values, blank ones aside, that are classes or numbers."""
     given = [value for value in values if value.strip()]
     if not cache.classes:
-        return sum(parse_number(value) is not None for value in given) / max(len(given), 1)
+        numbers = (parse_number(value.replace(",", ".")) for value in given)
+        return sum(number is not None for number in numbers) / max(len(given), 1)
     find = ClassMatcher(cache.classes, numbered=cache.numbered).find
     return sum(find(value) is not None for value in given) / max(len(given), 1)
 
 
-def _is_likely(values: Sequence[str], cache: Cache) -> bool:
-    """Whether values may be classes in other words: such words, or few that come again."""
+def _is_guessed(values: Sequence[str], cache: Cache) -> bool:
+    """Whether values are classes in other words."""
+    distinct = {value for value in values if value.strip()}
+    return bool(distinct and cache.classes and guess_mapping(list(distinct), cache.classes))
+
+
+def _is_few(column: str, values: Sequence[str], cache: Cache) -> bool:
+    """Whether values may be classes of any names: few that come again, and no dates or persons."""
     given = [value for value in values if value.strip()]
     distinct = set(given)
-    if not given or not cache.classes:
-        return False
-    if guess_mapping(list(distinct), cache.classes):
-        return True
-    return len(distinct) <= _FEW and 2 * len(distinct) <= len(given)
+    few = len(distinct) <= _FEW and 2 * len(distinct) <= len(given)
+    other = _OTHER.search(column) or any(is_date(value.split(" ")[0]) for value in distinct)
+    return bool(cache.classes) and few and not other

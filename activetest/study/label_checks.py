@@ -33,6 +33,8 @@ from activetest.sampling.item_ids import explain_unknown, restore_ids
 
 # How many rows that cannot be are named, and how many names a message lists.
 _NAMED = 5
+# Where one row of so many is of no item, the others show that it is the right file.
+_FOREIGN = 5
 # Pairs of a mapping that a hint writes, and labels of which it gives the counts.
 _WRITTEN, _COUNTED = 50, 8
 # Numbers with a decimal comma, with points before thousands or without; and what may be either.
@@ -40,6 +42,7 @@ _COMMA_NUMBER = re.compile(
     r"[+-]?(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+),[0-9]+(?:[eE][+-]?[0-9]{1,2})?"
 )
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+_WITH_SIGN = re.compile(r"\D{0,4}[0-9][0-9.,' \u00a0\u202f]*\D{0,4}")
 # Letters of which another encoding makes others.
 _BROKEN = re.compile(r"(?:[^\x00-\x7f]|\?)+")
 
@@ -319,6 +322,12 @@ def _check_ids(rows: Sequence[Label], cache: Cache, source: str) -> None:
     first = cache.ids([0])[0]
     if reason := explain_unknown(unknown[0].id, cache):
         raise LabelError(problem, reason)
+    if _FOREIGN * len(unknown) < len(rows):
+        raise LabelError(
+            problem,
+            f"the other {len(rows) - len(unknown):,} rows are of items of the pool, whose ids look "
+            f"like {first!r}: remove rows that are none, such as totals and second headers",
+        )
     if cache.id_prefix:
         raise LabelError(
             problem,
@@ -363,6 +372,8 @@ def _describe_impossible(
     added = [Answer(row.id, row.annotator, row.status, row.label) for row in bad]
     likely = guess_classes([*answers, *added], cache) if len(bad) > 1 else None
     values = _hint_values(bad, cache)
+    if not values and not likely and len(bad) >= FEWEST and not any(each.label for each in answers):
+        hint += "; say what the labels stand for in a CSV file with the columns from,to: `map=path`"
     if values or not likely:
         return LabelError(problem, values or hint)
     counts = Counter(row.label for row in bad)
@@ -392,6 +403,8 @@ def _hint_numbers(bad: Sequence[Label]) -> str:
         return "; spreadsheets make dates of numbers such as 1.5: format the column as text"
     if any(_THOUSANDS.fullmatch(row.label) for row in bad):
         return "; a comma as in 1,234 may stand before decimals or thousands: write a point or none"
+    if any(_WITH_SIGN.fullmatch(row.label) for row in bad):
+        return "; leave out signs such as % and blanks between digits"
     return ""
 
 
