@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from activetest.errors import ChoiceError, LabelError, TextsShortened
+from activetest.errors import ChoiceError, ColumnsUnclear, LabelError, TextsShortened
 from activetest.formats._tasks import write_text
 from activetest.nouns.answer_fields import FIELDS, ORDER, require_columns
 from activetest.nouns.file_head import FileHead
@@ -176,7 +176,7 @@ def _open_sheets(content: bytes, name: str, columns: Mapping[str, str]) -> list[
         sheets = [each for each in book.worksheets if hasattr(each, "reset_dimensions")]
     except Exception as error:  # Whatever a damaged part makes openpyxl raise.
         raise _describe_damage(name, error) from error
-    problem: LabelError | None = None
+    problems: list[LabelError] = []
     found: list[_Sheet] = []
     for sheet in sheets:
         # What a sheet says of its own size is not believed.
@@ -184,10 +184,21 @@ def _open_sheets(content: bytes, name: str, columns: Mapping[str, str]) -> list[
         try:
             found.append(_find_header(sheet, name, columns))
         except LabelError as error:
-            problem = problem or error
+            problems.append(error)
     if not found:
-        raise problem or LabelError(f"{name} has no sheet with cells", _RESAVE)
+        # The largest sheet is the one that is meant.
+        raise max(
+            problems,
+            key=_count_values,
+            default=LabelError(f"{name} has no sheet with cells", _RESAVE),
+        )
     return found
+
+
+def _count_values(problem: LabelError) -> int:
+    """How many values the columns of a sheet have, as far as they were looked at."""
+    columns = problem.columns if isinstance(problem, ColumnsUnclear) else {}
+    return sum(1 for values in columns.values() for value in values if value)
 
 
 def _find_header(sheet: Any, name: str, columns: Mapping[str, str]) -> _Sheet:

@@ -30,6 +30,7 @@ _WAITING = {"pending", "open", "new", "todo", "to do", "not started", "in progre
 }
 _SWITCH_OFF = "if that column means something else, `columns={'status': ''}` leaves it out"
 _EXPECTED = "expected CSV with the header id,label[,annotator][,status]"
+_BY_SHEET = "; where each sheet is of one annotator, `columns={'annotator': 'sheet'}` says so"
 
 
 class Label(NamedTuple):
@@ -233,9 +234,15 @@ def merge_repeated(rows: Iterable[Label], name: str) -> list[Label]:
                 f"{name}: id {row.id!r} is {describe_answer(first.status, first.label)} "
                 f"in {first.place} and {describe_answer(row.status, row.label)} "
                 f"in {row.place}",
-                "keep one of them, or say who said it in a column annotator",
+                "keep one of them, or say who said it in a column annotator"
+                + (_BY_SHEET if _name_sheet(row.place) != _name_sheet(first.place) else ""),
             )
     return list(found.values())
+
+
+def _name_sheet(place: str) -> str:
+    """The sheet of a place in a workbook of several; empty for any other."""
+    return place.rpartition(", row ")[0]
 
 
 def describe_answer(status: int, label: str) -> str:

@@ -15,6 +15,8 @@ from activetest.nouns.canonical import make_canonical
 _Reading = tuple[str, int, int] | tuple[str, int, int, int]
 
 _SCIENTIFIC = re.compile(r"[+-]?[0-9](?:[.,][0-9]+)?[eE]\+?[0-9]{1,3}")
+# Digits of a number that spreadsheets keep.
+KEPT = 15
 _WHOLE = re.compile(r"([0-9]{1,30})(?:[.,]0+)?")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:([.,' \u00a0\u2009\u202f\u2019])[0-9]{3})(?:\1[0-9]{3})*")
 _NUMBERS = re.compile(r"([0-9]{1,4})[-/. ]{1,2}([0-9]{1,2})(?:[-/. ]{1,2}([0-9]{1,4}))?\.?")
@@ -80,6 +82,15 @@ def is_date(text: str) -> bool:
 def is_scientific(text: str) -> bool:
     """Whether a text is a number of which digits may be lost, such as 1.23456E+11."""
     return _SCIENTIFIC.fullmatch(text.strip()) is not None
+
+
+def is_rounded(text: str) -> bool:
+    """Whether a text is a number of which a spreadsheet may have dropped digits: it keeps 15.
+
+    >>> is_rounded("12345678901234500"), is_rounded("12345678901234567"), is_rounded("1000")
+    (True, False, False)
+    """
+    return len(text) > KEPT and text.isdecimal() and not text[KEPT:].strip("0")
 
 
 def list_meant(id: str, widths: Collection[int]) -> list[str]:

@@ -47,9 +47,9 @@ def check_columns(
 def find_columns(present: Collection[str], columns: Mapping[str, str], name: str) -> dict[str, str]:
     """{field: column} of the columns that are there.
 
-    columns  {field: column} where a column is not called like its field; without a column,
-             annotator and status are not looked for, and a field of another sort is under its own
-             name, and may be missing
+    columns  {field: column} where a column is not called like its field; without a column, a
+             field of an answer is not looked for, and one of another sort is under its own name,
+             and may be missing
     name     of the file in messages
 
     The id of our own tasks goes before a column `id`, which other tools use for themselves. Case
@@ -67,7 +67,7 @@ def find_columns(present: Collection[str], columns: Mapping[str, str], name: str
                 "check `columns`",
             )
         named[field] = known
-    off = {field for field in _OPTIONAL if columns.get(field) == ""}
+    off = {field for field in FIELDS if columns.get(field) == ""}
     usual = {}
     for field in dict.fromkeys((*FIELDS, *columns)):
         own = ID if field == "id" and ID in present else field

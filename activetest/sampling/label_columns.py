@@ -42,7 +42,7 @@ def describe_columns(
         # A field of a column that is not among these is settled.
         if column and (field in columns or column not in error.columns)
     }
-    ids = [] if error.questions or "id" in found else _find_ids(error.columns, cache)
+    ids = [] if error.questions or "id" in found else find_ids(error.columns, cache)
     taken = {*found.values(), *ids[:1]}
     values = {
         column: each
@@ -90,7 +90,7 @@ def _write_hint(
     return hint
 
 
-def _find_ids(columns: Mapping[str, Sequence[str]], cache: Cache) -> list[str]:
+def find_ids(columns: Mapping[str, Sequence[str]], cache: Cache) -> list[str]:
     """The columns of which most values are ids of the pool, the best first."""
     shares = {}
     for column, values in columns.items():

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from activetest.cache.cache import Cache
-from activetest.errors import LabelError
+from activetest.errors import ColumnsUnclear, LabelError
 from activetest.labels.matching import FEWEST, ClassMatcher, parse_number, says_no_label
 from activetest.nouns.log import LABELLED
 from activetest.nouns.rows import Array
+from activetest.sampling.item_ids import restore_ids
+from activetest.sampling.label_columns import describe_columns
 from activetest.sampling.label_source import read_label_source
 
 
@@ -29,9 +31,15 @@ def read_answer_key(
     """
     if isinstance(key, str) and key == "-":
         raise LabelError("- is no file of labels", "give the path of the pool's answer key")
-    source, labels = read_label_source(key, id_prefix=cache.id_prefix, columns=columns)
+    try:
+        source, labels = read_label_source(key, id_prefix=cache.id_prefix, columns=columns)
+    except ColumnsUnclear as error:
+        raise describe_columns(error, cache, (), columns)[0] from error
     rows = [row for row in labels if row.status == LABELLED]
-    positions = cache.find(_name_items([row.id for row in rows], cache))
+    ids = _name_items([row.id for row in rows], cache)
+    rows = [row._replace(id=id) for row, id in zip(rows, ids, strict=True)]
+    rows = restore_ids(rows, cache, [])
+    positions = cache.find([row.id for row in rows])
     if (positions < 0).any():
         raise LabelError(
             f"{source}: id {rows[int(np.argmin(positions))].id!r} is not in the pool",

@@ -1,13 +1,15 @@
 """Ingest labels: a file, a frame or rows, all rows or none; ingesting it twice changes nothing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 from functools import partial
+from os import PathLike
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from activetest import atomic
+from activetest.cache.cache import Cache
 from activetest.errors import ColumnsUnclear, LabelConflict, LabelError, PoolError
 from activetest.labels import files
 from activetest.labels.files import Label
@@ -18,7 +20,7 @@ from activetest.nouns.answer_fields import check_columns
 from activetest.nouns.log import DECLINED, PENDING
 from activetest.parallel import one_blas_thread
 from activetest.safe_text import escape_controls
-from activetest.sampling.label_columns import describe_columns
+from activetest.sampling.label_columns import describe_columns, find_ids
 from activetest.sampling.label_source import read_label_source
 from activetest.study import label_checks
 from activetest.study.folder import INSIDE
@@ -115,17 +117,39 @@ def ingest(
     # The rows of a frame are numbers to whoever has it; those of a file are not.
     prefix = cache.id_prefix if study.pool["uri"].startswith(INSIDE) else ""
     fields = check_columns(columns)
+    # Standard input can be read once.
+    again = isinstance(labels, str | PathLike) and str(labels) != "-"
     read = partial(read_label_source, labels, edit=edit, id_prefix=prefix, notes=notes)
     try:
         source, rows = read(columns=fields, stdin=stdin)
     except ColumnsUnclear as error:
         described, question = describe_columns(error, cache, _list_columns(study), fields)
-        if question is None or labels == "-":
+        if question is None or not again:
             raise described from error
         notes.append(f"Labels are the answers to {question!r}, as no others are labels of the pool")
         source, rows = read(columns={**fields, "label": question})
+    if again and rows and "id" not in fields and (cache.find([row.id for row in rows]) < 0).all():
+        _explain_ids(partial(read, columns={**fields, "id": ""}), rows, source, cache)
     counted = add_rows(study, rows, source, replace=replace, dry_run=dry_run, as_is=as_is)
     return replace_fields(counted, notes=tuple(notes))
+
+
+def _explain_ids(read: Callable[[], Any], rows: Sequence[Label], source: str, cache: Cache) -> None:
+    """Raises LabelError where ids are of no item, and another column holds ids of the pool.
+
+    read  reads the labels without an id
+    """
+    try:
+        read()
+    except ColumnsUnclear as error:
+        if ids := find_ids(error.columns, cache):
+            raise LabelError(
+                f"{source}, {rows[0].place}: id {rows[0].id!r} is not in the pool, and neither is "
+                "any other",
+                f"ids of the pool stand in another column: `columns={ {'id': ids[0]}!r}`",
+            ) from error
+    except LabelError:
+        pass
 
 
 def _list_columns(study: StoredStudy) -> list[str]:
