@@ -19,7 +19,7 @@ _SCIENTIFIC = re.compile(r"[+-]?[0-9](?:[.,][0-9]+)?[eE]\+?[0-9]{1,3}")
 KEPT = 15
 _WHOLE = re.compile(r"([0-9]{1,30})(?:[.,]0+)?")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:([.,' \u00a0\u2009\u202f\u2019])[0-9]{3})(?:\1[0-9]{3})*")
-_NUMBERS = re.compile(r"([0-9]{1,4})[-/. ]{1,2}([0-9]{1,2})(?:[-/. ]{1,2}([0-9]{1,4}))?\.?")
+_NUMBERS = re.compile(r"([0-9]{1,4})[-/. ]{1,2}([0-9]{1,4})(?:[-/. ]{1,2}([0-9]{1,4}))?\.?")
 _DAY_FIRST = re.compile(r"([0-9]{1,2})[-./ ]{0,2}([^\W\d_]{3,9})\.?(?:[-./ ]{1,2}([0-9]{2,4}))?")
 _MONTH_FIRST = re.compile(r"([^\W\d_]{3,9})\.?[-./ ]{0,2}([0-9]{1,4})(?:,? ([0-9]{4}))?")
 _TIME = re.compile(r"[ T]0?0:00(?::00(?:\.0+)?)?$")
@@ -39,6 +39,7 @@ _MONTHS = (
 )
 _MONTH = {word: month for month, words in enumerate(_MONTHS, 1) for word in words.split()}
 # Days are counted from here in cells that are shown as numbers; so many are of this century.
+_YEARS = range(1900, 2100)
 _FIRST_DAY, _DAYS = date(1899, 12, 30), range(36_526, 73_051)
 
 
@@ -184,7 +185,7 @@ def _name_month(month: int, other: int) -> set[_Reading]:
     if not 1 <= month <= 12:
         return set()
     found: set[_Reading] = {("md", month, other)} if 1 <= other <= 31 else set()
-    return found | {("my", month, other % 100)}
+    return found | ({("my", month, other % 100)} if other < 100 or other in _YEARS else set())
 
 
 def _fold(word: str) -> str:

@@ -77,8 +77,11 @@ def open_table(
     above, comma = min(places, key=lambda place: place[0], default=(0, ""))
     comma = comma or max(commas, key=lambda each: len(heads[each][0]) if heads[each] else 0)
     rows = read_rows(text, comma, name, hint, first=first)
-    header = next(islice(rows, above, None), None)
-    return header and Table([cell.strip() for cell in header[1]], comma, rows)
+    found = next(islice(rows, above, None), None)
+    # A row of separators has cells where something else splits it.
+    if found is None or not any(cell.strip("".join(commas) + " ") for cell in found[1]):
+        return None
+    return Table([cell.strip() for cell in found[1]], comma, rows)
 
 
 def _read_head(text: str, comma: str, among: int) -> list[list[str]]:

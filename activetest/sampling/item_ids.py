@@ -35,7 +35,9 @@ def restore_ids(rows: Sequence[Label], cache: Cache, notes: list[str]) -> list[L
     lossy = next(filter(is_scientific, unknown), None)
     if lossy is None and long and all(map(is_rounded, long)):
         whole = [each for each in sample if len(each) > KEPT]
-        lossy = long[0] if whole and not all(map(is_rounded, whole)) else None
+        # Of two items with one id after rounding, that id may be in the pool.
+        several = len(rows) > len(ids) or set(long) & set(unknown)
+        lossy = long[0] if several and not all(map(is_rounded, whole)) else None
     if lossy is not None:
         how = "in scientific notation" if is_scientific(lossy) else f"with {KEPT} digits and zeros"
         place = next(row.place for row in rows if row.id == lossy)

@@ -37,6 +37,28 @@ def test_commas_separate_names():
     assert options.split_names(None) is None
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["id=image,label=choice"], {"id": "image", "label": "choice"}),
+        (["id=image", "label=choice"], {"id": "image", "label": "choice"}),
+        (["label=Is it right, or not?,id=a"], {"label": "Is it right, or not?", "id": "a"}),
+        (["id=a, label = b=c "], {"id": "a", "label": "b=c"}),
+        (["status=,annotator=who"], {"status": "", "annotator": "who"}),
+        (["note=x"], {"note": "x"}),
+        (None, {}),
+    ],
+)
+def test_a_field_and_its_sign_end_the_column_before_it(given, meant):
+    assert options.split_pairs("--columns", given) == meant
+
+
+@pytest.mark.parametrize("given", ["image", "id=", "=image", "id=a,label="])
+def test_a_pair_without_a_column_is_refused(given):
+    with pytest.raises(ChoiceError, match="--columns is"):
+        options.split_pairs("--columns", [given])
+
+
 def test_commas_separate_numbers():
     assert options.read_numbers("--power", ["1,4", "0.5"], float) == (1.0, 4.0, 0.5)
     with pytest.raises(ChoiceError, match="--budget is 'ten', not a whole number"):
