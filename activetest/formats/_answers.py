@@ -89,7 +89,7 @@ def sample_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     for row in rows[:SAMPLE]:
         for key, value in row.items():
             several = value if isinstance(value, list) else [value]
-            if len(several) < 2 and not isinstance(value, dict):
+            if len(several) < 2 and not any(isinstance(each, dict) for each in several):
                 found.setdefault(key, []).append(write_text(next(iter(several), None)))
     return found
 

@@ -93,7 +93,7 @@ def read_answers(
     rows = [(place, flatten(row)) for place, row in read_objects(content, name, "row")]
     if not rows:
         raise LabelError(f"{name} is empty", "give one JSON object with id and label per line")
-    if len(rows) == 1:
+    if len(rows) == 1 and content.removeprefix(_MARK).lstrip()[:1] == b"{":
         rows = _unfold(rows[0][1], columns) or rows
     present = list(dict.fromkeys(key for _, row in rows for key in row))
     found = require_columns(present, columns, name, lambda: sample_rows([row for _, row in rows]))

@@ -5,8 +5,9 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.errors import PoolError
+from activetest.errors import ColumnsUnclear, LabelError, PoolError
 from activetest.formats import find_format, json_lines
+from activetest.labels import exports
 from activetest.nouns.file_head import take_head
 from activetest.pool import convert
 from activetest.pool.file_notes import read_file_notes
@@ -94,3 +95,57 @@ def test_brackets_in_text_are_not_deep(tmp_path):
     hidden = '{"x": ' + '{"a": "}}}}", "b": ' * 300 + "1" + "}" * 301
     with pytest.raises(PoolError, match="more than 200 lists or objects"):
         convert_text(tmp_path, hidden)
+
+
+def read_labels(value, **columns: str) -> list[tuple[str, str]]:
+    content = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return [(row.id, row.label) for row in exports.parse_content(content, "x", columns=columns)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"id": "a", "label": "cat"}, {"id": "b", "label": None}],
+        {"a": "cat", "b": None},
+        {"id": ["a", "b"], "label": ["cat", None]},
+        {"id": {"0": "a", "1": "b"}, "label": {"0": "cat", "1": None}},
+        {"columns": ["id", "label"], "index": [0, 1], "data": [["a", "cat"], ["b", None]]},
+        {"version": 2, "items": [{"id": "a", "label": "cat"}, {"id": "b", "label": None}]},
+        [{"activetest_id": "a", "id": 1, "label": ["cat"]}, {"activetest_id": "b", "label": []}],
+        [
+            {"id": 1, "meta": {"activetest_id": "a"}, "label": ["cat"]},
+            {"id": 2, "meta": {"activetest_id": "b"}, "label": []},
+        ],
+    ],
+)
+def test_answers_are_read_in_every_shape_that_programs_write(value):
+    assert read_labels(value) == [("a", "cat"), ("b", "")]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"id": "a", "note": "x"},
+        {"id": ["a", "b"], "label": ["cat"]},
+        {"id": {"0": "a"}, "label": {"1": "cat"}},
+        {"columns": ["id", "label"], "data": [["a"]]},
+        {"x": [{"id": "a", "label": "cat"}], "y": [{"id": "a", "label": "cat"}]},
+        {"a": "cat", "b": {"label": "dog"}},
+    ],
+)
+def test_other_single_objects_are_rows_and_refused(value):
+    with pytest.raises(LabelError):
+        read_labels(value)
+
+
+def test_values_inside_of_objects_and_of_lists_of_one_have_names():
+    rows = [{"item": {"key": "a"}, "given": [{"by": {"who": "ann", "what": "cat"}}]}]
+    with pytest.raises(ColumnsUnclear) as error:
+        read_labels(rows)
+    assert error.value.columns == {
+        "item.key": ["a"], "given.by.who": ["ann"], "given.by.what": ["cat"],
+    }  # fmt: skip
+    assert read_labels(rows, id="item.key", label="given.by.what") == [("a", "cat")]
+    several = [{"id": "a", "label": ["cat", "dog"]}]
+    with pytest.raises(LabelError, match="the label is of type list"):
+        read_labels(several)

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from activetest.errors import LabelError
+from activetest.errors import ColumnsUnclear, LabelError
 from activetest.formats import find_format, label_studio
 from activetest.labels import exports
 from activetest.nouns.file_head import take_head
@@ -244,3 +244,51 @@ def test_tasks_with_anything_else_in_them_are_none_of_ours():
     for more in ({"annotations": []}, {"meta": {"note": "mine"}}):
         with pytest.raises(LabelError):
             label_studio.list_columns(json.dumps([*tasks, tasks[0] | more]).encode(), "x")
+
+
+def comment(text: str) -> list[dict]:
+    """The answer to a question for free text."""
+    named = {"from_name": "comment", "to_name": "item", "type": "textarea"}
+    return [named | {"value": {"text": [text]}}]
+
+
+def test_a_comment_beside_a_choice_is_no_label():
+    answer = choose("cat", name="kind") + comment("ears look pointed")
+    content = write_label_studio([make_task("a", annotate(1, 1, answer))])
+    assert take(content) == [("a", "cat", "1", LABELLED)]
+    assert take(content, label="comment") == [("a", "ears look pointed", "1", LABELLED)]
+    only = write_label_studio([make_task("a", annotate(1, 1, comment("x")))])
+    assert take(only) == [("a", "x", "1", LABELLED)]
+
+
+def test_the_hint_about_questions_names_the_shortest_answers():
+    both = choose("cat", name="zoo") + choose("a long one", name="animal")
+    with pytest.raises(ColumnsUnclear, match="more than one question: animal, zoo") as error:
+        read(write_label_studio([make_task("a", annotate(1, 1, both))]))
+    assert error.value.hint == "say which gives the labels: `columns={'label': 'zoo'}`"
+    assert error.value.questions and error.value.columns["zoo"] == ["cat"]
+
+
+@pytest.mark.parametrize("write", [write_json_min, write_table])
+def test_the_hint_about_a_row_names_a_column_of_the_file(write):
+    content = write([make_task("a", annotate(1, 1, choose("cat", name="stars")))])
+    with pytest.raises(ColumnsUnclear, match="no column 'label'") as error:
+        read(content)
+    assert set(error.value.columns) == {"text", "stars"}
+    assert error.value.found == {"id": "activetest_id"}
+    with pytest.raises(LabelError, match="no column 'choice'"):
+        read(content, label="choice")
+
+
+def test_a_text_that_is_called_data_is_no_task():
+    row = {"id": 1, "data": "a note", "label": ["cat"], "meta": {"activetest_id": "a"}}
+    assert detect(json.dumps(row).encode()) == "json-lines"
+    assert take(json.dumps(row).encode()) == [("a", "cat", "", LABELLED)]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_table_may_be_separated_by_what_a_spreadsheet_saves(separator):
+    content = write_table([make_task("a", annotate(1, 1, choose("cat")))], separator=separator)
+    assert separator in content.decode().splitlines()[0]
+    assert detect(content) == "label-studio"
+    assert take(content) == [("a", "cat", "1", LABELLED)]

@@ -7,7 +7,13 @@ import zipfile
 import openpyxl
 import pytest
 
-from activetest.errors import ChoiceError, LabelError, TextsShortened
+from activetest.errors import (
+    ChoiceError,
+    ColumnsUnclear,
+    LabelConflict,
+    LabelError,
+    TextsShortened,
+)
 from activetest.formats import find_format, xlsx
 from activetest.labels import exports
 from activetest.nouns.file_head import take_head
@@ -123,6 +129,65 @@ def test_the_sheet_with_the_columns_is_read():
     assert [row.id for row in read(target.getvalue())] == ["a"]
     with pytest.raises(LabelError, match=r"sheet 'Sheet', has no column 'id'; it has what"):
         read(write_xlsx([("what", "label"), ("a", "b")]))
+
+
+def write_sheets(**sheets: list) -> bytes:
+    """A workbook with these rows in each sheet."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    target = io.BytesIO()
+    book.save(target)
+    return target.getvalue()
+
+
+def test_all_sheets_with_the_columns_are_read_and_that_is_said():
+    guide = [("animal", "means"), ("cat", "a cat")]
+    ben = [("ID", "Label "), ("b", "dog")]
+    content = write_sheets(guide=guide, anna=[("id", "label"), ("a", "cat")], ben=ben)
+    notes = []
+    rows = exports.parse_content(content, "book.xlsx", notes=notes)
+    assert [(row.id, row.label, row.place) for row in rows] == [
+        ("a", "cat", "sheet 'anna', row 2"), ("b", "dog", "sheet 'ben', row 2"),
+    ]  # fmt: skip
+    assert notes[0].startswith("The sheets 'anna' and 'ben' were read as one file; where each")
+    notes = []
+    single = write_sheets(guide=guide, anna=[("id", "label"), ("a", "cat")])
+    assert exports.parse_content(single, "book.xlsx", notes=notes)[0].place == "row 2"
+    assert notes == []
+
+
+def test_each_sheet_may_be_of_an_annotator_of_its_own():
+    sheets = {name: [("id", "label"), ("a", label)] for name, label in (("x", "cat"), ("y", "dog"))}
+    with pytest.raises(LabelConflict, match="in sheet 'x', row 2 and labelled 'dog'") as error:
+        read(write_sheets(**sheets))
+    assert "`columns={'annotator': 'sheet'}` says so" in error.value.hint
+    rows = read(write_sheets(**sheets), annotator="sheet")
+    assert [(row.label, row.annotator) for row in rows] == [("cat", "x"), ("dog", "y")]
+    # A column of that name is one like any other.
+    column = [("id", "label", "sheet"), ("a", "cat", "ann")]
+    assert read(write_sheets(x=column), annotator="sheet")[0].annotator == "ann"
+
+
+def test_a_title_may_stand_above_the_header():
+    rows = [("Labels of May",), (), ("id", "label"), ("a", "cat")]
+    (row,) = read(write_sheets(x=rows))
+    assert (row.id, row.label, row.place) == ("a", "cat", "row 4")
+    with pytest.raises(LabelError, match="cell B4: a formula"):
+        read(write_xlsx([*rows[:1], ("", ""), rows[2], ("a", "=1+1")], formulas=True))
+
+
+def test_of_sheets_without_the_columns_the_largest_is_named():
+    content = write_sheets(
+        pivot=[("x", "n"), ("cat", 1)], given=[("item", "answer"), *[("a", "cat")] * 3]
+    )
+    with pytest.raises(ColumnsUnclear, match="sheet 'given', has no column 'id'") as error:
+        read(content)
+    assert error.value.columns["answer"][:2] == ["cat", "cat"]
+    assert read(content, id="item", label="answer")[0].label == "cat"
 
 
 @pytest.mark.parametrize("id", ["a\x01", "x" * 32_768, "_x0041_", "\ud800"])

@@ -2,6 +2,7 @@
 
 import io
 import sqlite3
+import unicodedata
 from contextlib import closing
 
 import numpy as np
@@ -527,3 +528,85 @@ def test_an_export_is_taken_as_a_whole_or_not_at_all_and_twice_is_once(study, fo
     with pytest.raises(LabelConflict, match="annotation 1: id 'item-1' is labelled 'owl'"):
         ingest(study, folder / "export")
     assert ingest(study, folder / "export", replace=True).replaced == 1
+
+
+def write_questions(folder, **answers):
+    """An export of Label Studio whose questions have these answers to the first items."""
+    tasks = []
+    for row, given in enumerate(zip(*answers.values(), strict=True)):
+        named = zip(answers, given, strict=True)
+        result = [each for name, answer in named for each in exports.choose(answer, name=name)]
+        tasks.append(({"activetest_id": f"item-{row}"}, [exports.annotate(row, 1, result)]))
+    path = folder / "export.json"
+    path.write_bytes(exports.write_label_studio(tasks))
+    return path
+
+
+def test_the_only_question_whose_answers_are_classes_gives_the_labels(study, folder):
+    path = write_questions(folder, mood=["fine", "sad"], animal=["cat", "dog"])
+    done = ingest(study, path, dry_run=True)
+    assert done.new == 2
+    assert str(done).endswith(
+        "Labels are the answers to 'animal', as no others are labels of the pool"
+    )
+    with path.open("rb") as stdin, pytest.raises(LabelError, match="more than one") as error:
+        ingest(study, "-", stdin=stdin)
+    assert error.value.hint == "say which one it is: `columns={'label': 'animal'}`"
+
+
+def test_several_questions_of_classes_are_asked_about_with_their_names(study, folder):
+    path = write_questions(folder, first=["cat", "cat"], verdict=["cat", "dog"])
+    with pytest.raises(LabelError) as error:
+        ingest(study, path)
+    assert error.value.hint == (
+        "say which one it is: `columns={'label': 'verdict'}`; labels may stand in verdict, first"
+    )
+    assert ingest(study, path, columns={"label": "verdict"}).new == 2
+
+
+def test_a_file_whose_columns_are_called_otherwise_says_which_to_name(study, label_file):
+    lines = [f"2026-01-02 10:00,item-{row},{('cat', 'dog')[row % 2]}" for row in range(6)]
+    path = label_file(*lines, header="Timestamp,Item code,Your answer")
+    with pytest.raises(LabelError, match="no column 'id'") as error:
+        ingest(study, path)
+    hint = "say which ones they are: `columns={'id': 'Item code', 'label': 'Your answer'}`"
+    assert error.value.hint == hint
+    assert ingest(study, path, columns={"id": "Item code", "label": "Your answer"}).new == 6
+
+
+def test_ids_of_another_tool_are_told_from_those_of_the_pool(study, label_file):
+    lines = [f"{row},item-{row},cat" for row in range(3)]
+    path = label_file(*lines, header="id,item,label")
+    with pytest.raises(
+        LabelError, match="id '0' is not in the pool, and neither is any other"
+    ) as e:
+        ingest(study, path)
+    assert e.value.hint == "ids of the pool stand in another column: `columns={'id': 'item'}`"
+    assert ingest(study, path, columns={"id": "item"}).new == 3
+
+
+def test_rows_of_no_item_are_blamed_where_the_others_are_of_items(study, label_file):
+    lines = [f"item-{row},cat" for row in range(8)]
+    with pytest.raises(LabelError, match="line 10: id 'Total' is not in the pool") as error:
+        ingest(study, label_file(*lines, "Total,8"))
+    assert error.value.hint.startswith("the other 8 rows are of items of the pool")
+    with pytest.raises(LabelError) as error:
+        ingest(study, label_file(*lines[:2], "x,cat", "y,dog"))
+    assert "another study" in error.value.hint
+
+
+def test_what_a_spreadsheet_did_to_ids_is_undone_and_said(other_study, label_file):
+    study = other_study(id=["007", "008", "009"], pred=["cat", "dog", "cat"])
+    done = ingest(study, label_file("7,cat", "8.0,dog", "009,cat"))
+    assert (done.new, done.outside) == (3, ())
+    assert "2 ids were read as the only one of the pool that can be meant" in str(done)
+    assert ingest(study, {7: "cat", "8": "dog"}).unchanged == 2
+
+
+def test_one_label_in_two_forms_of_unicode_is_one(other_study, label_file):
+    name = "caf\u00e9"
+    study = other_study(id=["a", "b", "c"], pred=[unicodedata.normalize("NFD", name), "x", "x"])
+    assert ingest(study, label_file(f"a,{name}")).outside == ()
+    first, second = "th\u00e9", unicodedata.normalize("NFD", "th\u00e9")
+    assert ingest(study, label_file(f"b,{first}")).outside == (first,)
+    assert ingest(study, label_file(f"b,{second}")).unchanged == 1
