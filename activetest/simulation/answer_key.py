@@ -34,7 +34,7 @@ def read_answer_key(
     try:
         source, labels = read_label_source(key, id_prefix=cache.id_prefix, columns=columns)
     except ColumnsUnclear as error:
-        raise describe_columns(error, cache, (), columns)[0] from error
+        raise describe_columns(error, cache, cache.roles["outputs"], columns)[0] from error
     rows = [row for row in labels if row.status == LABELLED]
     ids = _name_items([row.id for row in rows], cache)
     rows = [row._replace(id=id) for row, id in zip(rows, ids, strict=True)]

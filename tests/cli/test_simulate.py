@@ -47,7 +47,7 @@ def test_a_key_with_other_names_of_columns_is_named_by_an_option(words, folder, 
     key = (folder / "key.csv").read_text().replace("id,label", "item,truth")
     (folder / "key.csv").write_text(key)
     assert main(words) == 2
-    assert "or say which one it is: --columns id=item\n" in capsys.readouterr().err
+    assert "say which ones they are: --columns id=item,label=truth\n" in capsys.readouterr().err
     assert main([*words, "--columns", "id=item,label=truth", "--metric", "error"]) == 0
     assert "doubly-robust" in capsys.readouterr().out
 
