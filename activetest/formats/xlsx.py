@@ -39,6 +39,7 @@ _EXPECTED = (
     "the first row names the columns: id, label, and annotator and status where needed; "
     "`columns` says which other ones they are"
 )
+_SHEETS = 200
 # Rows in which a header is looked for; those below it tell what its columns hold.
 _LOOKED_AT = 40
 # Bytes that all parts together may unpack to, and cells that are looked at: Excel has no more rows.
@@ -92,10 +93,12 @@ def read_answers(
         )
         + "`columns={'annotator': 'sheet'}` says so" * (not by_sheet)
     )
+    # All sheets share what may be looked at.
+    most = _CELLS // len(sheets)
     for header, found, above, sheet in sheets:
         where = f"sheet {sheet.title!r}, " if len(sheets) > 1 else ""
         last = max(header.index(column) for column in found.values()) + 1
-        for number, row in enumerate(_read_rows(sheet, name, last), 1):
+        for number, row in enumerate(_read_rows(sheet, name, last, cells=most), 1):
             if number <= above or all(cell.value in (None, "") for cell in row):
                 continue
             answer: dict[str, Any] = {"place": f"{where}row {number}"}
@@ -176,6 +179,11 @@ def _open_sheets(content: bytes, name: str, columns: Mapping[str, str]) -> list[
         sheets = [each for each in book.worksheets if hasattr(each, "reset_dimensions")]
     except Exception as error:  # Whatever a damaged part makes openpyxl raise.
         raise _describe_damage(name, error) from error
+    if len(sheets) > _SHEETS:
+        raise LabelError(
+            f"{name} has more than {_SHEETS} sheets",
+            "keep ids and labels in a workbook of their own, or save it as CSV",
+        )
     problems: list[LabelError] = []
     found: list[_Sheet] = []
     for sheet in sheets:
@@ -226,13 +234,13 @@ def _find_header(sheet: Any, name: str, columns: Mapping[str, str]) -> _Sheet:
 
 
 def _read_rows(
-    sheet: Any, name: str, columns: int, *, rows: int | None = None
+    sheet: Any, name: str, columns: int, *, rows: int | None = None, cells: int = _CELLS
 ) -> Iterator[tuple[Any, ...]]:
-    """The first cells of each row.
+    """The first cells of each row; cells is how many may be looked at.
 
     Raises LabelError for more rows than Excel has, and for so many that they take minutes.
     """
-    most = min(rows or _ROWS, max(_CELLS // columns, 1))
+    most = min(rows or _ROWS, max(cells // columns, 1))
     try:
         found = sheet.iter_rows(max_col=columns)
         yield from islice(found, most)
@@ -241,7 +249,7 @@ def _read_rows(
                 raise LabelError(f"{name} has more than {_ROWS:,} rows", _RESAVE)
             raise LabelError(
                 f"{name} has more than {most:,} rows, and what is read stands in the first "
-                f"{columns:,} columns: more than {_CELLS:,} cells",
+                f"{columns:,} columns: more than {cells:,} cells",
                 "keep ids and labels in the first columns, or in a workbook of their own",
             )
     except LabelError:

@@ -270,8 +270,13 @@ class LabellingSession:
                 error.problem, "the next answer here takes the place of the earlier one"
             ) from error
         except LabelError as error:
+            if meant := error.mapping.get(label):
+                raise LabelError(
+                    f"{label!r} is no class",
+                    f"did you mean {meant!r}? `as_is=True` takes it for a further class",
+                ) from error
             problem = error.problem.removeprefix(f"{SOURCE}, {row.place}: ")
-            raise type(error)(problem, error.hint) from error
+            raise LabelError(problem, error.hint) from error
         self._revisited.discard(id)
         self._queue.pop(0)
         self._skipped = [each for each in self._skipped if each != id]

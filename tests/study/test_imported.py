@@ -142,7 +142,7 @@ def test_a_blank_cell_says_that_nothing_took_the_place_of_an_answer(pool, truth)
 
 
 def test_a_log_in_another_encoding_is_to_be_saved_as_csv(pool, truth):
-    Path("log.csv").write_bytes("id,label\n".encode("utf-16"))
+    Path("log.csv").write_bytes("id,label\ncaf\u00e9,cat\n".encode("latin-1"))
     with pytest.raises(LabelError) as raised:
         Study.from_draws("pool.parquet", "log.csv", "study")
     assert raised.value.hint == "save it as UTF-8 CSV"
@@ -563,7 +563,7 @@ def test_a_log_that_cannot_be_is_refused_and_leaves_nothing(
         '{"id": "item-1", "label": "cat", "probability": true}',
         '{"id": "item-1", "label": "cat", "probability": [0.1]}',
         '{"id": "item-1", "label": "cat", "probability": {"q": 0.1}}',
-        '{"id": "item-1", "label": ["cat"], "probability": 0.1}',
+        '{"id": "item-1", "label": ["cat", "dog"], "probability": 0.1}',
         '{"id": "item-1", "label": "cat", "probability": 0.1, "round": 1e308}',
         '{"id": "item-1", "label": "cat", "probability": 0.1, "round": true}',
         '{"id": ["item-1"], "label": "cat", "probability": 0.1}',

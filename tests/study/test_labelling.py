@@ -220,7 +220,11 @@ def test_a_class_that_the_model_never_predicts(folder):
     with pytest.raises(LabelError, match="no label"):
         session.answer("n/a")
     session.answer("n/a", as_is=True)
-    assert sorted(known(given).values()) == ["maybe", "n/a"]
+    with pytest.raises(LabelError, match="'YES' is no class") as error:
+        session.answer("YES")
+    assert error.value.hint == "did you mean 'yes'? `as_is=True` takes it for a further class"
+    session.answer("YES", as_is=True)
+    assert sorted(known(given).values()) == ["YES", "maybe", "n/a"]
 
 
 def test_columns_of_text_are_shown_and_no_opinion_of_the_model(folder):
