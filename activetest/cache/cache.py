@@ -174,8 +174,9 @@ class Cache:
 
     def find(self, ids: list[str]) -> Array:
         """(len(ids),) int64 pool positions, -1 for ids that no item has."""
+        prefix = self.id_prefix
         # An empty id stands for those without the prefix: no row has it.
-        found = [id[len(self.id_prefix) :] if id.startswith(self.id_prefix) else "" for id in ids]
+        found = [id[len(prefix) :] if id.startswith(prefix) else "" for id in ids]
 
         def search() -> Array:
             return find_positions(found, self.store.read_array(GLOBALS, "id_order"), self._ids.read)

@@ -16,7 +16,7 @@ from activetest.labels.files import Label
 from activetest.labels.mapping import make_edit, read_label_map
 from activetest.labels.values import is_mapping
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
-from activetest.nouns.answer_fields import check_columns
+from activetest.nouns.answer_fields import SAMPLE, check_columns
 from activetest.nouns.log import DECLINED, PENDING
 from activetest.parallel import one_blas_thread
 from activetest.safe_text import escape_controls
@@ -128,7 +128,8 @@ def ingest(
             raise described from error
         notes.append(f"Labels are the answers to {question!r}, as no others are labels of the pool")
         source, rows = read(columns={**fields, "label": question})
-    if again and rows and "id" not in fields and (cache.find([row.id for row in rows]) < 0).all():
+    first = [row.id for row in rows[:SAMPLE]]
+    if again and first and "id" not in fields and (cache.find(first) < 0).all():
         _explain_ids(partial(read, columns={**fields, "id": ""}), rows, source, cache)
     counted = add_rows(study, rows, source, replace=replace, dry_run=dry_run, as_is=as_is)
     return replace_fields(counted, notes=tuple(notes))
