@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 from activetest.errors import LabelConflict, LabelError
 from activetest.nouns.answer_fields import SAMPLE, find_columns, require_columns
 from activetest.nouns.arguments import read_path
+from activetest.nouns.canonical import make_canonical
 from activetest.nouns.csv_rows import SEPARATORS, Table, open_table
 from activetest.nouns.encodings import decode_answers
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
@@ -216,7 +217,8 @@ def parse_row(
         raise LabelError(
             f"{where}: {word}, but there is a label", f"remove one of the two; {switch_off}"
         )
-    return Label(place, row["id"], row.get("annotator", "").strip(), status, label)
+    annotator = make_canonical(row.get("annotator", "").strip())
+    return Label(place, row["id"], annotator, status, label)
 
 
 def merge_repeated(rows: Iterable[Label], name: str) -> list[Label]:

@@ -49,6 +49,7 @@ _BYTES = {
     b"7z\xbc\xaf": ("a 7z archive", "unpack it"),
     b"SQLite format 3": ("a database of SQLite", ""),
 }
+_NUMBERS = b"Index/"
 _ZIP, _SHEETS = b"PK\x03\x04", b"mimetypeapplication/vnd.oasis.opendocument"
 
 
@@ -59,6 +60,8 @@ def reject_foreign(content: bytes, name: str) -> None:
             raise _refuse(name, title, step)
     if content.startswith(_ZIP) and _SHEETS in content[:200]:
         raise _refuse(name, "a workbook of LibreOffice (.ods)", "save it as .xlsx")
+    if content.startswith(_ZIP) and _NUMBERS in content[:_LOOKED_AT]:
+        raise _refuse(name, "a document of Numbers", "export it as CSV or Excel")
     if content.startswith(_ZIP):
         raise _refuse(name, "a zip archive", "unpack it")
     text = content[:_LOOKED_AT].decode("utf-8-sig", "replace").lstrip()

@@ -23,8 +23,8 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 # Whole numbers may be written with zeros behind the point or an exponent of two digits.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,60}(?:\.[0-9]{0,60})?(?:[eE][+-]?[0-9]{1,2})?")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]{1,30},[0-9]{1,30}")
-# A list of one text as Python writes it.
-_QUOTED = re.compile(r"\[\s*'([^'\\]*)'\s*\]")
+# A list of one text as Python writes it, or of one number.
+_QUOTED = re.compile(r"\[\s*(?:'([^'\\]+)'|([0-9.eE+-]{1,40}))\s*\]")
 # Words that stand where an item has no label yet, and where somebody has declined to give one.
 NO_LABEL = {"n/a", "na", "nan", "none", "null", "-", "?", "<na>", "#n/a"}
 DECLINING = {"declined", "skipped", "skip", "unclear", "unsure", "unknown", "pending"}
@@ -90,7 +90,7 @@ def read_single(label: str) -> str | None:
     if not (label.startswith("[") and label.endswith("]")):
         return None
     quoted = _QUOTED.fullmatch(label)
-    found = (quoted.group(1),) if quoted else read_list(label)
+    found = (quoted.group(1) or quoted.group(2),) if quoted else read_list(label)
     return found[0].strip() or None if len(found) == 1 else None
 
 

@@ -15,13 +15,14 @@ from activetest.nouns.canonical import make_canonical
 _SAMPLE = 10_000
 
 
-def restore_ids(rows: Sequence[Label], cache: Cache, notes: list[str]) -> list[Label]:
+def restore_ids(rows: Sequence[Label], cache: Cache, source: str, notes: list[str]) -> list[Label]:
     """The rows with the ids of the items that they name, as far as those can only mean one.
 
     A spreadsheet may have taken zeros away or added decimals; blanks may stand around an id, and
     Unicode may have other forms of it. An id that is in the pool as it is means that item.
 
-    notes  gets a sentence about ids that were read as others
+    source  name of the file in messages
+    notes   gets a sentence about ids that were read as others
 
     Raises LabelError for a number of which a spreadsheet has dropped digits: two rows of one such
     id are of different items.
@@ -42,8 +43,8 @@ def restore_ids(rows: Sequence[Label], cache: Cache, notes: list[str]) -> list[L
         how = "in scientific notation" if is_scientific(lossy) else f"with {KEPT} digits and zeros"
         place = next(row.place for row in rows if row.id == lossy)
         raise LabelError(
-            f"{place}: id {lossy!r} is a number {how}, as spreadsheets write long ones: digits are "
-            "lost, and nobody knows which item it was",
+            f"{source}, {place}: id {lossy!r} is a number {how}, as spreadsheets write long ones: "
+            "digits are lost, and nobody knows which item it was",
             "take the column of ids from the batch again, as text; the cells of "
             "`study.next(format='xlsx', path='batch.xlsx')` are text",
         )

@@ -97,7 +97,7 @@ def find_ids(columns: Mapping[str, Sequence[str]], cache: Cache) -> list[str]:
         given = [value for value in values if value.strip()]
         rows = [Label("", value, "", 0, "") for value in given]
         try:
-            rows = restore_ids(rows, cache, [])
+            rows = restore_ids(rows, cache, "", [])
         except LabelError:
             # Rounded numbers, which may be anything.
             continue

@@ -8,6 +8,7 @@ import numpy as np
 
 from activetest.cache.cache import Cache
 from activetest.errors import ColumnsUnclear, LabelError
+from activetest.labels.decimal_commas import read_decimal_commas
 from activetest.labels.matching import FEWEST, ClassMatcher, parse_number, says_no_label
 from activetest.nouns.log import LABELLED
 from activetest.nouns.rows import Array
@@ -38,7 +39,8 @@ def read_answer_key(
     rows = [row for row in labels if row.status == LABELLED]
     ids = _name_items([row.id for row in rows], cache)
     rows = [row._replace(id=id) for row, id in zip(rows, ids, strict=True)]
-    rows = restore_ids(rows, cache, [])
+    rows = restore_ids(rows, cache, source, [])
+    rows = rows if cache.classes else read_decimal_commas(rows, [])
     positions = cache.find([row.id for row in rows])
     if (positions < 0).any():
         raise LabelError(

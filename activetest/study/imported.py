@@ -262,7 +262,7 @@ def _read_answers(
     words = label_checks.check_missing(meaning.missing, cache)
     mapping = {} if meaning.map is None else read_label_map(meaning.map)
     edit = make_edit(mapping, words, label_checks.make_normaliser(cache))
-    edit = label_checks.make_restorer(cache, edit, notes=[])
+    edit = label_checks.make_restorer(cache, edit, source, notes=[])
     labels = edit([row.label for row in rows])
     edited = [row._replace(label=label) for row, label in zip(rows, labels, strict=True)]
     labels = [row.label for row in edited]

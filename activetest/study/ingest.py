@@ -113,12 +113,15 @@ def ingest(
     notes: list[str] = []
     edit = make_edit(mapping, words, label_checks.make_normaliser(cache))
     # The keys of a mapping are no cells.
-    edit = label_checks.make_restorer(cache, edit, cells=not is_mapping(labels), notes=notes)
+    path = labels if isinstance(labels, str | PathLike) else None
+    name = "the labels" if path is None else files.name_source(path)
+    cells = not is_mapping(labels)
+    edit = label_checks.make_restorer(cache, edit, name, cells=cells, notes=notes)
     # The rows of a frame are numbers to whoever has it; those of a file are not.
     prefix = cache.id_prefix if study.pool["uri"].startswith(INSIDE) else ""
     fields = check_columns(columns)
     # Standard input can be read once.
-    again = isinstance(labels, str | PathLike) and str(labels) != "-"
+    again = path is not None and str(path) != "-"
     read = partial(read_label_source, labels, edit=edit, id_prefix=prefix, notes=notes)
     try:
         source, rows = read(columns=fields, stdin=stdin)

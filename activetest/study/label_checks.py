@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, LabelError
+from activetest.labels.decimal_commas import may_be_thousands, read_decimal_commas
 from activetest.labels.files import Edit, Label
 from activetest.labels.matching import (
     FEWEST,
@@ -37,11 +38,6 @@ _NAMED = 5
 _FOREIGN = 5
 # Pairs of a mapping that a hint writes, and labels of which it gives the counts.
 _WRITTEN, _COUNTED = 50, 8
-# Numbers with a decimal comma, with points before thousands or without; and what may be either.
-_COMMA_NUMBER = re.compile(
-    r"[+-]?(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+),[0-9]+(?:[eE][+-]?[0-9]{1,2})?"
-)
-_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 _WITH_SIGN = re.compile(r"\D{0,4}[0-9][0-9.,' \u00a0\u202f]*\D{0,4}")
 # Letters of which another encoding makes others.
 _BROKEN = re.compile(r"(?:[^\x00-\x7f]|\?)+")
@@ -59,30 +55,33 @@ def make_normaliser(pool: Cache | Schema) -> Callable[[str], str]:
     return lambda label: repr(parse_number(label)) if _is_usable(label) else label
 
 
-def make_restorer(cache: Cache, edit: Edit, *, cells: bool = True, notes: list[str]) -> Edit:
+def make_restorer(
+    cache: Cache, edit: Edit, source: str, *, cells: bool = True, notes: list[str]
+) -> Edit:
     """An edit of rows that undoes what was done to them for spreadsheets, and what those did.
 
     An apostrophe before a cell goes; an id keeps it unless the pool knows the id without it, and a
     label that is a class with it. An id that is not in the pool becomes the only one that it can
     be: see restore_ids. Numbers with a decimal comma get a point where all of them have one.
 
-    edit   what is done with the rows afterwards
-    cells  whether they may be cells of a spreadsheet, in which apostrophes stand
-    notes  gets sentences about what was changed
+    edit    what is done with the rows afterwards
+    source  name of the file in messages
+    cells   whether they may be cells of a spreadsheet, in which apostrophes stand
+    notes   gets sentences about what was changed
 
     The edit raises LabelError for an id that the pool knows with and without an apostrophe.
     """
-    restore_row = _make_cell_restorer(cache)
+    restore_row = _make_cell_restorer(cache, source)
 
     def restore(rows: Iterable[Label]) -> Iterable[Label]:
         found = list(map(restore_row, rows)) if cells else list(rows)
-        found = restore_ids(found, cache, notes)
-        return edit(found if cache.classes else _read_decimal_commas(found, notes))
+        found = restore_ids(found, cache, source, notes)
+        return edit(found if cache.classes else read_decimal_commas(found, notes))
 
     return restore
 
 
-def _make_cell_restorer(cache: Cache) -> Callable[[Label], Label]:
+def _make_cell_restorer(cache: Cache, source: str) -> Callable[[Label], Label]:
     """A function that takes apostrophes away which stand before a cell: see make_restorer."""
     find_class = ClassMatcher(cache.classes, numbered=cache.numbered).find
 
@@ -92,8 +91,8 @@ def _make_cell_restorer(cache: Cache) -> Callable[[Label], Label]:
             exact, restored = cache.find([row.id, id])
             if exact >= 0 and restored >= 0:
                 raise LabelError(
-                    f"{row.place}: id {row.id!r} may be the item of this name or, as written for a "
-                    f"spreadsheet, the item {id!r}",
+                    f"{source}, {row.place}: id {row.id!r} may be the item of this name or, as "
+                    f"written for a spreadsheet, the item {id!r}",
                     "give the labels of these two as a mapping: `study.ingest(labels)`",
                 )
             row = row._replace(id=id) if restored >= 0 else row
@@ -103,26 +102,6 @@ def _make_cell_restorer(cache: Cache) -> Callable[[Label], Label]:
         return row if annotator == row.annotator else row._replace(annotator=annotator)
 
     return restore
-
-
-def _read_decimal_commas(rows: list[Label], notes: list[str]) -> list[Label]:
-    """The rows with points for the decimal commas of numbers, where all numbers can have commas.
-
-    Where every comma could also stand before thousands, as in 1,234, they stay: nobody knows.
-    """
-    numbers = [row.label for row in rows if _COMMA_NUMBER.fullmatch(row.label)]
-    others = any("." in row.label and parse_number(row.label) is not None for row in rows)
-    sure = any(not _THOUSANDS.fullmatch(label) for label in numbers)
-    if not numbers or others or not sure:
-        return rows
-    notes.append(f"Commas are decimal commas, as in {numbers[0]!r}")
-    known = set(numbers)
-    return [
-        row._replace(label=row.label.replace(".", "").replace(",", "."))
-        if row.label in known
-        else row
-        for row in rows
-    ]
 
 
 def check_missing(missing: str | Iterable[str], cache: Cache) -> tuple[str, ...]:
@@ -401,7 +380,7 @@ def _hint_numbers(bad: Sequence[Label]) -> str:
     """What may have become of numbers; empty where nothing of it is seen."""
     if any(is_date(row.label) for row in bad):
         return "; spreadsheets make dates of numbers such as 1.5: format the column as text"
-    if any(_THOUSANDS.fullmatch(row.label) for row in bad):
+    if any(may_be_thousands(row.label) for row in bad):
         return "; a comma as in 1,234 may stand before decimals or thousands: write a point or none"
     if any(_WITH_SIGN.fullmatch(row.label) for row in bad):
         return "; leave out signs such as % and blanks between digits"

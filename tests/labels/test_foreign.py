@@ -30,6 +30,7 @@ CVAT = '<?xml version="1.0"?>\n<annotations><version>1.1</version><image id="0"/
             b"PK\x03\x04" + b"\0" * 26 + b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
             "a workbook of LibreOffice (.ods)",
         ),
+        (b"PK\x03\x04" + b"\0" * 26 + b"Index/Document.iwa", "a document of Numbers"),
         (b"SQLite format 3\0", "a database"),
         (json.dumps({"images": [{"id": 1}], "annotations": [], "categories": []}), "COCO's JSON"),
         (json.dumps({"shapes": [], "imagePath": "a.png"}), "labelme's JSON"),

@@ -173,6 +173,10 @@ def test_other_lists_are_no_class(label):
     assert ClassMatcher(["cat", "dog"]).find(label) is None
 
 
+def test_a_list_of_one_number_is_that_number():
+    assert ClassMatcher(["0", "1"]).find("[1]") == ClassMatcher(["1"]).find("[ 1.0 ]") == "1"
+
+
 def test_a_decimal_comma_is_a_point_unless_it_lists_classes():
     assert ClassMatcher(["1.5", "2.0"]).find("1,5") == "1.5"
     assert ClassMatcher(["1", "5", "1.5"]).find("1,5") is None

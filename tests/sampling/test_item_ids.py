@@ -17,7 +17,7 @@ def build(folder, ids):
 def restore(pool, *ids):
     notes = []
     rows = [Label(f"line {line}", id, "", LABELLED, "x") for line, id in enumerate(ids, 2)]
-    return [row.id for row in restore_ids(rows, pool, notes)], notes
+    return [row.id for row in restore_ids(rows, pool, "log", notes)], notes
 
 
 @pytest.mark.parametrize(

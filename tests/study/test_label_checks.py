@@ -53,7 +53,7 @@ def refuse(call, *arguments, **options) -> LabelError:
 
 
 def restore(pool, row: Label, edit=list) -> Label:
-    (found,) = make_restorer(pool, edit, notes=[])([row])
+    (found,) = make_restorer(pool, edit, "log", notes=[])([row])
     return found
 
 
@@ -78,7 +78,7 @@ def test_an_apostrophe_before_an_id_goes_where_the_pool_knows_the_id_without_it(
 def test_an_id_that_the_pool_knows_with_and_without_an_apostrophe_is_refused(tmp_path, ids):
     pool = makers.build_table(tmp_path, {"id": ids, "pred": ["cat", "dog"] * (len(ids) // 2)})
     error = refuse(restore, pool, label("'=a", "cat", line=7))
-    assert error.problem.startswith('line 7: id "\'=a" may be the item of this name')
+    assert error.problem.startswith('log, line 7: id "\'=a" may be the item of this name')
 
 
 def test_apostrophes_before_labels_and_names_of_annotators_go_unless_a_class_has_them(tmp_path):
@@ -258,7 +258,7 @@ def test_dates_are_further_classes_where_no_class_looks_like_a_date(animals):
 )
 def test_commas_are_decimal_commas_where_they_can_be_nothing_else(numbers, texts, read):
     notes = []
-    rows = list(make_restorer(numbers, list, notes=notes)(label_all(*texts)))
+    rows = list(make_restorer(numbers, list, "log", notes=notes)(label_all(*texts)))
     assert [row.label for row in rows] == (read or texts)
     assert bool(notes) == bool(read)
 
