@@ -17,6 +17,7 @@ from activetest.labels.mapping import make_edit, read_label_map
 from activetest.labels.values import is_mapping
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
 from activetest.nouns.answer_fields import SAMPLE, check_columns
+from activetest.nouns.canonical import make_canonical
 from activetest.nouns.log import DECLINED, PENDING
 from activetest.parallel import one_blas_thread
 from activetest.safe_text import escape_controls
@@ -180,8 +181,9 @@ def add_rows(
     cache = study.cache(auxiliary=False)
     while True:
         open_classes = bool(study.pool.get("open_classes"))
-        answers = label_checks.read_answers(rows, cache, source, open_classes=open_classes)
         record = study.ledger.record()
+        rows = _spell_annotators(rows, record)
+        answers = label_checks.read_answers(rows, cache, source, open_classes=open_classes)
         known = {(answer.id, answer.annotator): answer for answer in record.answers}
         new, changed = _compare_answers(answers, known)
         if open_classes and not as_is:
@@ -214,6 +216,14 @@ def undo(study: StoredStudy) -> RetractedFile:
     return undone
 
 
+def _spell_annotators(rows: list[Label], record: Record) -> list[Label]:
+    """The rows with the names of annotators as they are known, in whichever form of Unicode."""
+    known = {make_canonical(each.annotator): each.annotator for each in record.answers}
+    if all(form == name for form, name in known.items()):
+        return rows
+    return [row._replace(annotator=known.get(row.annotator, row.annotator)) for row in rows]
+
+
 def _compare_answers(
     answers: Sequence[Answer], known: Mapping[tuple[str, str], Answer]
 ) -> tuple[list[Answer], list[Answer]]:
@@ -224,7 +234,7 @@ def _compare_answers(
         before = known.get((answer.id, answer.annotator))
         if before is None:
             new.append(answer)
-        elif before != answer:
+        elif before._replace(label=make_canonical(before.label)) != answer:
             changed.append(answer)
     return new, changed
 

@@ -21,6 +21,9 @@ from activetest.study.stored import StoredStudy
 from tests import exports
 
 
+HEADER = "id,label,annotator"
+
+
 def known(study: StoredStudy) -> dict[str, str]:
     return {id: label for id, (_, label) in resolve_answers(study.ledger.record().answers).items()}
 
@@ -601,6 +604,23 @@ def test_what_a_spreadsheet_did_to_ids_is_undone_and_said(other_study, label_fil
     assert (done.new, done.outside) == (3, ())
     assert "2 ids were read as the only one of the pool that can be meant" in str(done)
     assert ingest(study, {7: "cat", "8": "dog"}).unchanged == 2
+
+
+def test_names_and_labels_of_older_studies_are_known_in_whichever_form_of_unicode(
+    other_study, label_file
+):
+    study = other_study(id=["a", "b", "c"], pred=["x", "y", "x"])
+    name, label = (unicodedata.normalize("NFD", text) for text in ("Ren\u00e9", "th\u00e9"))
+    older = [Answer("a", name, LABELLED, label), Answer("b", name, LABELLED, "y")]
+    study.ledger.add_answers(older, source="x", revision=study.ledger.record().revision)
+    path = label_file(f"a,{label},Ren\u00e9", "b,x,Ren\u00e9", "c,x,Ren\u00e9", header=HEADER)
+    with pytest.raises(
+        LabelConflict, match=r"line 3: id 'b' is labelled 'x', and was labelled 'y'"
+    ):
+        ingest(study, path)
+    done = ingest(study, path, replace=True)
+    assert (done.new, done.replaced, done.unchanged) == (1, 1, 1)
+    assert {answer.annotator for answer in study.ledger.record().answers} == {name}
 
 
 def test_one_label_in_two_forms_of_unicode_is_one(other_study, label_file):
