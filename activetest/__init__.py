@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         PoolError,
         StorageError,
         StudyError,
-        TextsShortened,
+        SummaryMissing,
         UnknownMethod,
     )
     from activetest.simulation.simulate import simulate
@@ -57,7 +57,7 @@ __all__ = [
     "StorageError",
     "Study",
     "StudyError",
-    "TextsShortened",
+    "SummaryMissing",
     "UnknownMethod",
     "__version__",
     "inspect",

@@ -14,7 +14,7 @@ ActivetestError             a problem and a hint; the command line prints both a
 └── NotEstimable            what was asked for does not exist with the labels there are
 
 `ValueError` is for programmers, `ActivetestError` for users. `CacheRebuilt`, `LargeCache`,
-`LearnedAgain` and `TextsShortened` are warnings.
+`LearnedAgain` and `SummaryMissing` are warnings.
 """
 
 import errno
@@ -23,7 +23,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# What a file system says that has no space left.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class ActivetestError(Exception):
@@ -123,8 +124,8 @@ class LearnedAgain(UserWarning):
     """What the last round's surrogate had learned cannot be read, and is learned again."""
 
 
-class TextsShortened(UserWarning):
-    """Texts that annotators are to read are longer than the file can hold, and were cut off."""
+class SummaryMissing(UserWarning):
+    """There is no space for what a study keeps of its pool: reports need the pool until then."""
 
 
 class ChoiceError(ActivetestError):
@@ -146,7 +147,7 @@ def explain_refusal(error: OSError, path: object, remedy: str) -> tuple[str, str
     remedy  the hint where it may not be written
     """
     reason = error.strerror or str(error)
-    if error.errno in _FULL:
+    if error.errno in FULL:
         return f"cannot write {path}: {reason}", "free some space"
     if isinstance(error, PermissionError) and _is_unreadable(error.filename):
         return f"cannot read {os.fsdecode(error.filename)}: {reason}", "check its permissions"

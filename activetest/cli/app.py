@@ -16,11 +16,12 @@ from activetest.cli import formatter, streams
 from activetest.cli.exit_codes import BUG, ExitCode
 from activetest.cli.interrupts import Interrupts, is_interrupted
 from activetest.errors import (
+    FULL,
     ActivetestError,
     CacheRebuilt,
     LargeCache,
     LearnedAgain,
-    TextsShortened,
+    SummaryMissing,
     explain_refusal,
 )
 
@@ -31,12 +32,12 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 
 # The parser's errors have no public name that all versions of typer share.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
-_REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS)
+_REFUSED = (*FULL, errno.EACCES, errno.EPERM, errno.EROFS)
 # What no path of a user can be, wherever it is found out.
 _IMPOSSIBLE = (errno.ENAMETOOLONG, errno.ELOOP)
 _INTERRUPTED = 130
 # Warnings that users are to read.
-_NOTICES = (CacheRebuilt, LargeCache, LearnedAgain, TextsShortened)
+_NOTICES = (CacheRebuilt, LargeCache, LearnedAgain, SummaryMissing)
 
 app = typer.Typer(
     cls=formatter.Group,

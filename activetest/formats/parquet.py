@@ -34,7 +34,7 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     with raising_parse_errors(path, _AGAIN), path.open("rb") as source:
         file = pq.ParquetFile(source)
         yield pa.Table.from_batches([], file.schema_arrow)
-        for batch in file.iter_batches(_ROWS):
+        for batch in _read_whole(file):
             # Text may be none, and offsets lead anywhere.
             batch.validate(full=True)
             yield pa.Table.from_batches([batch])
@@ -47,9 +47,19 @@ def read_answers(
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         yield from read_batches(
-            file.schema_arrow, lambda names: file.iter_batches(columns=names), name, columns
+            file.schema_arrow, lambda names: _read_whole(file, names), name, columns
         )
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise LabelError(
             f"{name} cannot be read: {first_line(error)}", "write it again, or save it as CSV"
         ) from error
+
+
+def _read_whole(file: pq.ParquetFile, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """All rows. Raises ArrowInvalid where there are fewer than the footer says."""
+    left = file.metadata.num_rows
+    for batch in file.iter_batches(_ROWS, columns=columns):
+        left -= batch.num_rows
+        yield batch
+    if left:
+        raise pa.ArrowInvalid(f"its footer says {file.metadata.num_rows:,} rows, and {left:,} lack")

@@ -38,6 +38,7 @@ BATCH = 65536
 # Bytes of a column read at once: row groups of any size then take no more memory than small ones.
 _BUFFER = 2**18
 
+_DAMAGED = "the file is damaged or out of reach; write or copy it again"
 _KNOWN_SCHEMES = "addresses begin with s3://, gs://, abfs://, hdfs://, hf:// or file://"
 
 
@@ -96,14 +97,10 @@ class Files:
         Raises PoolError where a footer is damaged.
         """
         total = 0
-        for path, footer in self._footers.items():
-            with _raising_pool_errors(path, f"{path} cannot be read"):
-                total += sum(
-                    chunk.total_uncompressed_size
-                    for group in map(footer.row_group, range(footer.num_row_groups))
-                    for chunk in map(group.column, range(group.num_columns))
-                    if chunk.path_in_schema == self._find_address(name)
-                )
+        for piece in self.pieces:
+            with _raising_pool_errors(piece.path, f"{piece.path} cannot be read"):
+                chunk = self._find_chunk(piece, name)
+                total += chunk.total_uncompressed_size if chunk else 0
         return total
 
     def name_classes(self, names: Mapping[str, Sequence[str]]) -> None:
@@ -172,19 +169,29 @@ class Files:
     def _find_stated_range(self, piece: Piece, column: str) -> tuple[float, float] | None:
         """The smallest and the largest number of a row group by its footer; None where unknown."""
         with _raising_pool_errors(piece.path, f"{piece.path} cannot be read"):
-            group = self._footers[piece.path].row_group(piece.row_group)
-            for chunk in map(group.column, range(group.num_columns)):
-                if chunk.path_in_schema != self._find_address(column):
-                    continue
-                found = chunk.statistics
-                if found is None or not found.has_min_max:
-                    return None
-                try:
-                    # A footer may state -0.0 for 0.
-                    return float(found.min) + 0.0, float(found.max) + 0.0
-                except (TypeError, ValueError):
-                    return None
-        return None
+            chunk = self._find_chunk(piece, column)
+            found = chunk.statistics if chunk else None
+            if found is None or not found.has_min_max:
+                return None
+            try:
+                # A footer may state -0.0 for 0.
+                return float(found.min) + 0.0, float(found.max) + 0.0
+            except (TypeError, ValueError):
+                return None
+
+    def _find_chunk(self, piece: Piece, column: str) -> pq.ColumnChunkMetaData | None:
+        """What the footer says of a column in a row group; None where it is not there.
+
+        Damage in it would end the process, not raise, so a row is read first, which raises
+        PoolError.
+        """
+        footer = self._footers[piece.path]
+        paths = (footer.schema.column(place).path for place in range(len(footer.schema)))
+        place = next((place for place, path in enumerate(paths) if path == column), None)
+        if place is None:
+            return None
+        next(self.batches([column], piece, 1, checked=False, whole=False), None)
+        return footer.row_group(piece.row_group).column(place)
 
     def _find_address(self, column: str) -> str:
         """What Parquet calls a column."""
@@ -237,15 +244,20 @@ class Files:
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """The row groups that have rows, in order."""
+        """The row groups that have rows, in order. Raises PoolError for a damaged footer."""
         pieces: list[Piece] = []
         start = 0
         for path, footer in self._footers.items():
+            first = start
             for group in range(footer.num_row_groups):
-                whole = Piece(len(pieces), path, group, start, footer.row_group(group).num_rows)
-                if rows := self._count_rows(whole):
+                rows = footer.row_group(group).num_rows
+                if rows < 0:
+                    raise PoolError(f"row group {group} of {path} has {rows} rows", hint=_DAMAGED)
+                if rows:
                     pieces.append(Piece(len(pieces), path, group, start, rows))
                     start += rows
+            if start - first != footer.num_rows:
+                raise _call_short(f"{path} cannot be read", footer.num_rows, start - first)
         return tuple(pieces)
 
     def _count_rows(self, piece: Piece) -> int:
@@ -305,7 +317,8 @@ class Files:
         checked  make sure that text is UTF-8
         whole    all of it will be read
 
-        Raises PoolError where the file is damaged, and for text that is not UTF-8.
+        Raises PoolError where the file is damaged or has fewer rows than its footer says, and for
+        text that is not UTF-8.
         """
         footer = self._footers[piece.path]
         problem = f"row group {piece.row_group} of {piece.path} cannot be read"
@@ -336,6 +349,8 @@ class Files:
                         continue
                 yield batch
                 start += batch.num_rows
+            if start != piece.start + piece.rows:
+                raise _call_short(problem, piece.rows, start - piece.start)
 
     def _name_values(self, batch: pa.RecordBatch, start: int, path: str) -> pa.RecordBatch:
         """The batch with names for numbers. Raises PoolError for a number that has none."""
@@ -499,6 +514,13 @@ def _reject_other_columns(first: pa.Schema, second: pa.Schema, first_path: str, 
             )
 
 
+def _call_short(problem: str, stated: int, found: int) -> PoolError:
+    """The error about a footer that says another number of rows than there are."""
+    return PoolError(
+        f"{problem}: its footer says {stated:,} rows, and it has {found:,}", hint=_DAMAGED
+    )
+
+
 def _reject_invalid_values(batch: pa.RecordBatch, start: int, path: str) -> None:
     """Raises PoolError, naming the row, for text that is not UTF-8; ArrowInvalid for damage.
 
@@ -555,5 +577,5 @@ def _raising_pool_errors(path: str, problem: str) -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         raise describe_network_error(error, problem, path) or PoolError(
             f"{problem}: {first_line(error)}",
-            hint="the file is damaged or out of reach; write or copy it again",
+            hint=_DAMAGED,
         ) from error

@@ -18,10 +18,12 @@ from activetest import atomic, locks
 from activetest.cache import cache as caches
 from activetest.cache.cache import Cache
 from activetest.errors import (
+    FULL,
     CacheRebuilt,
     PoolError,
     StorageError,
     StudyError,
+    SummaryMissing,
     raising_storage_errors,
 )
 from activetest.labels.annotators import (
@@ -49,6 +51,7 @@ from activetest.study.folder import (
     CACHE,
     INSIDE,
     LEDGER,
+    SUMMARY,
     find_study,
     is_study,
 )
@@ -269,11 +272,23 @@ class StoredStudy:
             return cache
 
     def keep_summary(self, cache: Cache) -> None:
-        """Keep what reports need of the pool, in a study that may be written. Raises OSError."""
+        """Keep what reports need of the pool, in a study that may be written.
+
+        Warns with SummaryMissing where there is no space for it: the study is whole without. Raises
+        OSError.
+        """
         try:
             absent_pool.keep(cache, self.folder)
         except OSError as error:
-            if error.errno not in _FORBIDDEN:
+            if error.errno in FULL:
+                warnings.warn(
+                    f"{self.folder / SUMMARY} cannot be written: {error.strerror}; the study is "
+                    "there, and reports need the pool until there is space: the next command that "
+                    "reads the pool tries again",
+                    SummaryMissing,
+                    stacklevel=2,
+                )
+            elif error.errno not in _FORBIDDEN:
                 raise
 
     def known_cache(self) -> Cache:

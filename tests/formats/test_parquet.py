@@ -8,9 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest import Study, simulate
-from activetest.errors import PoolError
+from activetest.errors import LabelError, PoolError
 from activetest.formats import find_format
 from activetest.nouns.file_head import read_head
+from tests import makers
 
 NAMES = ("negative", "neutral", "positive")
 ROWS = 60
@@ -124,3 +125,14 @@ def test_training_rows_have_the_names_too(tmp_path):
     for source in (train, plain):
         study = Study.create(path, tmp_path / source.stem, train=source, surrogate="linear", seed=1)
         assert any(f"training rows: {ROWS} of" in notice for notice in study.setup.notices)
+
+
+def test_labels_that_their_footer_counts_and_that_are_not_there_are_damage(tmp_path, folder):
+    path = makers.write_pool(folder / "pool.parquet", 200)
+    study = Study.create(path, seed=1)
+    ids = [f"i{row}" for row in range(200)]
+    pq.write_table(pa.table({"id": ids, "label": ["cat"] * 200}), folder / "key.parquet")
+    makers.claim_rows(folder / "key.parquet", 210)
+    with pytest.raises(LabelError, match="its footer says 210 rows, and 10 lack"):
+        study.ingest(folder / "key.parquet")
+    assert study.status().counts.labeled == 0

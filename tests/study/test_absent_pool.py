@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+import warnings
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,14 @@ import pytest
 from activetest.cache import summary
 from activetest.cache.build import VERSION
 from activetest.cache.checked import Manifest
-from activetest.errors import ActivetestError, PoolChanged, PoolError, StorageError, StudyError
+from activetest.errors import (
+    ActivetestError,
+    PoolChanged,
+    PoolError,
+    StorageError,
+    StudyError,
+    SummaryMissing,
+)
 from activetest.study import absent_pool
 from activetest.study.folder import CACHE, SUMMARY
 from activetest.study.init import init
@@ -136,21 +144,46 @@ def test_without_a_summary_the_cache_serves_and_without_both_it_is_an_error(
         report(StoredStudy.open())
 
 
-@pytest.mark.parametrize("number, refused", [(errno.EACCES, False), (errno.ENOSPC, True)])
-def test_a_study_that_may_only_be_read_reports_without_keeping_anything(
-    study, label_draws, monkeypatch, number, refused
-):
-    label_draws(study, 12)
-
+def refuse_summary(monkeypatch, number: int) -> None:
     def fail(*_, **__):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(absent_pool, "keep_summary", fail)
-    if refused:
-        with pytest.raises(StorageError):
-            report(StoredStudy.open())
-    else:
+
+
+def test_a_study_that_may_only_be_read_reports_without_keeping_anything(
+    study, label_draws, monkeypatch
+):
+    label_draws(study, 12)
+    refuse_summary(monkeypatch, errno.EACCES)
+    with warnings.catch_warnings(action="error", category=SummaryMissing):
         assert report(StoredStudy.open()).counts.labeled == 12
+
+
+def test_a_summary_that_cannot_be_read_is_an_error(study, label_draws, monkeypatch):
+    label_draws(study, 12)
+    refuse_summary(monkeypatch, errno.EIO)
+    with pytest.raises(StorageError):
+        report(StoredStudy.open())
+
+
+def test_a_study_is_made_and_reports_where_its_summary_has_no_space(
+    folder, write_pool, label_draws, monkeypatch
+):
+    write_pool(folder / "pool.parquet", 200)
+    with monkeypatch.context() as patch:
+        refuse_summary(patch, errno.ENOSPC)
+        with pytest.warns(SummaryMissing, match="the study is there"):
+            made = init("pool.parquet", "full", seed=1)
+        study = StoredStudy.open("full")
+        assert made.outcome == "created"
+        assert not (study.folder / SUMMARY).exists()
+        with pytest.warns(SummaryMissing, match=SUMMARY):
+            label_draws(study, 12)
+        with pytest.warns(SummaryMissing, match="reports need the pool"):
+            assert report(StoredStudy.open("full")).counts.labeled == 12
+    report(StoredStudy.open("full"))
+    assert (study.folder / SUMMARY).exists()
 
 
 def test_an_address_that_does_not_answer_is_no_pool_at_hand(study, label_draws, folder):
