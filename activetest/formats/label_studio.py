@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from activetest.errors import ColumnsUnclear, LabelError
+from activetest.errors import ChoiceError, LabelError
 from activetest.formats._answers import (
     KEY,
     check_type,
@@ -34,6 +34,7 @@ from activetest.nouns.csv_rows import SEPARATORS, open_table
 from activetest.nouns.encodings import decode_answers
 from activetest.nouns.file_head import FileHead
 from activetest.nouns.name_lists import shorten_list
+from activetest.safe_text import NOT_XML, escape_controls
 
 TITLE = "Label Studio's tasks and exports"
 SUFFIXES = (".json", ".csv", ".tsv")
@@ -114,12 +115,21 @@ def write_tasks(
 
 
 def write_config(columns: Sequence[str], classes: Sequence[str]) -> str:
-    """The labelling configuration for such tasks: each shown column, and one choice or number."""
+    """The labelling configuration for such tasks: each shown column, and one choice or number.
+
+    Raises ChoiceError for a class that XML cannot hold.
+    """
+    if impossible := [each for each in classes if NOT_XML.search(each)]:
+        raise ChoiceError(
+            f"no configuration of Label Studio can hold the class {impossible[0][:80]!r}: it has a "
+            "character that XML has not",
+            "use another format, for example argilla or csv",
+        )
     keys = find_keys(columns) or {"id": ID}
     lines = ["<View>"]
     for number, (column, key) in enumerate(keys.items(), 1):
         name = _OBJECT if number == 1 else f"{_OBJECT}_{number}"
-        lines += [f"  <Header value={quoteattr(column)}/>"] * (len(keys) > 1)
+        lines += [f"  <Header value={quoteattr(escape_controls(column))}/>"] * (len(keys) > 1)
         lines.append(f"  <Text name={quoteattr(name)} value={quoteattr(f'${key}')}/>")
     asks = f"name={quoteattr(_CONTROL)} toName={quoteattr(_OBJECT)} required={quoteattr('true')}"
     if classes:

@@ -22,7 +22,8 @@ from activetest.errors import ChoiceError, ColumnsUnclear, LabelError, TextsShor
 from activetest.formats._tasks import write_text
 from activetest.nouns.answer_fields import FIELDS, ORDER, require_columns
 from activetest.nouns.file_head import FileHead
-from activetest.nouns.name_lists import join_names
+from activetest.nouns.name_lists import shorten_list
+from activetest.safe_text import NOT_XML
 
 TITLE = "Excel workbook"
 SUFFIXES = (".xlsx",)
@@ -50,8 +51,7 @@ _BLOCK = 2**16
 _FIRST_PARTS = (b"xl/", b"[Content_Types].xml", b"docProps/")
 # What Excel's cells can hold, and what they cannot: it takes _x0041_ for A.
 _LONGEST = 32_767
-_CUT = " ... (cut off)"
-_IMPOSSIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
+_IMPOSSIBLE = re.compile(f"{NOT_XML.pattern}|_x[0-9A-Fa-f]{{4}}_")
 # A cell whose text stays text, whatever it looks like.
 _TEXT = "@"
 _RESAVE = "save it again as .xlsx, or as CSV"

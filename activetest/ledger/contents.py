@@ -234,6 +234,9 @@ class Contents:
             numbers = list(rows) if table == "texts" else [row[0] for row in rows]
             if not all(0 < number <= _LARGEST for number in numbers):
                 yield f"a row of the table {table} has a number out of range"
+        rounds = [draw.round for draw in self.draws]
+        if rounds != sorted(rounds):
+            yield "the draws of a round are among those of another one"
         if self.meta.seed < 0:
             yield "the seed is below zero"
 

@@ -40,5 +40,5 @@ def _build_case(gate: Gate) -> ElementTree.Element:
     else:
         message = words.plain(_gates.verdict(gate))
         result = ElementTree.SubElement(case, "failure", type=gate.verdict, message=message)
-    result.text = "\n".join(f"{name}: {value}" for name, value in _gates.grounds(gate))
+    result.text = "\n".join(f"{name}: {words.plain(value)}" for name, value in _gates.grounds(gate))
     return case

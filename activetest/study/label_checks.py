@@ -29,8 +29,7 @@ from activetest.nouns.log import LABELLED, PENDING
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.outputs import LARGEST
 from activetest.pool.schema import Schema
-from activetest.safe_text import restore_cell
-from activetest.sampling.item_ids import explain_unknown, restore_ids
+from activetest.safe_text import NOT_XML, restore_cell
 
 # How many rows that cannot be are named, and how many names a message lists.
 _NAMED = 5
@@ -121,7 +120,10 @@ def check_missing(missing: str | Iterable[str], cache: Cache) -> tuple[str, ...]
 def read_answers(
     rows: Sequence[Label], cache: Cache, source: str, *, open_classes: bool
 ) -> list[Answer]:
-    """The rows with an answer. Raises LabelError for an item or a label that cannot be."""
+    """The rows with an answer. Raises LabelError for an item or a label that cannot be.
+
+    Control characters are in a label only where a class of the pool has them, and in no name.
+    """
     _check_ids(rows, cache, source)
     normalise = make_normaliser(cache)
     classes = set(cache.classes)
@@ -131,6 +133,9 @@ def read_answers(
             continue
         label = normalise(row.label) if row.label else ""
         known = label in classes if classes else _is_usable(label)
+        _reject_controls("annotator", row.annotator, row, source)
+        if not known:
+            _reject_controls("label", label, row, source)
         if not label or open_classes or known:
             answers.append(Answer(row.id, row.annotator, row.status, label))
         else:
@@ -276,9 +281,14 @@ def _hint_mapping(likely: LikelyMapping) -> str:
     return f"they may stand for these classes ({likely.basis}); if so, `map={written}` says it"
 
 
-def _write_map(pairs: Mapping[str, str]) -> str:
-    """A mapping as a hint writes it."""
-    return repr(dict(pairs)) if len(pairs) <= _WRITTEN else "error.mapping"
+def _reject_controls(column: str, text: str, row: Label, source: str) -> None:
+    """Raises LabelError for a text with a character that no text of people has, such as NUL."""
+    if found := NOT_XML.search(text):
+        raise LabelError(
+            f"{source}, {row.place}, id {row.id!r}: the {column} {text[:80]!r} holds the control "
+            f"character {found.group()!r}",
+            "the file is damaged or no text in UTF-8: write it again",
+        )
 
 
 def _is_usable(label: str) -> bool:

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from activetest.errors import ColumnsUnclear, LabelError
+from activetest.errors import ChoiceError, LabelError
 from activetest.formats import find_format, label_studio
 from activetest.labels import exports
 from activetest.nouns.file_head import take_head
@@ -230,6 +230,21 @@ def test_names_of_columns_become_keys_and_the_configuration_uses_the_same():
     assert [each.get("value") for each in choices] == ['"a" & <b>', "x"]
     names = {each.get("name") for each in config.iter("Text")}
     assert choices.get("toName") in names and choices.get("choice") == "single"
+
+
+@pytest.mark.parametrize("letter", ["\x00", "\x01", "\x1b", "\x0c", "\ufffe", "\uffff"])
+def test_what_xml_cannot_hold_is_in_no_configuration(letter):
+    with pytest.raises(ChoiceError, match="XML") as caught:
+        label_studio.write_config(["text"], ["fine", f"a{letter}"])
+    assert "argilla" in caught.value.hint
+    shown = ["text", f"no{letter}te"]
+    config = ET.fromstring(label_studio.write_config(shown, ["fine", "two\nlines\t", "a\x85"]))
+    assert [each.get("value") for each in config.iter("Choice")] == [
+        "fine",
+        "two\nlines\t",
+        "a\x85",
+    ]
+    assert next(config.iter("Header")).get("value") == "text"
 
 
 def test_without_classes_the_configuration_asks_for_a_number():

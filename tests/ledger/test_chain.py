@@ -337,6 +337,8 @@ PLAN = StoredPlan(2, 11, 40.0, "labels", None, None, None, "fixed", 0.95, "wrong
         ({"gates": [GATE._replace(conditions="{")]}, "gate 2 .* does not say what is asked"),
         ({"draws": [DRAW._replace(round=2, part=3)]}, "a part that is not there"),
         ({"draws": [DRAW._replace(round=2, position=2**63 - 1)]}, "draws has a number out of"),
+        ({"draws": [DRAW._replace(round=1, position=2**53)]}, "are among those of another one"),
+        ({"draws": [DRAW._replace(round=2, position=-(2**63))]}, "draws has a number out of"),
         ({"gates": [GATE._replace(number=2**63 - 1)]}, "gates has a number out of range"),
         ({"raters": [RATER._replace(number=-1)]}, "raters has a number out of range"),
     ],
@@ -390,6 +392,17 @@ def test_a_seed_below_zero_is_damage(ledger):
         writer.append(chain.RESTART, changes={"meta": {1: {"seed": -5}}}, time="")
     with pytest.raises(StudyError, match="damaged: the seed is below zero"):
         Ledger(ledger.path).record()
+
+
+@pytest.mark.parametrize("column", ["seed", "revision"])
+@pytest.mark.parametrize("number", [-(2**63), -1, 2**53, 2**63 - 1, 1e20, "one", b"1"])
+def test_a_number_of_the_study_that_is_none_is_damage_to_every_reader(ledger, column, number):
+    change(ledger, f"UPDATE meta SET {column} = ?", number)
+    with pytest.raises(StudyError, match="damaged: "):
+        Ledger(ledger.path).record()
+    assert inspect_ledger(ledger.path).problems
+    with pytest.raises(StudyError, match="damaged: "):
+        answer(Ledger(ledger.path), ("i9", "cat"))
 
 
 def test_an_undo_cannot_be_taken_out_of_the_table(ledger):

@@ -98,6 +98,24 @@ def test_apostrophes_before_labels_and_names_of_annotators_go_unless_a_class_has
 # --- words for no label
 
 
+@pytest.mark.parametrize("letter", ["\x00", "\x07", "\x1b", "\uffff"])
+def test_control_characters_are_in_no_label_and_no_name(animals, letter):
+    error = refuse(read_answers, label_all("cat", f"c{letter}"), animals, "log", open_classes=True)
+    assert "line 3, id 'i1': the label" in error.problem and repr(letter) in error.problem
+    row = label("i0", "cat", annotator=f"ann{letter}")
+    assert "the annotator" in refuse(read_answers, [row], animals, "log", open_classes=True).problem
+    # Texts of people have tabs and ends of lines.
+    rows = label_all("cat", "a\tb\r\nc\x85")
+    assert len(read_answers(rows, animals, "log", open_classes=True)) == 2
+
+
+def test_a_class_of_the_pool_may_have_control_characters(tmp_path):
+    columns = {"id": ["i0", "i1"], "pred": ["a\x00", "b"]}
+    pool = makers.build_table(tmp_path, columns)
+    assert read_answers(label_all("a\x00", "b"), pool, "log", open_classes=True)
+    assert refuse(read_answers, label_all("a\x01"), pool, "log", open_classes=True)
+
+
 def test_words_for_no_label_are_texts_and_no_classes(animals):
     assert check_missing("N/A", animals) == ("N/A",)
     assert check_missing(["N/A", "?"], animals) == ("N/A", "?")
