@@ -224,8 +224,10 @@ COMMANDS = sorted(formatter.COMMANDS)
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options_and_their_help_are_the_fields_words(command, capsys):
-    """What `--help` shows."""
+    """What `--help` shows, and `--help-all` of commands with many options."""
     assert main([command, "--help"]) == 0
+    if command in formatter.NEEDED:
+        assert main([command, formatter.ALL]) == 0
     text = capsys.readouterr().out
     flags = re.findall(r"--[a-z][a-z-]*", text)
     assert "--help" in flags

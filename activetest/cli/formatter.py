@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from keyword import iskeyword
@@ -19,6 +19,22 @@ WIDTH = 100
 _OTHERS = "Options"
 _SEVERAL = "Options with ,... take several values: separated by commas, or given again."
 _COLUMN = 22
+# Of commands with many options, those that most people need; the others are named by topic.
+NEEDED = {
+    "init": (
+        *("--outputs", "--id", "--task", "--classes", "--judge"),
+        *("--metric", "--group", "--budget", "--interval", "--dry-run"),
+    ),
+    "import": (
+        *("--pool", "--design", "--columns", "--map", "--outputs"),
+        *("--id", "--classes", "--metric", "--group", "--study"),
+    ),
+    "simulate": (
+        *("--labels", "--metric", "--budget", "--runs", "--acquisition"),
+        *("--surrogate", "--outputs", "--classes", "--plot", "--save"),
+    ),
+}
+ALL = "--help-all"
 # Which family of the catalogue an option names methods of.
 _FAMILIES = {"estimator": "estimators"}
 # What a command shows in an output format, where it is not what it is called.
@@ -167,20 +183,64 @@ def _write_options(command: Any, context: Any, formatter: Any) -> None:
     for parameter in command.get_params(context):
         if parameter.param_type_name == "argument":
             arguments.append((parameter.metavar or parameter.name.upper(), parameter.help or ""))
-        elif not getattr(parameter, "hidden", False):
+        elif ALL not in parameter.opts and not getattr(parameter, "hidden", False):
             title = getattr(parameter, "rich_help_panel", None) or _OTHERS
             sections.setdefault(title, []).append((_flags(parameter), _explain(parameter, context)))
     if arguments:
         with formatter.section("Arguments"):
             _write_rows(formatter, arguments)
     titles = [section.value.capitalize() for section in Section]
-    for title in [*titles, *(each for each in sections if each not in titles)]:
-        if title in sections:
+    titles += [each for each in sections if each not in titles]
+    if command.name in NEEDED and ALL not in context.meta:
+        sections = _write_short(formatter, sections, titles, NEEDED[command.name], context)
+    else:
+        for title in (each for each in titles if each in sections):
             with formatter.section(title):
                 _write_rows(formatter, sections[title])
     if any(flags.endswith(",...") for rows in sections.values() for flags, _ in rows):
         formatter.write_paragraph()
         formatter.write(f"{_SEVERAL}\n")
+
+
+def _write_short(
+    formatter: Any,
+    sections: Mapping[str, Sequence[tuple[str, str]]],
+    titles: Sequence[str],
+    needed: Sequence[str],
+    context: Any,
+) -> dict[str, list[tuple[str, str]]]:
+    """The options that most people need, and the names of the others by topic; what is explained.
+
+    sections  {title: (flags, meaning) of its options}
+    """
+    rows = {_name(flags): (flags, text) for each in sections.values() for flags, text in each}
+    shown = [rows[name] for name in needed]
+    with formatter.section("Options that most people need"):
+        _write_rows(formatter, shown)
+    others = [
+        (
+            title,
+            ", ".join(name for flags, _ in sections[title] if (name := _name(flags)) not in needed),
+        )
+        for title in titles
+        if title in sections
+    ]
+    with formatter.section(f"Further options, which {context.command_path} {ALL} explains"):
+        _write_rows(formatter, [each for each in others if each[1]], width=12)
+    return {"": shown}
+
+
+def _name(flags: str) -> str:
+    """The long spelling of an option, of its flags as --help shows them."""
+    return next(each for each in flags.replace(",", " ").split() if each.startswith("--"))
+
+
+def explain_all(context: typer.Context, value: bool) -> None:
+    """Print the help with all options, as --help does of commands that have few."""
+    if value and not context.resilient_parsing:
+        context.meta[ALL] = True
+        typer.echo(context.get_help(), color=context.color)
+        raise typer.Exit
 
 
 def _write_rows(formatter: Any, rows: Iterable[tuple[str, str]], width: int = _COLUMN) -> None:

@@ -31,6 +31,7 @@ def import_log(
         Option("--pool", metavar="POOL", help="Pool that the items were drawn from; required."),
     ] = None,
     study: options.Folder = None,
+    explain_all: options.HelpAll = False,
     verbose: options.verbose() = False,
     design: options.one_value(
         "How items were drawn: one after another, with their probabilities, or all alike.",

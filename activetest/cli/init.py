@@ -22,6 +22,7 @@ def init(
         options.pool_address("File, folder of Parquet files, address, or - for standard input."),
     ] = None,
     study: options.Folder = None,
+    explain_all: options.HelpAll = False,
     verbose: options.verbose() = False,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Check everything, and change nothing.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from activetest.cli import completion
+from activetest.cli import completion, formatter
 from activetest.errors import ChoiceError
 from activetest.nouns.answer_fields import BETWEEN_PAIRS, FIELDS
 from activetest.nouns.choices import (
@@ -26,6 +26,15 @@ from activetest.nouns.choices import (
 Names = list[str] | None
 _TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
 
+HelpAll = Annotated[
+    bool,
+    Option(
+        formatter.ALL,
+        is_eager=True,
+        callback=formatter.explain_all,
+        help="Explain all options, and exit.",
+    ),
+]
 Folder = Annotated[Path | None, Option("--study", metavar="DIR", help="Folder of the study.")]
 
 

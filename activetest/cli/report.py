@@ -134,6 +134,10 @@ def report(
     force: Annotated[
         bool, Option("--force", help="Let -o and --plot replace files that are no earlier ones.")
     ] = False,
+    details: Annotated[
+        bool,
+        Option("--details", help="Put into JSON all that a page shows, texts of items included."),
+    ] = False,
     verbose: options.verbose("Show all estimates and notes, in text and Markdown.") = False,
     format: options.output_format("report") = "text",
     study: options.Folder = None,
@@ -162,6 +166,7 @@ def report(
         "at": at,
         "maps": map,
         "plot": plot,
+        "details": details,
     }
     opened = Study.open(study)
     chosen = options.drop_missing(settings) | {"force": force}

@@ -120,6 +120,7 @@ def simulate(
             rich_help_panel=Section.ADVANCED.value.capitalize(),
         ),
     ] = False,
+    explain_all: options.HelpAll = False,
     verbose: options.verbose(section=Section.ADVANCED) = False,
     format: options.output_format("simulation", section=Section.ADVANCED) = "text",
     **choices: Any,

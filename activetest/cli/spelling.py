@@ -128,6 +128,7 @@ _REPORT = {
     "at": Parameter("--at", Takes.REPEATED),
     "maps": Parameter("--map", Takes.REPEATED),
     "plot": Parameter("--plot", Takes.REPEATED),
+    "details": Parameter("--details", Takes.NOTHING),
     "force": Parameter("--force", Takes.NOTHING),
 }
 _SAVE = {
@@ -274,6 +275,7 @@ def translate_report(report: _Report) -> _Report:
         gates=tuple(map(_translate_reason, report.gates)),
         surrogate_note=report.surrogate_note and to_commands(report.surrogate_note),
         population_setting=to_commands(report.population_setting),
+        hindsight=to_commands(report.hindsight),
         assessment=answer,
         details=details,
     )

@@ -311,6 +311,7 @@ class Report:
                                              count alike
     population_setting                       the setting of a report on the population; empty where
                                              this is one
+    hindsight                                how another metric or group is asked for later
     surface                                  the metric at combinations of attributes; None unless
                                              it is the study's question, or was requested
     judge                                    how far the judge is from people; None unless the
@@ -343,6 +344,7 @@ class Report:
     assumptions: tuple[AssumptionCheck, ...] = ()
     weight: str | None = None
     population_setting: str = ""
+    hindsight: str = ""
     surface: SurfaceReport | None = None
     judge: JudgeReport | None = None
     details: ReportDetails | None = None

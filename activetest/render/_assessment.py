@@ -187,11 +187,14 @@ def picture(each: Bin, width: int) -> str:
 
 
 def remarks(answer: Assessment) -> list[str]:
-    """Why there is no calibration error."""
+    """Why there is no calibration error, and which bins are left out."""
     diagram = answer.reliability
-    if not diagram or not diagram.reason:
+    if not diagram:
         return []
-    return [words.plain(f"no calibration error: {diagram.reason}")]
+    reasons = [words.plain(f"no calibration error: {diagram.reason}")] if diagram.reason else []
+    empty = sum(not each.n_pool for each in diagram.bins)
+    left_out = words.describe_left_out(len(diagram.bins), len(diagram.bins) - empty, empty)
+    return reasons + [left_out.strip()] * bool(left_out)
 
 
 def chance(value: float | None) -> str:

@@ -20,7 +20,7 @@ def table(gates: Sequence[Gate]) -> Table:
             gate.verdict.upper(),
             words.estimate(gate),
             words.interval(gate),
-            words.count(gate.n_items),
+            words.count(gate.n_labeled),
             f"about {words.roughly(gate.more_labels)}" if gate.more_labels is not None else "-",
         )
         for gate in gates

@@ -10,7 +10,7 @@ _SMALLEST = 0.001
 def sentence(judge: JudgeReport) -> str:
     """What the judge says, what people would say, and how far apart they are.
 
-    "The judge says that 84 % of items are pass; people would say 75 % (95 % confidence: 71 % to
+    "The judge says that 84 % of items pass; people would say 75 % (95 % confidence: 71 % to
     79 %): the judge is 9 points too generous (5 to 13)."
     """
     first = judge.estimates[0]
@@ -24,8 +24,8 @@ def sentence(judge: JudgeReport) -> str:
         return f"The judge agrees with people on {value} of {items}{certainty}."
     says = _write(first, words.raw(first), share=share)
     if share:
-        name = words.name_class(words.plain(judge.positive))
-        begin = f"The judge says that {says} of items are {name}; people would say {value}"
+        verdict = words.say_class(words.plain(judge.positive), judged=True)
+        begin = f"The judge says that {says} of items {verdict}; people would say {value}"
     else:
         begin = f"The judge's mean score is {says}; people's would be {value}"
     begin += f" {'of' if share else 'over'} the items {about}" if about else ""

@@ -31,7 +31,7 @@ def tables(report: Report, *, verbose: bool) -> list[Table]:
         "metric": words.metric,
         "estimate": words.estimate,
         "interval": words.interval_or_reason,
-        "labels": lambda row: words.count(row.n_items),
+        "labels": lambda row: words.count(row.n_labeled),
     }
     first = Table(
         f"judge {name} against people",
@@ -68,7 +68,7 @@ def _list_groups(judge: JudgeReport, groups: list[EstimateRow]) -> Table:
         "group": words.group,
         "gap" if judge.gap == "bias" else "agreement": words.estimate,
         "interval": words.interval_or_reason,
-        "labels": lambda row: words.count(row.n_items),
+        "labels": lambda row: words.count(row.n_labeled),
         "items": lambda row: words.count(row.n_pool),
     }
     return Table(_title_groups(judge), tuple(columns), write_rows(columns, groups))

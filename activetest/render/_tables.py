@@ -270,7 +270,7 @@ def _overall_table(rows: Sequence[EstimateRow], usual: str) -> Table:
         "interval": words.interval_or_reason,
         _ALL: words.over_all,
         RAW: words.raw,
-        "labels": lambda row: words.count(row.n_items),
+        "labels": lambda row: words.count(row.n_labeled),
         "n_eff": lambda row: words.count(row.n_eff),
         "saved": lambda row: words.ratio_saved(row.quantity.saving),
     }
@@ -307,7 +307,7 @@ def _metric_table(rows: Sequence[EstimateRow], kind: str, level: float | None, u
         columns["shrunk"] = words.shrunk
     if any(row.from_outputs is not None for row in rows):
         columns[RAW] = words.raw
-    columns["labels"] = lambda row: words.count(row.n_items)
+    columns["labels"] = lambda row: words.count(row.n_labeled)
     if kind == "groups":
         columns["items"] = lambda row: words.count(row.n_pool)
     return Table(title, tuple(columns), write_rows(columns, rows))

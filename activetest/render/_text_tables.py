@@ -16,6 +16,7 @@ from rich.text import Text
 
 from activetest.render import _words as words
 from activetest.render._tables import WIDEST_MATRIX, Matrix, Table
+from activetest.render._words import bind_words
 
 # {row of a map: of each cell the colours of letters and ground in hexadecimals, or None}
 Colors = Sequence[Sequence[tuple[str, str] | None]]
@@ -51,6 +52,8 @@ _NAMES = ("column", "group", "difference", "gate", "metric", "truth as predictio
 _FOLDED = {"interval": (24, 12), "because": (24, 12)}
 _GAP, _INDENT = 2, 2
 _CUT = "..."
+# Stands for a blank where no line ends, until the page is whole: no text of ours has it.
+BOUND = "\ue000"
 # More than any line needs.
 _ENDLESS = 1_000_000
 # Columns of a usual terminal.
@@ -104,7 +107,9 @@ class Page:
         return Page(console, _USUAL, None)
 
     def print(self, text: RenderableType = "") -> None:
-        """Print prose, or a grid of prose."""
+        """Print prose, or a grid of prose; blanks of a sentence that hold words together stay."""
+        if isinstance(text, Text):
+            text.plain = bind_words(text.plain, BOUND)
         self.console.print(text, overflow="fold", width=self.edge)
 
 

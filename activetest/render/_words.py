@@ -1,6 +1,7 @@
 """How numbers and names are put into words, the same in every format that people read."""
 
 import math
+import re
 from decimal import Decimal
 from typing import TypeGuard
 
@@ -25,6 +26,10 @@ _UNIFORM, _OPTIMAL = "uniform", "optimal"
 _CREDIBLE = "credible"
 # Averages over classes, as the arguments of metrics name them.
 _AVERAGES = ("macro", "micro", "weighted")
+# Classes of items that pass, and a judge's words for the same.
+_PASSES, _AYES = ("pass", "passed", "passes"), ("1", "true", "t", "yes", "y")
+# How the certainty behind a number begins: a line that ends in it is misread.
+_CERTAINTY = re.compile(r"\([\d.]+ % (?:confidence|credible)")
 # How reasons begin that no further label changes.
 _LASTING = ("no plain mean", "no passes", "an interval of")
 # What estimators rest on, for a report that shows several.
@@ -173,7 +178,7 @@ def sentence(record: EstimateRow | Gate) -> str:
     """The estimate and its interval as a sentence, and what the model says of the same.
 
     "The model is wrong on 6.4 % of items (95 % confidence: 3.1 % to 11.5 %)." and "Recall of fraud
-    is 0.81 (95 % confidence: 0.74 to 0.87)." and "75 % of items are pass (95 % confidence: 71 % to
+    is 0.81 (95 % confidence: 0.74 to 0.87)." and "75 % of items pass (95 % confidence: 71 % to
     79 %); the model says 84 %."
     """
     if record.estimate is None:
@@ -191,7 +196,7 @@ def sentence(record: EstimateRow | Gate) -> str:
     elif record.metric in _SHARES:
         statement = f"{_SHARES[record.metric]} {value} of {items}"
     elif record.metric == _RATE:
-        statement = f"{value} of {items} are {name_class(record.class_name or '')}"
+        statement = f"{value} of {items} {say_class(plain(record.class_name or ''))}"
     elif record.metric == CONFUSION and (cell := _cell_classes(record)):
         truth, predicted = map(name_class, cell)
         statement = f"The share of {items} that are {truth} and predicted as {predicted} is {value}"
@@ -231,6 +236,21 @@ def certainty(record: EstimateRow | Gate) -> str:
         f"; over all items between {low} (lower limit {lower}) and {high} (upper limit {upper}), "
         f"with {write_level(record.level)} confidence{marks}"
     )
+
+
+def describe_left_out(bins: int, shown: int, empty: int) -> str:
+    """Which bins of a confidence are not shown, as a sentence behind others; empty where all are.
+
+    empty  those that hold no item; the others lack labels
+    """
+    parts = [(empty, "hold no item"), (bins - shown - empty, "have too few labels")]
+    reasons = [f"{number:,} {what}" for number, what in parts if number]
+    return f" Of {bins:,} bins, {' and '.join(reasons)}, and are left out." if reasons else ""
+
+
+def bind_words(text: str, blank: str) -> str:
+    """A sentence with this in place of the blanks that hold "(95 % confidence" together."""
+    return _CERTAINTY.sub(lambda found: found.group().replace(" ", blank), text)
 
 
 def raw(row: EstimateRow) -> str:
@@ -487,6 +507,15 @@ def name_class(name: str) -> str:
     except ValueError:
         return f"class {name}" if len(name) == 1 else name
     return f"class {name}"
+
+
+def say_class(name: str, *, judged: bool = False) -> str:
+    """What items of a class do: "are fraud", "are class 1"; of a verdict that passes, "pass".
+
+    judged  the class is the better one of a judge's two verdicts, for which a 1 or a yes may stand
+    """
+    word = name.casefold()
+    return "pass" if word in _PASSES or (judged and word in _AYES) else f"are {name_class(name)}"
 
 
 def _compare_raw(record: EstimateRow | Gate) -> str:

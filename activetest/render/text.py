@@ -179,7 +179,8 @@ def _capture(
     page = Page.of_file() if file else Page.open(width, color=colored)
     with page.console.capture() as capture:
         write(page)
-    return "\n".join(line.rstrip() for line in capture.get().rstrip().split("\n")) + "\n"
+    text = capture.get().replace(_text_tables.BOUND, " ")
+    return "\n".join(line.rstrip() for line in text.rstrip().split("\n")) + "\n"
 
 
 def _terminal_wants_color() -> bool:

@@ -261,7 +261,7 @@ def _describe_outside(log: Log, metrics: Iterable[Metric]) -> list[Note]:
 
 
 def _describe_imported(log: Log) -> list[Note]:
-    """That draws were made by another program, and what that means."""
+    """That draws come from a log that was imported, and what that means."""
     rounds = [each for each in log.history if each.imported]
     if not rounds:
         return []
@@ -270,8 +270,8 @@ def _describe_imported(log: Log) -> list[Note]:
     partly = any(each.lacks_weights for each in rounds)
     means = "drawn with the probabilities that it gives" if partly else "as likely as all others"
     text = (
-        f"Another program drew {what}, and the study was created from its log. Estimates are right "
-        f"if these were {means}: nothing here can check that."
+        f"The study was created from a log of draws, in which {what} had been drawn. Estimates are "
+        f"right if these were {means}: nothing here can check that."
     )
     if partly:
         text += (

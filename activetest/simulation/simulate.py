@@ -20,13 +20,13 @@ from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.view import build_view, is_model_based
 from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics
-from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.metric import Metric, evaluate
 from activetest.nouns.answer_fields import check_columns
 from activetest.nouns.arguments import read_count, read_name, read_names, read_path, show
 from activetest.nouns.choices import Choices, Interval, Question
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
-from activetest.nouns.rows import Array
+from activetest.nouns.rows import Array, Outputs
 from activetest.nouns.signature import with_settings
 from activetest.nouns.simulated_answer import SimulatedAnswer
 from activetest.nouns.surrogate import Surrogate
@@ -142,8 +142,8 @@ def simulate(
 
     Raises:
         LabelError: The key has gaps, or labels that make no sense.
-        ChoiceError: A setting has no meaning, nothing is left to estimate, or `save` holds another
-            simulation.
+        ChoiceError: A setting has no meaning, a metric has no value for this pool, nothing is left
+            to estimate, or `save` holds another simulation.
         PoolError: The pool or another file cannot be used.
         StorageError: `save` cannot be written, or is a file of a study or one that is read.
         ActivetestError: A worker died.
@@ -486,7 +486,11 @@ def _outcomes(
     workers: int,
     progress: Callable[[int, int], None],
 ) -> dict[RunKey, RunNumbers]:
-    """What every run found; those that a file holds already are not repeated."""
+    """What every run found; those that a file holds already are not repeated.
+
+    Raises ChoiceError where there is nothing to compare what they would find with.
+    """
+    _find_defined(built, truth, plan)
     saved = SavedRuns(save, describe_simulation(plan, built, truth)) if save else None
     done = {task: saved.runs[task] for task in tasks if task in saved.runs} if saved else {}
     scene = (str(built.folder), built.parts, truth, plan)
@@ -539,14 +543,40 @@ def _metrics(names: tuple[str, ...], built: cache.Cache, choices: Choices) -> li
     return [metric for name in names for metric in specification.find_metrics(name, facts)]
 
 
+def _read_outputs(built: cache.Cache) -> Outputs:
+    """The outputs of all items, probabilities in double precision."""
+    outputs = built.rows(0, built.size).outputs
+    if outputs.probs is None:
+        return outputs
+    return replace(outputs, probs=outputs.probs.astype(float))
+
+
+def _find_defined(built: cache.Cache, truth: Array, plan: Plan) -> list[Metric]:
+    """The metrics that have a value where all labels are known: there is a truth to compare with.
+
+    Raises ChoiceError where none has.
+    """
+    outputs, weights = _read_outputs(built), built.rows(0, built.size).weight
+    found = [
+        each
+        for each in _metrics(plan.metrics, built, plan.strategies[0])
+        if np.isfinite(evaluate(each, outputs, truth, weights))
+    ]
+    if not found:
+        raise ChoiceError(
+            f"{', '.join(plan.metrics)} has no value for this pool, even with all of its labels: "
+            "none of the items that it is about is there",
+            "`metrics` names others, for example error",
+        )
+    return found
+
+
 def _results(
     built: cache.Cache, truth: Array, plan: Plan, outcomes: dict
 ) -> Iterator[SimulatedStrategy]:
     """One result per strategy, budget, metric and estimator, from the runs in which it existed."""
     rows = built.rows(0, built.size)
-    outputs = rows.outputs
-    if outputs.probs is not None:
-        outputs = replace(outputs, probs=outputs.probs.astype(float))
+    outputs = _read_outputs(built)
     baselines = {
         metric.title: compute_baseline(
             metric,
@@ -556,7 +586,7 @@ def _results(
             np.random.default_rng([plan.seed, 1]),
             rows.weight,
         )
-        for metric in _metrics(plan.metrics, built, plan.strategies[0])
+        for metric in _find_defined(built, truth, plan)
     }
     tables: dict = {}
     for (strategy, _), found in sorted(outcomes.items()):

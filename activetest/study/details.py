@@ -44,7 +44,7 @@ from activetest.study.stored import StoredStudy, find_items
 
 T = TypeVar("T")
 # Rounds of a log that was imported.
-_ELSEWHERE = "another program"
+_ELSEWHERE = "an imported log"
 # Runs of rounds of one size that are written out.
 _MOST_RUNS = 8
 

@@ -70,6 +70,14 @@ from activetest.study.stored import StoredStudy
 # Items by which is measured what the evidence of the pool changes.
 _SAMPLE = 1 << 14
 # What a report on the population says about the answer to a question.
+# How questions that come later are asked of the same labels.
+_HINDSIGHT = (
+    "The same labels answer further questions, at any time: `study.report(metrics=['NAME'])` shows "
+    "another metric, and `study.change(groups=['COLUMN'])` keeps another group apart in the "
+    "reports from then on; it replaces the groups that were there."
+)
+# A metric with a value for each pair of classes.
+_CONFUSION = "confusion"
 _OF_POOL = Note("The answer about groups is about those of this pool.", Weight.LIMITED)
 _SURFACE_OF_POOL = Note("The surface is about the items of this pool.", Weight.LIMITED)
 
@@ -104,7 +112,8 @@ def report(
 
     estimators    names; default the doubly robust estimate and the surrogate's own view
     metrics       specifications, the headline first; default those that the study's draws aim at.
-                  Groups are shown by the first one unless metrics are named
+                  Groups are shown by all of them; by cells of a confusion matrix, which are many,
+                  where metrics are named
     groups        group columns to show; default all of the study
     simultaneous  all intervals of a column of groups hold together, at the study's level
     differences   group columns whose groups are compared with each other
@@ -142,7 +151,7 @@ def report(
     compared = _check_columns(cache, differences) if differences else ()
     facts = _find_facts(cache, choices, first=metrics or (), last=[each.metric for each in parsed])
     shown = _find_metrics(metrics or _list_shown(choices, interval), facts)
-    tabled = shown if metrics else shown[:1]
+    tabled = shown if metrics else _leave_out_cells(shown)
     # The surrogate's own view draws values for all metrics at once: with those that rounds record,
     # its numbers do not depend on how many of them are shown.
     viewed = _find_metrics(metrics or (choices.metric, *choices.also, *choices.metrics), facts)
@@ -234,6 +243,7 @@ def report(
         assumptions=checks,
         weight=cache.roles.get("weight"),
         population_setting="" if population else "`population=True`",
+        hindsight=_HINDSIGHT,
         surface=described,
         judge=judge.describe(view, columns, kind, simultaneous=simultaneous),
         details=build_details(study, view, whole, facts, shown[0], estimates[0], kind)
@@ -363,6 +373,11 @@ def _list_shown(choices: Choices, interval: str | None) -> tuple[str, ...]:
     if _find_kind(choices, interval) == ANYTIME:
         return named
     return default_shown(named, choices.metrics)
+
+
+def _leave_out_cells(metrics: list[Metric]) -> list[Metric]:
+    """The metrics without the cells of a confusion matrix, of which at most the first is shown."""
+    return [each for place, each in enumerate(metrics) if place == 0 or each.name != _CONFUSION]
 
 
 def _find_usual(choices: Choices, interval: str | None, *, population: bool) -> tuple[str, ...]:

@@ -17,8 +17,9 @@ SECTIONED = ("init", "simulate")
 
 
 def show_help(capsys, monkeypatch, *words: str, columns: int = 80) -> str:
+    """All options of a command."""
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert main([*words, "--help"]) == 0
+    assert main([*words, "--help-all" if set(words) & set(formatter.NEEDED) else "--help"]) == 0
     return capsys.readouterr().out
 
 
@@ -56,6 +57,36 @@ def test_the_help_of_init_says_the_values_and_the_default_of_every_option(capsys
         assert f"One of {', '.join(known)}." in shown
 
 
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("command", formatter.NEEDED)
+def test_of_many_options_ten_are_explained_and_all_others_named_by_topic(
+    capsys, monkeypatch, command, columns
+):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main([command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= columns
+    assert len(shown.splitlines()) <= 80
+    explained, _, named = shown.partition("Further options")
+    needed = formatter.NEEDED[command]
+    assert len(set(needed)) == 10
+    rows = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", explained, flags=re.MULTILINE)
+    assert rows == list(needed)
+    topics = named.partition("Options with")[0].partition(":\n")[2]
+    flags = {
+        next(flag for flag in each.opts if flag.startswith("--"))
+        for each in COMMANDS[command].params
+        if each.param_type_name == "option"
+    }
+    others = re.findall(r"--[a-z-]+", topics)
+    assert len(set(others)) == len(others)
+    assert {*needed, *others} == flags - {formatter.ALL} | {"--help"}
+    assert f"activetest {command} {formatter.ALL}" in " ".join(named.split())
+    # The short help is where people look first, and says how to see the rest.
+    whole = show_help(capsys, monkeypatch, command, columns=columns)
+    assert all(flag in whole for flag in flags - {formatter.ALL})
+
+
 def test_simulate_has_defaults_of_its_own(capsys, monkeypatch):
     shown = " ".join(show_help(capsys, monkeypatch, "simulate").split())
     assert "[default: optimal and uniform;" in shown
@@ -83,7 +114,7 @@ def test_every_command_ends_with_examples_that_can_be_parsed(capsys, monkeypatch
 
 def test_the_help_is_the_same_in_a_pipe(capsys, monkeypatch):
     shown = show_help(capsys, monkeypatch, "init")
-    assert program("init", "--help", env={"COLUMNS": "80"}).stdout.strip() == shown.strip()
+    assert program("init", "--help-all", env={"COLUMNS": "80"}).stdout.strip() == shown.strip()
 
 
 def test_the_program_lists_its_commands_by_their_first_sentence(capsys, monkeypatch):

@@ -123,6 +123,6 @@ def test_a_function_with_declared_options_keeps_its_own():
 
 
 def test_the_task_of_a_pool_is_one_value(capsys):
-    assert main(["init", "--help"]) == 0
+    assert main(["init", "--help-all"]) == 0
     printed = capsys.readouterr().out
     assert "--task classification|regression\n" in printed

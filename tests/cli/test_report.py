@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -462,3 +463,27 @@ def test_a_mistake_in_the_section_is_an_error_of_the_input(labelled, capsys):
     write_section(labelled, 'require = ["error"]')
     assert main(["report"]) == 2
     assert "study.toml, [report]" in capsys.readouterr().err
+
+
+def test_details_are_in_json_without_a_page(labelled, capsys):
+    assert main(["report", "--format", "json", "--details"]) == 0
+    details = json.loads(capsys.readouterr().out)["details"]
+    assert details["provenance"]["rows"] and details["draws_csv"]
+    assert main(["report", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["details"] is None
+
+
+def test_groups_are_shown_by_every_metric_that_the_report_shows(
+    folder, write_pool, label_draws, capsys
+):
+    write_pool(folder / "pool.parquet", 200)
+    init("pool.parquet", groups=("place",), metric=("error", "f1"), seed=1)
+    label_draws(StoredStudy.open(), 30)
+    assert main(["report"]) == 0
+    shown = capsys.readouterr().out
+    assert re.findall(r"^(\S+) by group$", shown, flags=re.MULTILINE) == ["error", "f1[macro]"]
+    # The page says how to ask for others.
+    assert main(["report", "--format", "html"]) == 0
+    page = capsys.readouterr().out
+    assert "<code>activetest report --metric NAME</code>" in page
+    assert "<code>activetest init --group COLUMN</code>" in page

@@ -230,13 +230,13 @@ def test_the_command_reads_what_the_call_says(settings):
 
 # Options about files and formats of the command line itself, which calls have no argument for.
 OF_THE_COMMAND_LINE = {
-    "import": {"--verbose"},
-    "init": {"--verbose"},
+    "import": {"--help-all", "--verbose"},
+    "init": {"--help-all", "--verbose"},
     "inspect": {"--format"},
     "next": {"--verbose"},
     "report": {"--format", "--verbose"},
     "status": {"--format"},
-    "simulate": {"--force", "--format", "--output", "--plot", "--verbose"},
+    "simulate": {"--force", "--format", "--help-all", "--output", "--plot", "--verbose"},
 }
 
 

@@ -97,7 +97,7 @@ def test_from_the_log_of_another_sampler_to_a_report_and_a_gate(run):
     assert run("report", "--interval", "fixed", "--require", "error<=0.05")[0] == 1
     # A gate that holds at every look needs draws of the study itself, and then counts on them.
     code, said = run("report", "--require", "error<=0.4")
-    assert code == 3 and "Another program drew 120 items" in said
+    assert code == 3 and "in which 120 items had been drawn" in said
     for _ in range(2):
         assert run("next", "--n", "60", "-o", "batch.csv")[0] == 0
         label("batch.csv", truth)

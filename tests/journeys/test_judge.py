@@ -93,7 +93,7 @@ def test_from_a_log_to_a_verdict_on_the_judge(run):
     rate, raw = 100 * PEOPLE[graded].mean(), 100 * JUDGE[graded].mean()
     number = r"(-?\d+(?:\.\d+)?)"
     sentence = re.search(
-        rf"The judge says that {number} % of items are class 1; people would say {number} % \(95 % "
+        rf"The judge says that {number} % of items pass; people would say {number} % \(95 % "
         rf"confidence: {number} % to {number} %\): the judge is {number} points too generous "
         rf"\({number} to {number}\)\.",
         said,

@@ -50,21 +50,21 @@ def slope(column: str, value: float | None, corrected: float | None = None, **ch
             (0.75, 0.71, 0.79),
             (0.09, 0.05, 0.13),
             {},
-            "The judge says that 84.0 % of items are pass; people would say 75.0 % (95 % "
+            "The judge says that 84.0 % of items pass; people would say 75.0 % (95 % "
             "confidence: 71.0 % to 79.0 %): the judge is 9.0 points too generous (5.0 to 13.0).",
         ),
         (
             (0.95, 0.9, 0.99),
             (-0.11, -0.15, -0.06),
             {},
-            "The judge says that 84.0 % of items are pass; people would say 95.0 % (95 % "
+            "The judge says that 84.0 % of items pass; people would say 95.0 % (95 % "
             "confidence: 90.0 % to 99.0 %): the judge is 11.0 points too strict (6.0 to 15.0).",
         ),
         (
             (0.83, 0.79, 0.87),
             (0.01, -0.03, 0.05),
             {},
-            "The judge says that 84.0 % of items are pass; people would say 83.0 % (95 % "
+            "The judge says that 84.0 % of items pass; people would say 83.0 % (95 % "
             "confidence: 79.0 % to 87.0 %); judge minus people is 1.0 points (-3.0 to 5.0), no "
             "clear difference.",
         ),
@@ -72,7 +72,7 @@ def slope(column: str, value: float | None, corrected: float | None = None, **ch
             (0.8, 0.8, 0.8),
             (0.04, 0.04, 0.04),
             {"method": "exact"},
-            "The judge says that 84 % of items are pass; people would say 80 % (every answer is "
+            "The judge says that 84 % of items pass; people would say 80 % (every answer is "
             "known): the judge is 4 points too generous.",
         ),
         (

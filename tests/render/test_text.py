@@ -1,5 +1,6 @@
 """Text for terminals, wide and narrow, and for pipes."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -524,3 +525,23 @@ def test_a_whole_confusion_matrix_has_no_sentence_about_its_first_cell(report, c
     assert text.sentence(whole) == "The confusion matrix is estimated from 38 labels."
     one_cell = text.render(report(replace(first, headline=True)), width=90, color=False)
     assert one_cell.startswith("The share of items that are cat and predicted as cat is 0.10")
+
+
+def test_no_line_ends_within_how_certain_a_number_is(whole):
+    expected = text.render(whole, width=200).splitlines()[0]
+    assert "(95 % confidence: " in expected
+    for width in range(25, 110):
+        lines = text.render(whole, width=width).splitlines()
+        sentence = lines[: lines.index("")]
+        assert " ".join(sentence) == expected
+        assert any("(95 % confidence" in line for line in sentence)
+
+
+def test_a_row_counts_the_labels_that_it_rests_on(row, report):
+    """Of precision, labels of items that are predicted as the class; all were bought."""
+    precision = row(metric="precision", class_name="fraud", n_labeled=12, n_answers=38)
+    assert precision.n_items == 38 != precision.n_labeled
+    lines = text.render(report(row(), precision), width=90, color=False).splitlines()
+    cells = [line.split() for line in lines if re.search(r"\d to \d", line) and "(95" not in line]
+    table = {each[0]: each[each.index("to") + 2] for each in cells}
+    assert table == {"error": "38", "precision[fraud]": "12"}

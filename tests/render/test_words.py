@@ -136,9 +136,11 @@ def test_groups_and_differences_of_groups(row, group, against, written):
         ({"metric": "f1", "class_name": "x"}, "F1 of class x is 0.053 ("),
         (
             {"metric": "rate", "class_name": "pass", "from_outputs": 0.0804, "group": {"a": "b"}},
-            "5.3 % of items with a=b are pass (95 % confidence: 3.1 % to 8.2 %); "
-            "the model says 8.0 %.",
+            "5.3 % of items with a=b pass (95 % confidence: 3.1 % to 8.2 %); the model says 8.0 %.",
         ),
+        ({"metric": "rate", "class_name": "1"}, "5.3 % of items are class 1 (95 % conf"),
+        ({"metric": "rate", "class_name": "Passed"}, "5.3 % of items pass (95 % conf"),
+        ({"metric": "rate", "class_name": "fraud"}, "5.3 % of items are fraud (95 % conf"),
         (
             {"metric": "mean", "from_outputs": 0.0804},
             "The mean label is 0.053 (95 % confidence: 0.031 to 0.082); the model says 0.080.",
@@ -344,3 +346,16 @@ def test_the_class_stands_in_the_brackets_that_a_metric_has(row):
     for name, title in (("recall", "recall[a]"), ("precision-at-k[50]", "precision-at-k[50,a]")):
         record = row(metric=name, class_name="a")
         assert words.metric(record) == record.title == title
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((10, 10, 0), ""),
+        ((10, 7, 3), " Of 10 bins, 3 hold no item, and are left out."),
+        ((15, 9, 2), " Of 15 bins, 2 hold no item and 4 have too few labels, and are left out."),
+        ((15, 11, 0), " Of 15 bins, 4 have too few labels, and are left out."),
+    ],
+)
+def test_bins_that_are_left_out_are_said(counts, said):
+    assert words.describe_left_out(*counts) == said

@@ -480,7 +480,7 @@ def test_a_log_that_was_imported_says_so(folder):
     again = at.Study.from_draws("pool.parquet", study.export(), "again", seed=1)
     answer(again, 5)
     found = read_details(again)
-    assert found.provenance.versions == ("another program", at.__version__)
+    assert found.provenance.versions == ("an imported log", at.__version__)
     assert found.provenance.commands == (
         "Study.from_draws('pool.parquet', draws, seed=1)",
         "study.next(5)",

@@ -440,7 +440,7 @@ def test_the_study_goes_on_with_draws_of_its_own(pool, truth):
     report = study.report(require=gate)
     assert report.gates[0].verdict == "undecided" and report.gates[0].e_pass == 1
     assert study.report(require=gate, interval="fixed").passed
-    assert any("Another program drew 12 items" in note.text for note in report.notes)
+    assert any("in which 12 items had been drawn" in note.text for note in report.notes)
     batch = study.next(20)
     assert batch.round == 3 and not {*batch.ids} & {row.id for row in study.export() if row.label}
     study.ingest({id: truth[id] for id in batch.ids})
@@ -462,7 +462,7 @@ def test_a_page_says_where_the_draws_came_from(pool, truth, folder):
         "study.next(5)",
         "study.ingest(labels)",
     )
-    assert found.versions[0] == "another program" and len(found.versions) == 2
+    assert found.versions[0] == "an imported log" and len(found.versions) == 2
     line = to_commands(f"`{found.commands[0]}`")
     assert line == "activetest import --pool pool.parquet draws.csv --seed 1 --draws-floor 0.2"
 

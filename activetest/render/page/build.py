@@ -112,7 +112,7 @@ def _list_sections(report: Report, extent: _Extent) -> list[Section | None]:
         evidence.write_sampled(details.sampled),
         evidence.write_annotators(details),
         head.write_notes(report),
-        evidence.write_provenance(details.provenance, log),
+        evidence.write_provenance(details.provenance, report.hindsight, log),
     ]
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import math
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
@@ -86,10 +87,7 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
         return None
     width = len(table.truths)
     rows = [table.cells[at : at + width] for at in range(0, len(table.cells), width)]
-    largest = {
-        kind: max((cell.estimate or 0.0 for cell in _list_cells(table, right=kind)), default=0.0)
-        for kind in (True, False)
-    }
+    largest = max(cell.estimate or 0.0 for cell in table.cells)
     roomy = width <= _ROOMY
     body = "".join(
         f'<tr><th scope="row">{markup.escape(name)}</th>'
@@ -111,7 +109,10 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
     left = f" {table.others}: {', '.join(table.left_out)}." if table.left_out else ""
     unknown = any(not words.real(cell.estimate) for cell in table.cells)
     dash = " -: no such item is labelled, or too few of the class that the model says."
-    key = "Blue: right. Orange: mistakes. The stronger the colour, the more items."
+    key = (
+        "Blue: right. Orange: mistakes. The stronger the colour, the more items, on one scale for "
+        "both: a cell with a quarter of the most items has half of the strongest colour."
+    )
     parts.append(
         markup.paragraph(
             f"{key}{dash if unknown else ''}{left}",
@@ -126,13 +127,13 @@ def write_reliability(curve: Curve | None) -> Section | None:
     """Whether the model's confidence can be believed."""
     if curve is None:
         return None
+    whole = curve.list_points()
     points = [
-        point
-        for point in curve.list_points()
-        if words.real(point["predicted"]) and words.real(point["observed"])
+        point for point in whole if words.real(point["predicted"]) and words.real(point["observed"])
     ]
     if not points:
         return None
+    empty = sum(not point["n_pool"] for point in whole)
     rows = [
         (
             f"{point['low']:.2f} to {point['high']:.2f}",
@@ -153,6 +154,7 @@ def write_reliability(curve: Curve | None) -> Section | None:
         "Across: the probability that the model states. Up: the share that is right, with its "
         "interval. On the dashed line the model is as sure as it should be; dots below it: too "
         f"sure. {curve.list_notes()[0]}{few}"
+        + words.describe_left_out(len(whole), len(points), empty)
     )
     figure = markup.figure(
         f'<div class="square">{_draw_reliability(points)}</div>', caption, numbers
@@ -254,8 +256,8 @@ def write_annotators(details: ReportDetails) -> Section | None:
     return markup.section("annotators", "Annotators", parts)
 
 
-def write_provenance(found: Provenance, log: str) -> Section | None:
-    """Where the numbers come from; log is the element with the draws."""
+def write_provenance(found: Provenance, hindsight: str, log: str) -> Section | None:
+    """Where the numbers come from, and how to ask for more; log is the element with the draws."""
     rows = [
         ("pool", found.pool),
         ("items", words.count(found.rows)),
@@ -278,6 +280,7 @@ def write_provenance(found: Provenance, log: str) -> Section | None:
     if found.commands:
         lines = "\n".join(markup.escape(line) for line in found.commands)
         parts.append(f"<h3>Commands that lead to this</h3><pre>{lines}</pre>")
+    parts.append(markup.paragraph(hindsight, "small"))
     parts.append(log)
     return markup.section("provenance", "Where this comes from", parts)
 
@@ -440,13 +443,14 @@ def _rise(axis: Axis, value: float) -> float:
     return round(_TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - axis.share(value)), 1)
 
 
-def _write_cell(
-    cell: ConfusionCell, largest: dict[bool, float], others: str | None, *, roomy: bool
-) -> str:
+def _write_cell(cell: ConfusionCell, largest: float, others: str | None, *, roomy: bool) -> str:
+    """A cell; largest is the estimate of the largest one, right or wrong."""
     if not words.real(cell.estimate):
         return "<td>-</td>"
     right = cell.predicted == cell.truth
-    kind = shade(cell.estimate / largest[right] if largest[right] else 0.0, right=right)
+    # Mistakes are far fewer: their square roots can be told apart.
+    share = max(cell.estimate, 0.0) / largest if largest > 0 else 0.0
+    kind = shade(math.sqrt(share), right=right)
     if (right and cell.truth == others) or 100 * cell.estimate < 0.05:
         kind = ""
     below = ""

@@ -40,7 +40,7 @@ def write_metrics(report: Report) -> Section | None:
             record=row,
             note=row.estimator if several else _name_specification(row),
             limits=[gate.threshold for gate in list_gates(report, row)],
-            cells=(words.count(row.n_items), words.ratio_saved(row.quantity.saving)),
+            cells=(words.count(row.n_labeled), words.ratio_saved(row.quantity.saving)),
         )
         for row in known
     ]
@@ -126,7 +126,7 @@ def write_judge(report: Report, most: int) -> Section | None:
         return None
     measures, *others = _judge_tables.tables(report, verbose=True)
     rows = [
-        Row(cells[0], row, note=words.metric(row), cells=(words.count(row.n_items),))
+        Row(cells[0], row, note=words.metric(row), cells=(words.count(row.n_labeled),))
         for row, cells in zip(judge.estimates, measures.rows, strict=True)
     ]
     parts = [
@@ -284,7 +284,7 @@ def _prefer(report: Report, rows: Sequence[EstimateRow]) -> list[EstimateRow]:
 
 def _count_labels(row: EstimateRow) -> str:
     few = "" if is_sure(row) or row.estimate is None else ", too few labels"
-    return f"{words.count(row.n_items)} of {words.count(row.n_pool)} labelled{few}"
+    return f"{words.count(row.n_labeled)} labels, {words.count(row.n_pool)} items{few}"
 
 
 def _is_ours(row: EstimateRow) -> bool:

@@ -24,7 +24,7 @@ def write_header(report: Report) -> str:
     return "".join(
         (
             f'<p class="kicker">{markup.escape(_tables.title(report))}</p>',
-            f"<h1>{markup.escape(_tables.headline(report))}</h1>",
+            f"<h1>{markup.write_code(_tables.headline(report))}</h1>",
             _write_verdicts(report.gates),
             *(markup.paragraph(line, "lead") for line in answers),
             draw_headline(report),
@@ -145,7 +145,7 @@ def _build_row(gate: Gate) -> Row:
         record=gate,
         badge=badge(gate.verdict),
         limits=(gate.threshold,),
-        cells=(words.count(gate.n_items), more),
+        cells=(words.count(gate.n_labeled), more),
     )
 
 

@@ -48,8 +48,8 @@ def escape_lines(text: str) -> str:
 
 
 def write_code(text: str) -> str:
-    """A sentence, with what stands in backticks as code."""
-    return _CODE.sub(r"<code>\1</code>", escape(text))
+    """A sentence, with what stands in backticks as code, and words that stay on one line."""
+    return words.bind_words(_CODE.sub(r"<code>\1</code>", escape(text)), "&nbsp;")
 
 
 def paragraph(text: str, kind: str = "") -> str:
