@@ -55,6 +55,7 @@ ABOUT = {
     "render/test_schema": "the schema of every JSON document",
     "render/test_simulation": "simulations in every format",
     "reporting/test_limits": "the limits at which reports say something else",
+    "simulation/test_undefined": "metrics that are about few items of the pool, or about none",
     "study/test_leftovers": "files that a killed command left",
     "study/test_several_annotators": "studies whose labels are corrected for annotators' errors",
     "study/test_top_scores": "studies of the top scores",

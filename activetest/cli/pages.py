@@ -7,10 +7,11 @@ from activetest.errors import ChoiceError
 FOLDER = Path(__file__).parents[1] / "docs"
 # The order in which a newcomer needs them; pages that are not named here come last.
 _ORDER = (
-    *("commands", "pools", "spreadsheets", "labels", "metrics", "judges", "groups", "questions"),
+    *("commands", "pools", "images", "labels", "metrics", "judges", "groups", "questions"),
     *(
         "surfaces",
         "gates",
+        "stopping",
         "reports",
         "pipelines",
         "limits",

@@ -205,14 +205,14 @@ def _estimate(
     try:
         interval = view.interval(value, level, kind, group)
     except NotEstimable as error:
-        without = replace(row.quantity, estimate=value.value)
+        without = replace(row.quantity, estimate=float(value.value))
         return replace(row, quantity=without, reason=error.problem), value
     design = not is_model_based(estimator) and not exact
     reliable = is_model_based(estimator) or is_reliable(value, interval.method)
     draws = expect_random_draws(view.cache, group)
     saving = measure_saving(value, interval, draws, bought, reliable=reliable)
     quantity = Quantity(
-        estimate=value.value,
+        estimate=float(value.value),
         lower=interval.lower,
         upper=interval.upper,
         level=level,
@@ -223,7 +223,7 @@ def _estimate(
         declined=describe_declined(view, [value]),
         assumptions=assumptions,
     )
-    inflated = design and interval.variance > value.estimate.variance[0, 0] * (1 + MARGIN)
+    inflated = design and bool(interval.variance > value.estimate.variance[0, 0] * (1 + MARGIN))
     row = replace(
         row,
         quantity=quantity,
@@ -429,7 +429,7 @@ def _subtract_pairs(
         rows.append(
             EstimateRow(
                 quantity=Quantity(
-                    apart,
+                    float(apart),
                     interval.lower,
                     interval.upper,
                     level,

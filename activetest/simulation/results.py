@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from activetest.errors import ChoiceError
 from activetest.nouns.report import SimulatedStrategy
+from activetest.nouns.shown import Picture
 from activetest.nouns.simulated_answer import SimulatedAnswer
 
 
@@ -41,6 +43,24 @@ class Simulation(tuple[SimulatedStrategy, ...]):
 
         columns, types = list_strategies(self)
         return write_frame(columns, kind, types=types)
+
+    def plot(self) -> Picture:
+        """Errors and relative cost of each strategy by labels, as a picture.
+
+        >>> found = at.simulate("digits.parquet", "digits.labels.csv", budgets=[10, 20], runs=2,
+        ...                     workers=1, metrics="error", estimators="doubly-robust")
+        >>> found.plot()
+        <Picture: SVG of ... characters>
+
+        A notebook draws it. Raises ChoiceError where there is no budget above 0.
+        """
+        from activetest.render.plots import curves, panels
+
+        results, answers = self._list_records()
+        labelled = curves.keep_labelled(results)
+        if not labelled:
+            raise ChoiceError("no curve to draw without labels", "`budgets=[0, 50, 100]`")
+        return Picture(panels.draw_picture(labelled, answers))
 
     def __repr__(self) -> str:
         """One line; `str` has the table."""

@@ -12,6 +12,7 @@ from activetest.labels.files import write_csv
 from activetest.nouns.arguments import read_path
 from activetest.nouns.curve import Curve, CurveKind, CurvePoint
 from activetest.nouns.log import drop_waiting_rounds
+from activetest.nouns.shown import Picture
 from activetest.parallel import one_blas_thread
 from activetest.reporting.curves import estimate_curve
 from activetest.safe_text import neutralise_cell
@@ -103,6 +104,22 @@ class StudyCurve:
         from activetest.render import json
 
         return self._deliver(json.curve(self._curve, self._pool), path, force=force)
+
+    def plot(self) -> Picture:
+        """The curve as a picture, with the interval of each point.
+
+        >>> study.curve("reliability", bins=5).plot()
+        <Picture: SVG of ... characters>
+
+        A notebook draws it.
+        """
+        from activetest.render.plots import dots
+
+        return Picture(dots.draw_curve(self._curve))
+
+    def _repr_html_(self) -> str:
+        """The picture, for notebooks."""
+        return str(self.plot())
 
     def describe(self) -> str:
         """One line: how many points, labels and items, and what the intervals cover.

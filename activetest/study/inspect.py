@@ -83,6 +83,12 @@ class Inspection(found.Inspection):
         """One line."""
         return f"<Inspection of {self.name}: {self.title}, {self.rows:,} rows>"
 
+    def _repr_html_(self) -> str:
+        """What is in the file, for notebooks."""
+        from activetest.render.notebook import html
+
+        return html.inspection(self)
+
     def to_json(self) -> str:
         """A JSON document; see the page json."""
         from activetest.render import json

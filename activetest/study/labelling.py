@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from activetest.errors import ChoiceError, LabelConflict, LabelError
 from activetest.nouns.log import DECLINED, LABELLED
+from activetest.safe_text import escape_controls, shorten_readable
 
 if TYPE_CHECKING:
     from activetest.ledger.ledger import Answer
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 SOURCE = "a labelling session"
 # The labelled items that are looked through for those that an annotator has not labelled yet.
 _EVERY = 2**31
+# Letters of a value that a line shows.
+_LONGEST = 200
 # Without names of columns, so many are shown at most.
 _SHOWN = 12
 # Columns that may say what a model or a judge thinks, which would lead the annotator.
@@ -76,6 +79,28 @@ class LabellingSession:
         self._again = again
         self._finished = set(answered)
         self._annotator, self._summary = annotator, summary
+
+    def __str__(self) -> str:
+        """How far it is, and the item to answer now, a line for each value.
+
+        >>> print(study.label(n=3, show="ink"))
+        0 of 3 items have an answer; the next one is digit-1754
+          ink: much
+        """
+        done = f"{self.answered:,} of {self.total:,} items have an answer"
+        if self.item is None:
+            return done
+        values = [
+            f"  {escape_controls(name)}: {shorten_readable(str(each), _LONGEST)}"
+            for name, each in self.item.values.items()
+        ]
+        return "\n".join([f"{done}; the next one is {escape_controls(self.item.id)}", *values])
+
+    def _repr_html_(self) -> str:
+        """The item to answer now, with what is shown of it, for notebooks."""
+        from activetest.render.notebook import html
+
+        return html.session(self.item, self.answered, self.total, self.classes)
 
     @property
     def item(self) -> Item | None:

@@ -20,6 +20,7 @@ from activetest.nouns.choices import (
     Selection,
 )
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
+from activetest.nouns.shown import Picture, WholePage
 from activetest.safe_text import escape_controls, mask_secrets, neutralise_cell
 
 if TYPE_CHECKING:
@@ -450,6 +451,37 @@ class Report(nouns.Report):
         from activetest.render import markdown
 
         return markdown.render(self, verbose=verbose)
+
+    def to_html(self) -> WholePage:
+        """The report as a page: all that `activetest report -o report.html` shows.
+
+        >>> page = study.report(details=True).to_html()
+        >>> page
+        <WholePage: HTML of ... characters>
+
+        A notebook shows it in a frame. Raises ChoiceError for a report without details.
+        """
+        from activetest.render import html
+
+        if self.details is None:
+            raise ChoiceError(
+                "a page shows details, and this report has none", "`study.report(details=True)`"
+            )
+        return WholePage(html.render(self))
+
+    def plot(self, metric: str | None = None) -> Picture:
+        """A metric with its interval, of all items and of each group, as a picture.
+
+        >>> study.report().plot()
+        <Picture: SVG of ... characters>
+
+        metric  as reports name it; default: the headline's
+
+        A notebook draws it. Raises ChoiceError for a metric that the report does not show.
+        """
+        from activetest.render.plots import dots
+
+        return Picture(dots.draw_metric(self, metric))
 
     def save(
         self,

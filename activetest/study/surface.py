@@ -10,6 +10,7 @@ from activetest.errors import ChoiceError, StorageError
 from activetest.labels.files import write_csv
 from activetest.nouns.arguments import read_name, read_path
 from activetest.nouns.log import drop_waiting_rounds
+from activetest.nouns.shown import Picture
 from activetest.nouns.surface_report import SurfaceCell, SurfaceReport
 from activetest.parallel import one_blas_thread
 from activetest.reporting import surface_answer
@@ -173,6 +174,14 @@ class StudySurface:
             return picture
         heat_map.save(path, picture)
         return None
+
+    def plot(self, first: str, second: str) -> Picture:
+        """A map of the surface by two attributes, as to_svg draws it, which a notebook shows.
+
+        >>> study.surface().plot("ink", "predicted")
+        <Picture: SVG of ... characters>
+        """
+        return Picture(self.to_svg(first, second))
 
     def describe(self, *, all: bool = False) -> str:
         """One line: how many combinations a table of them has.

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from activetest.nouns.group_report import Assessment
+from activetest.nouns.inspection import Inspection
+from activetest.nouns.name_lists import list_few
 from activetest.nouns.report import (
     FAIL,
     PASS,
@@ -26,6 +28,7 @@ from activetest.render import (
     _assessment,
     _extent,
     _gates,
+    _inspection,
     _judge,
     _judge_tables,
     _surface,
@@ -39,6 +42,8 @@ from activetest.render.page.bars import large
 _MOST_ROWS, _MOST_LETTERS = 60, 200
 # A confusion matrix of more classes is shown without intervals.
 _MOST_INTERVALS = 5
+# Classes that are named where a label is asked for.
+_MOST_CLASSES = 30
 # Tables that a cell holds at most.
 _MOST_TABLES = 12
 _ALL, _ALL_ARMS = "`report.to_frame()` has all", "`study.surface()` has all"
@@ -112,6 +117,31 @@ def status(counts: Counts, coming: str = "", *, title: str = "") -> str:
     parts = [_write_strong(title)] if title else []
     parts.append(_write_facts(words.standing(counts)))
     return _wrap([*parts, _write_text(coming)])
+
+
+def inspection(found: Inspection) -> str:
+    """What a file holds: its columns, what they allow, and how to go on."""
+    parts = [_write_strong(_inspection.sentence(found))]
+    if found.columns:
+        parts.append(_write_table(_inspection.columns(found), "`.columns` has all"))
+    parts.append(_write_facts(_inspection.facts(found)))
+    parts += [_write_text(line) for line in _inspection.ending(found) if line]
+    if found.create:
+        parts.append(f"<pre>{_escape(found.create)}</pre>")
+    return _wrap(parts)
+
+
+def session(item: Any, answered: int, total: int, classes: Sequence[str]) -> str:
+    """The item of a labelling session that is to be answered now, and how far the session is.
+
+    item  with `id` and `values`; None where all have an answer
+    """
+    done = f"{answered:,} of {total:,} items have an answer"
+    if item is None:
+        return _wrap([_write_strong(done)])
+    facts = [("id", item.id), *((name, _shorten(value)) for name, value in item.values.items())]
+    asked = f"classes: {list_few(classes, _MOST_CLASSES)}" if classes else "the label is a number"
+    return _wrap([_write_strong(done), _write_facts(facts), _write_text(words.plain(asked))])
 
 
 def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
