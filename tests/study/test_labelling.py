@@ -240,6 +240,21 @@ def test_columns_of_text_are_shown_and_no_opinion_of_the_model(folder):
         given.label(show="z")
 
 
+def test_a_session_shows_the_item_that_is_to_be_answered(folder):
+    texts = ["a\x1b[31m", "b" * 300]
+    given = write_study(folder, {"id": ["x", "y"], "pred": ["u", "v"], "text": texts})
+    session = given.label(2)
+    first = session.item
+    lines = str(session).splitlines()
+    assert lines[0] == f"0 of 2 items have an answer; the next one is {first.id}"
+    assert lines[1].startswith("  text: ") and "\x1b" not in str(session) and len(lines[1]) < 250
+    assert first.id in session._repr_html_() and "classes: u and v" in session._repr_html_()
+    for _ in range(2):
+        session.answer("u")
+    assert str(session) == "2 of 2 items have an answer"
+    assert "\n" not in repr(session)
+
+
 def test_second_opinions_are_about_items_that_this_annotator_has_not_labelled(study):
     given = open_study(study)
     session = given.label(4, annotator="ann")

@@ -4,8 +4,11 @@ import csv
 import io
 import json
 import sys
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from itertools import chain
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -183,6 +186,41 @@ def test_notebooks_show_fragments_without_markup_of_the_user(folder, write_pool)
         fragment = each._repr_html_()
         assert "<table" in fragment and "<script" not in fragment
     assert "&lt;script" in batch._repr_html_()
+
+
+def list_values(value: object) -> Iterator[object]:
+    """Every value in what a study returns, in its fields and properties."""
+    yield value
+    if is_dataclass(value):
+        for name in [each.name for each in fields(value)] + [
+            name for name, member in vars(type(value)).items() if isinstance(member, property)
+        ]:
+            yield from list_values(getattr(value, name))
+    elif isinstance(value, dict):
+        yield from chain.from_iterable(map(list_values, chain(value, value.values())))
+    elif isinstance(value, list | tuple):
+        yield from chain.from_iterable(map(list_values, value))
+
+
+def test_no_number_that_is_printed_names_the_library_it_comes_from(face):
+    """A field that holds one would be shown as np.float64(0.1)."""
+    metrics = ["error", "ece", "f1", "log-loss"]
+    report = face.report(metrics=metrics, require="error<=0.5", differences="place", details=True)
+    shown = [face.status(), face.choices, face.next(2).rows, face.curve("reliability").points]
+    values = [*list_values(report), *list_values(shown)]
+    assert len(values) > 500
+    assert not [each for each in values if isinstance(each, np.generic)]
+
+
+def test_a_page_of_a_report_needs_details_and_is_that_of_a_file(face, folder):
+    report = face.report(details=True)
+    report.save(folder / "report.html")
+    page = report.to_html()
+    assert page == (folder / "report.html").read_text(encoding="utf-8")
+    with pytest.raises(ChoiceError, match="has none") as caught:
+        face.report().to_html()
+    assert "details=True" in caught.value.hint
+    assert "place=barn" in report.plot() and "all items" in report.plot()
 
 
 def test_a_setup_confirms_the_settings_that_are_not_the_defaults(folder, write_pool):

@@ -127,7 +127,7 @@ def inspection(found: Inspection) -> str:
     parts.append(_write_facts(_inspection.facts(found)))
     parts += [_write_text(line) for line in _inspection.ending(found) if line]
     if found.create:
-        parts.append(f"<pre>{_escape(found.create)}</pre>")
+        parts.append(f"<div><code>{_escape(found.create)}</code></div>")
     return _wrap(parts)
 
 

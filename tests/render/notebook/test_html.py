@@ -3,9 +3,11 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
+from activetest.nouns.inspection import Column, Inspection
 from activetest.nouns.report import Counts, Note, Weight
 from activetest.render import markdown
 from activetest.render.notebook import html
@@ -166,6 +168,33 @@ def test_no_value_of_a_batch_or_a_simulation_is_markup(name, result):
     assert {"id", "label"} <= set(fragment.texts)
     parse(html.simulation([result | {"metric": name, "surrogate": name}]))
     parse(html.status(COUNTS, name, title=name))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_value_of_a_file_or_of_an_item_to_label_is_markup(name):
+    column = Column(name, "string", name, name)
+    found = Inspection(name=name, format="csv", title="CSV", rows=3, columns=(column,))
+    parse(html.inspection(replace(found, summary=(name,), create=name)))
+    parse(html.inspection(replace(found, problem=name, hint=name)))
+    item = SimpleNamespace(id=name, values={name: name, "other": None})
+    assert "classes: " in parse(html.session(item, 1, 3, [name, "b"])).text
+
+
+def test_a_file_is_shown_with_its_columns_and_the_call_that_makes_a_study():
+    column = Column("score", "double", "probability of 1", "0.25")
+    found = Inspection(name="a.csv", format="csv", title="CSV", rows=3, columns=(column,))
+    shown = parse(html.inspection(replace(found, create="Study.create('a.csv')"))).texts
+    assert shown[0] == "a.csv: CSV, 3 rows, 1 column"
+    assert {"column", "score", "probability of 1", "0.25", "Study.create('a.csv')"} <= set(shown)
+
+
+def test_an_item_to_label_is_shown_with_its_values_and_the_classes():
+    item = SimpleNamespace(id="i7", values={"text": "x" * 500, "none": None})
+    shown = parse(html.session(item, 1, 3, ("cat", "dog"))).texts
+    assert shown[0] == "1 of 3 items have an answer"
+    assert {"id", "i7", f"{'x' * 200} ...", "classes: cat and dog"} <= set(shown)
+    assert "the label is a number" in parse(html.session(item, 0, 3, ())).text
+    assert parse(html.session(None, 3, 3, ())).texts == ["3 of 3 items have an answer"]
 
 
 def test_formulas_are_left_alone(whole):
