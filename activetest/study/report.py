@@ -112,8 +112,8 @@ def report(
 
     estimators    names; default the doubly robust estimate and the surrogate's own view
     metrics       specifications, the headline first; default those that the study's draws aim at.
-                  Groups are shown by all of them; by cells of a confusion matrix, which are many,
-                  where metrics are named
+                  Groups are shown by all of them, after those by the first; by further cells of a
+                  confusion matrix, which are many, where metrics are named
     groups        group columns to show; default all of the study
     simultaneous  all intervals of a column of groups hold together, at the study's level
     differences   group columns whose groups are compared with each other
@@ -151,15 +151,15 @@ def report(
     compared = _check_columns(cache, differences) if differences else ()
     facts = _find_facts(cache, choices, first=metrics or (), last=[each.metric for each in parsed])
     shown = _find_metrics(metrics or _list_shown(choices, interval), facts)
-    tabled = shown if metrics else _leave_out_cells(shown)
+    tabled, further = (shown, []) if metrics else _divide_tabled(shown)
     # The surrogate's own view draws values for all metrics at once: with those that rounds record,
     # its numbers do not depend on how many of them are shown.
     viewed = _find_metrics(metrics or (choices.metric, *choices.also, *choices.metrics), facts)
     required = [specification.find_metric(each.metric, facts) for each in parsed]
     if bound is not None:
-        shown, tabled, viewed, required = (
+        shown, tabled, further, viewed, required = (
             [specification.bound_losses(metric, bound) for metric in metrics_of_use]
-            for metrics_of_use in (shown, tabled, viewed, required)
+            for metrics_of_use in (shown, tabled, further, viewed, required)
         )
     judge = _Judge(study, facts, bound)
     whole = study.log(cache)
@@ -192,8 +192,9 @@ def report(
         *about.write_notes(view, estimates, shown[0], answers),
         *note_correction(view, shown, answers),
     ]
-    estimates += rows.estimate_groups(view, tabled, columns, kind, simultaneous=simultaneous)
-    estimates += rows.estimate_differences(view, tabled, compared, simultaneous=simultaneous)
+    for these in filter(None, (tabled, further)):
+        estimates += rows.estimate_groups(view, these, columns, kind, simultaneous=simultaneous)
+        estimates += rows.estimate_differences(view, these, compared, simultaneous=simultaneous)
     estimates = rows.mark_one_look(estimates, kind)
     notes += (
         *write_assumption_notes(view, checks, shown, estimates, kind),
@@ -375,9 +376,12 @@ def _list_shown(choices: Choices, interval: str | None) -> tuple[str, ...]:
     return default_shown(named, choices.metrics)
 
 
-def _leave_out_cells(metrics: list[Metric]) -> list[Metric]:
-    """The metrics without the cells of a confusion matrix, of which at most the first is shown."""
-    return [each for place, each in enumerate(metrics) if place == 0 or each.name != _CONFUSION]
+def _divide_tabled(metrics: list[Metric]) -> tuple[list[Metric], list[Metric]]:
+    """The metrics of groups where none is named: the first, and those whose rows come last.
+
+    So rows that earlier versions showed keep their places. Cells of a confusion matrix are many.
+    """
+    return metrics[:1], [each for each in metrics[1:] if each.name != _CONFUSION]
 
 
 def _find_usual(choices: Choices, interval: str | None, *, population: bool) -> tuple[str, ...]:

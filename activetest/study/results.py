@@ -453,7 +453,7 @@ class Report(nouns.Report):
         return markdown.render(self, verbose=verbose)
 
     def to_html(self) -> WholePage:
-        """The report as a page: all that `activetest report -o report.html` shows.
+        """The report as a page: what `save` writes to report.html.
 
         >>> page = study.report(details=True).to_html()
         >>> page

@@ -485,5 +485,5 @@ def test_groups_are_shown_by_every_metric_that_the_report_shows(
     # The page says how to ask for others.
     assert main(["report", "--format", "html"]) == 0
     page = capsys.readouterr().out
-    assert "<code>activetest report --metric NAME</code>" in page
-    assert "<code>activetest init --group COLUMN</code>" in page
+    assert "activetest report --metric NAME shows another metric" in page
+    assert "activetest init --group COLUMN keeps another group" in page

@@ -131,13 +131,13 @@ def _mark_point(
     if words.real(low) and words.real(high):
         bar = f'<line class="i" x1="{x}" x2="{x}" y1="{_up(up, low)}" y2="{_up(up, high)}"/>'
         reach = f" ({words.short(low)} to {words.short(high)})"
-    said = f"{words.short(where[0])}, {words.short(where[1])}{reach}"
+    spoken = f"{words.short(where[0])}, {words.short(where[1])}{reach}"
     few = "" if point["reliable"] else ' class="few"'
     dot = f'<circle class="d" cx="{x}" cy="{y}" r="3.5"/>'
-    return f"<g{few}><title>{escape(said)}</title>{bar}{dot}</g>"
+    return f"<g{few}><title>{escape(spoken)}</title>{bar}{dot}</g>"
 
 
-def _mark_row(row: EstimateRow, axis: Axis, left: float, y: float, said: str) -> str:
+def _mark_row(row: EstimateRow, axis: Axis, left: float, y: float, spoken: str) -> str:
     """The dot and the interval of a row; nothing without a number."""
     if row.estimate is None or not words.real(row.estimate):
         return ""
@@ -148,7 +148,7 @@ def _mark_row(row: EstimateRow, axis: Axis, left: float, y: float, said: str) ->
     few = "" if words.reliable(row) else ' class="few"'
     x = _across(axis, row.estimate, left)
     return (
-        f"<g{few}><title>{escape(words.plain(said))}</title>{bar}"
+        f"<g{few}><title>{escape(words.plain(spoken))}</title>{bar}"
         f'<circle class="d" cx="{x}" cy="{y}" r="4.5"/></g>'
     )
 
