@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         StorageError,
         StudyError,
         SummaryMissing,
+        TextsShortened,
         UnknownMethod,
     )
     from activetest.simulation.simulate import simulate
@@ -58,6 +59,7 @@ __all__ = [
     "Study",
     "StudyError",
     "SummaryMissing",
+    "TextsShortened",
     "UnknownMethod",
     "__version__",
     "inspect",

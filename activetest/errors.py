@@ -14,7 +14,7 @@ ActivetestError             a problem and a hint; the command line prints both a
 └── NotEstimable            what was asked for does not exist with the labels there are
 
 `ValueError` is for programmers, `ActivetestError` for users. `CacheRebuilt`, `LargeCache`,
-`LearnedAgain` and `SummaryMissing` are warnings.
+`LearnedAgain`, `SummaryMissing` and `TextsShortened` are warnings.
 """
 
 import errno
@@ -126,6 +126,10 @@ class LearnedAgain(UserWarning):
 
 class SummaryMissing(UserWarning):
     """There is no space for what a study keeps of its pool: reports need the pool until then."""
+
+
+class TextsShortened(UserWarning):
+    """Texts that annotators are to read are longer than the file can hold, and were cut off."""
 
 
 class ChoiceError(ActivetestError):

@@ -43,7 +43,8 @@ COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
 TOPICS = (
     *("commands", "pools", "labels", "metrics", "groups", "questions", "gates", "limits"),
     *("python", "json", "study", "simulate", "methods", "intervals", "papers", "threats"),
-    *("surfaces", "judges", "reports", "pipelines", "images", "stopping"),
+    *("surfaces", "judges", "reports", "pipelines", "spreadsheets", "images", "stopping"),
+    "rounds",
 )
 # Options of programs in tests/benchmarks, which pages may show.
 OF_BENCHMARKS = {"--pools", "--aim", "--peers", "--toy", "--ways", "--judged", "--tables"}

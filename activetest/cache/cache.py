@@ -1,6 +1,5 @@
 """The pool as the methods read it: memory-mapped arrays, always rebuildable from the pool."""
 
-import unicodedata
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
@@ -35,6 +34,7 @@ from activetest.cache.parts import (
 from activetest.cache.pieces import PieceArrays, PieceIds
 from activetest.cache.results import keep_result, list_results
 from activetest.errors import CacheDamaged, PoolChanged
+from activetest.nouns.canonical import list_forms
 from activetest.nouns.rows import Array, Outputs, Rows, spread_votes
 from activetest.nouns.training import TrainingRows
 from activetest.parallel import map_reduce
@@ -186,12 +186,10 @@ class Cache:
     def find_alike(self, ids: list[str]) -> Array:
         """As find; an id that no item has is that of the item whose is canonically equal to it."""
         found = self.find(ids)
-        for form in ("NFC", "NFD"):
-            missing = [row for row in np.flatnonzero(found < 0) if not ids[row].isascii()]
-            if missing:
-                found[missing] = self.find(
-                    [unicodedata.normalize(form, ids[row]) for row in missing]
-                )
+        missing = [row for row in np.flatnonzero(found < 0) if not ids[row].isascii()]
+        for forms in zip(*(list_forms(ids[row]) for row in missing), strict=True):
+            known = found[missing]
+            found[missing] = np.where(known < 0, self.find(list(forms)), known)
         return found
 
     @cached_property

@@ -22,6 +22,7 @@ from activetest.errors import (
     LargeCache,
     LearnedAgain,
     SummaryMissing,
+    TextsShortened,
     explain_refusal,
 )
 
@@ -37,7 +38,7 @@ _REFUSED = (*FULL, errno.EACCES, errno.EPERM, errno.EROFS)
 _IMPOSSIBLE = (errno.ENAMETOOLONG, errno.ELOOP)
 _INTERRUPTED = 130
 # Warnings that users are to read.
-_NOTICES = (CacheRebuilt, LargeCache, LearnedAgain, SummaryMissing)
+_NOTICES = (CacheRebuilt, LargeCache, LearnedAgain, SummaryMissing, TextsShortened)
 
 app = typer.Typer(
     cls=formatter.Group,

@@ -7,7 +7,8 @@ from activetest.errors import ChoiceError
 FOLDER = Path(__file__).parents[1] / "docs"
 # The order in which a newcomer needs them; pages that are not named here come last.
 _ORDER = (
-    *("commands", "pools", "images", "labels", "metrics", "judges", "groups", "questions"),
+    *("commands", "pools", "spreadsheets", "images", "labels", "metrics", "judges", "groups"),
+    "questions",
     *(
         "surfaces",
         "gates",

@@ -6,23 +6,22 @@ the last and empty rows below the table, and pandas its row numbers under no nam
 
 import csv
 import io
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from activetest.errors import PoolError
-from activetest.nouns.class_names import OURS
+from activetest.nouns.csv_rows import split_declared
 from activetest.nouns.name_lists import shorten_list
+from activetest.nouns.rows import Array
 
 # Rows that are looked at.
 _ROWS = 30
-# What spreadsheets read as the letter between columns.
-_DECLARED = re.compile(r'"?sep=([,;\t|])"?[,;\t|]*[ ]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 # Letters of a line that a note shows.
 _SHOWN = 40
@@ -42,8 +41,8 @@ class Layout:
     skipped: int
     above: tuple[str, ...] = ()
 
-    def describe(self, empty: int) -> dict[bytes, bytes] | None:
-        """What is left out, with so many rows that hold nothing, as metadata of a schema."""
+    def describe(self, empty: int) -> list[str]:
+        """What is left out, with so many rows that hold nothing, in sentences."""
         notes = []
         if self.above:
             lines = "1 line is" if len(self.above) == 1 else f"{len(self.above)} lines are"
@@ -51,18 +50,12 @@ class Layout:
         if empty:
             rows = "1 row is" if empty == 1 else f"{empty:,} rows are"
             notes.append(f"{rows} empty, and left out")
-        return {OURS: json.dumps({"notes": notes}).encode("ascii")} if notes else None
-
-
-def find_declared_delimiter(beginning: str) -> str | None:
-    """The letter that the first line tells spreadsheets; None without such a line."""
-    found = _DECLARED.match(beginning)
-    return found.group(1) if found else None
+        return notes
 
 
 def find_table(beginning: str) -> str:
     """The text from the header on, whatever separates its columns, as far as it is clear."""
-    declared = find_declared_delimiter(beginning)
+    declared, _ = split_declared(beginning)
     delimiter = declared or max(",;\t|", key=lambda each: _rate(beginning, each))
     above = _count_above(beginning, delimiter) if _rate(beginning, delimiter)[1] else 0
     return "".join(_split_lines(beginning)[above:])
@@ -83,29 +76,51 @@ def find_layout(beginning: str, delimiter: str, path: object, *, whole: bool) ->
     header, height = rows[0]
     _reject_values(header, [row for row, _ in rows[1:]], delimiter, path)
     names = [_name(name, place) for place, name in enumerate(header)]
-    if any("\ufffd" in name for name in names):
-        raise PoolError(
-            f"the names of columns in {path} are not UTF-8",
-            hint="save it as UTF-8, or write the pool as Parquet",
-        )
     for name in names:
         if names.count(name) > 1:
             raise PoolError(f"two columns of {path} are called {name!r}", hint="rename one of them")
-    declared = 1 if find_declared_delimiter(beginning) else 0
+    declared = 1 if split_declared(beginning)[0] else 0
     above = [line.strip(f" \r\n{delimiter}") for line in lines[declared:count]]
     shown = (line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..." for line in above if line)
     return Layout(names, count + height, tuple(map(repr, shown)))
 
 
-def drop_empty_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows that hold anything."""
-    empty = None
-    for column in batch.columns:
-        blank = _are_blank(column)
-        empty = blank if empty is None else pc.and_(empty, blank)
-        if not pc.any(empty).as_py():
-            return batch
-    return batch if empty is None else batch.filter(pc.invert(empty))
+class EmptyRows:
+    """The rows of a file that hold nothing, found in one pass and left out in another.
+
+    Only while all values are text it is known: NA is no number, and yet something.
+    """
+
+    def __init__(self) -> None:
+        self._found: list[Array] = []
+        self._rows = 0
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return sum(map(len, self._found))
+
+    def find(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that hold anything, of text, in the order of the file."""
+        empty = pa.repeat(True, batch.num_rows)
+        for column in batch.columns:
+            empty = pc.and_(empty, _are_blank(column))
+            if not pc.any(empty).as_py():
+                break
+        places = np.flatnonzero(empty.to_numpy(zero_copy_only=False))
+        self._found.append(places + self._rows)
+        self._rows += batch.num_rows
+        return batch.filter(pc.invert(empty)) if len(places) else batch
+
+    def drop_from(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows that hold anything, from the first row of the file on."""
+        places, start = np.concatenate([np.empty(0, np.int64), *self._found]), 0
+        for batch in batches:
+            inside = slice(*np.searchsorted(places, [start, start + batch.num_rows]))
+            kept = np.ones(batch.num_rows, bool)
+            kept[places[inside] - start] = False
+            yield batch if kept.all() else batch.filter(pa.array(kept))
+            start += batch.num_rows
 
 
 def find_filled(names: Sequence[str], batch: pa.RecordBatch) -> set[str]:
@@ -126,9 +141,7 @@ def _name(name: str, place: int) -> str:
 
 
 def _are_blank(column: pa.Array) -> pa.Array:
-    if pa.types.is_string(column.type):
-        return pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), True)
-    return column.is_null()
+    return pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), True)
 
 
 def _count_above(beginning: str, delimiter: str) -> int:
@@ -138,9 +151,8 @@ def _count_above(beginning: str, delimiter: str) -> int:
     in most of the rows below it, or for most columns of a row that is as long. Comments are no
     header where the rows below have other columns.
     """
-    declared = _DECLARED.match(beginning)
+    declared, text = split_declared(beginning)
     start = 1 if declared else 0
-    text = beginning[declared.end() :] if declared else beginning
     rows = _split_rows(text, delimiter)
     at = start
     for place, (row, height) in enumerate(rows):

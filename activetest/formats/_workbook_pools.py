@@ -4,7 +4,6 @@ What is read is bounded as answers in workbooks are: see formats.xlsx. Formulas 
 the result counts that the spreadsheet wrote beside them.
 """
 
-import io
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -20,8 +19,8 @@ from activetest.formats._notes import add_notes
 from activetest.formats._text_columns import TextColumns, read_typed
 from activetest.nouns.name_lists import shorten_list
 
-# Rows among which the header of a pool is, below a title; rows that become a batch.
-_TITLES, _BATCH = 20, 8192
+# Rows that become a batch.
+_BATCH = 8192
 # Names of columns that a sheet of outputs may have.
 _OUTPUTS = re.compile(r"(y_)?(pred|prob|score)\w*", re.I)
 # Excel's numbers have 15 digits: longer ids are others than they were.
@@ -54,10 +53,12 @@ def read_pool(path: Path, *, id: str) -> Iterator[pa.Table]:
 def _find_pool_sheet(content: bytes, name: str) -> tuple[Any, list[str], int, list[str]]:
     """(sheet, names of its columns, rows before the first item, notes). Raises LabelError."""
     found = []
-    for sheet in _open_book(content, name):
+    for sheet in xlsx._open_book(content, name, results=True):
+        if sheet.sheet_state != "visible":
+            continue
         rows = [
             [_write_value(cell) or "" for cell in row]
-            for row in xlsx._read_rows(sheet, name, xlsx._COLUMNS, rows=_TITLES)
+            for row in xlsx._read_rows(sheet, name, xlsx._COLUMNS, rows=xlsx._LOOKED_AT)
         ]
         counts = [sum(bool(text.strip()) for text in row) for row in rows]
         # A title stands alone in its row, and begins it.
@@ -141,21 +142,3 @@ def _write_value(cell: Any) -> str | None:
         text = str(value.isoformat())
         return text.removesuffix("T00:00:00")
     return str(value)
-
-
-def _open_book(content: bytes, name: str) -> list[Any]:
-    """The visible sheets of a workbook that have cells. Raises LabelError."""
-    openpyxl = xlsx._import_openpyxl(LabelError, "reading")
-    xlsx._check_parts(content, name)
-    try:
-        # Links to other workbooks are left alone.
-        book = openpyxl.load_workbook(
-            io.BytesIO(content), read_only=True, data_only=True, keep_links=False
-        )
-        sheets = [each for each in book.worksheets if hasattr(each, "reset_dimensions")]
-    except Exception as error:  # Whatever a damaged part makes openpyxl raise.
-        raise xlsx._describe_damage(name, error) from error
-    for sheet in sheets:
-        # What a sheet says of its own size is not believed.
-        sheet.reset_dimensions()
-    return [each for each in sheets if each.sheet_state == "visible"]

@@ -12,16 +12,19 @@ import pyarrow.csv
 from activetest.errors import PoolError
 from activetest.formats._csv_layout import (
     NAME_COLUMNS,
+    EmptyRows,
     Layout,
-    drop_empty_rows,
-    find_declared_delimiter,
     find_filled,
     find_layout,
     find_table,
     is_unnamed,
 )
 from activetest.formats._errors import raising_parse_errors
+from activetest.formats._notes import add_notes
+from activetest.formats._text_columns import NO_VALUE, TextColumns
+from activetest.nouns.csv_rows import split_declared
 from activetest.nouns.file_head import LENGTH, FileHead, read_head
+from activetest.nouns.invalid_text import describe_invalid
 
 TITLE = "CSV"
 SUFFIXES = (".csv", ".tsv")
@@ -36,9 +39,8 @@ _OTHER_DELIMITERS = (";", "|")
 _BLOCK = 2**24
 # Bytes in which a header ends.
 _LONGEST = 2**28
-
-# What means "no value" in a column of numbers.
-_NO_VALUE = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A"]
+# Rows that tell whether a letter separates columns.
+_FEW = 20
 
 
 def recognise(head: FileHead) -> bool:
@@ -58,22 +60,18 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     id = id or "id"
     delimiter = _find_delimiter(path)
     layout = _read_layout(path, delimiter)
-    header, filled, empty = layout.names, set[str](), 0
-    candidates = {name: [pa.int64(), pa.float64(), pa.string()] for name in header}
-    candidates |= {id: [pa.string()]} if id in header else {}
+    header, filled, empty = layout.names, set[str](), EmptyRows()
+    columns = TextColumns(header, {id})
     for batch in _read_batches(path, delimiter, layout, dict.fromkeys(header, pa.string())):
-        rows = drop_empty_rows(batch)
-        empty += batch.num_rows - rows.num_rows
+        rows = empty.find(batch)
         filled |= find_filled(header, rows)
-        for name, column in zip(header, rows.columns, strict=True):
-            candidates[name] = _narrow_types(candidates[name], column)
-    types = {name: types[0] for name, types in candidates.items()}
+        columns.add(rows)
+    columns.decide()
     kept = [name for name in header if name in filled or not is_unnamed(name)]
-    schema = pa.schema([(name, types[name]) for name in kept], layout.describe(empty))
-    yield schema.empty_table()
-    for batch in _read_batches(path, delimiter, layout, types):
-        rows = drop_empty_rows(batch)
-        yield pa.Table.from_arrays(rows.select(kept).columns, schema=schema)
+    schema = add_notes(columns.schema, layout.describe(empty.count))
+    yield schema.empty_table().select(kept)
+    for batch in empty.drop_from(_read_batches(path, delimiter, layout, columns.parsed)):
+        yield columns.convert(batch).select(kept)
 
 
 def _read_batches(
@@ -105,6 +103,8 @@ def _read_layout(path: Path, delimiter: str) -> Layout:
             length *= 4
             if layout is None and (whole or length > _LONGEST):
                 raise PoolError(f"{path} has no header", hint=NAME_COLUMNS)
+        if any("\ufffd" in name for name in layout.names) and (found := describe_invalid(path)):
+            raise PoolError(*found)
     return layout
 
 
@@ -116,7 +116,8 @@ def _find_delimiter(path: Path) -> str:
     with raising_parse_errors(path):
         head = read_head(path)
     beginning = head.start.decode("utf-8-sig", "replace")
-    if declared := find_declared_delimiter(beginning):
+    declared, _ = split_declared(beginning)
+    if declared:
         return declared
     beginning = find_table(beginning)
     preferred = _DELIMITERS.get(head.suffix)

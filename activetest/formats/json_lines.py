@@ -14,6 +14,8 @@ import pyarrow.json
 from activetest.errors import LabelError, PoolError
 from activetest.formats._answers import flatten, read_objects, sample_rows
 from activetest.formats._errors import raising_parse_errors
+from activetest.formats._json_shapes import Shape, find_list_shape, find_shape
+from activetest.formats._notes import add_notes
 from activetest.nouns.answer_fields import find_columns, require_columns
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.invalid_text import describe_invalid

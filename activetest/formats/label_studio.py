@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from activetest.errors import ChoiceError, LabelError
+from activetest.errors import ChoiceError, ColumnsUnclear, LabelError
 from activetest.formats._answers import (
     KEY,
     check_type,

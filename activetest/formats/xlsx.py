@@ -1,7 +1,8 @@
-"""Excel workbooks (.xlsx): a sheet for annotators with a list of the classes, and what comes back.
+"""Excel workbooks (.xlsx): pools, a sheet for annotators with the classes, and what comes back.
 
-All sheets are read that have the columns. Formulas are never evaluated: where one stands in
-place of an id or an answer, that is an error. openpyxl reads and writes them
+Answers are read from all sheets that have the columns, a pool from the first of outputs. Formulas
+are never evaluated: where one stands in place of an id or an answer, that is an error, and in a
+pool the result counts that the spreadsheet wrote beside it. openpyxl reads and writes them
 (`pip install 'activetest[xlsx]'`).
 
 Workbooks are zip files, and hostile ones are small: what they unpack to, the rows and the columns
@@ -18,11 +19,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from activetest.errors import ChoiceError, ColumnsUnclear, LabelError, TextsShortened
 from activetest.formats._tasks import write_text
 from activetest.nouns.answer_fields import FIELDS, ORDER, require_columns
 from activetest.nouns.file_head import FileHead
-from activetest.nouns.name_lists import shorten_list
+from activetest.nouns.name_lists import join_names
 from activetest.safe_text import NOT_XML
 
 TITLE = "Excel workbook"
@@ -51,6 +54,7 @@ _BLOCK = 2**16
 _FIRST_PARTS = (b"xl/", b"[Content_Types].xml", b"docProps/")
 # What Excel's cells can hold, and what they cannot: it takes _x0041_ for A.
 _LONGEST = 32_767
+_CUT = " ... (cut off)"
 _IMPOSSIBLE = re.compile(f"{NOT_XML.pattern}|_x[0-9A-Fa-f]{{4}}_")
 # A cell whose text stays text, whatever it looks like.
 _TEXT = "@"
@@ -169,26 +173,9 @@ class _Sheet(NamedTuple):
 
 def _open_sheets(content: bytes, name: str, columns: Mapping[str, str]) -> list[_Sheet]:
     """The sheets with the columns, of which there is at least one. Raises LabelError."""
-    openpyxl = _import_openpyxl(LabelError, "reading")
-    _check_parts(content, name)
-    try:
-        # Links to other workbooks are left alone, and so are formulas' results.
-        book = openpyxl.load_workbook(
-            io.BytesIO(content), read_only=True, data_only=False, keep_links=False
-        )
-        sheets = [each for each in book.worksheets if hasattr(each, "reset_dimensions")]
-    except Exception as error:  # Whatever a damaged part makes openpyxl raise.
-        raise _describe_damage(name, error) from error
-    if len(sheets) > _SHEETS:
-        raise LabelError(
-            f"{name} has more than {_SHEETS} sheets",
-            "keep ids and labels in a workbook of their own, or save it as CSV",
-        )
     problems: list[LabelError] = []
     found: list[_Sheet] = []
-    for sheet in sheets:
-        # What a sheet says of its own size is not believed.
-        sheet.reset_dimensions()
+    for sheet in _open_book(content, name):
         try:
             found.append(_find_header(sheet, name, columns))
         except LabelError as error:
@@ -201,6 +188,32 @@ def _open_sheets(content: bytes, name: str, columns: Mapping[str, str]) -> list[
             default=LabelError(f"{name} has no sheet with cells", _RESAVE),
         )
     return found
+
+
+def _open_book(content: bytes, name: str, *, results: bool = False) -> list[Any]:
+    """The sheets of a workbook that have cells. Raises LabelError.
+
+    results  of formulas, as the spreadsheet wrote them, in place of the formulas
+    """
+    openpyxl = _import_openpyxl(LabelError, "reading")
+    _check_parts(content, name)
+    try:
+        # Links to other workbooks are left alone.
+        book = openpyxl.load_workbook(
+            io.BytesIO(content), read_only=True, data_only=results, keep_links=False
+        )
+        sheets = [each for each in book.worksheets if hasattr(each, "reset_dimensions")]
+    except Exception as error:  # Whatever a damaged part makes openpyxl raise.
+        raise _describe_damage(name, error) from error
+    if len(sheets) > _SHEETS:
+        raise LabelError(
+            f"{name} has more than {_SHEETS} sheets",
+            "keep what is to be read in a workbook of its own, or save it as CSV",
+        )
+    for sheet in sheets:
+        # What a sheet says of its own size is not believed.
+        sheet.reset_dimensions()
+    return sheets
 
 
 def _count_values(problem: LabelError) -> int:

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date, timedelta
 
-from activetest.nouns.canonical import make_canonical
+from activetest.nouns.canonical import list_forms
 
 # A day of a month, a month of a year (its last two digits), or a day of such a year.
 _Reading = tuple[str, int, int] | tuple[str, int, int, int]
@@ -102,8 +102,8 @@ def list_meant(id: str, widths: Collection[int]) -> list[str]:
     >>> list_meant("123 ", [5]), list_meant("1000.0", [4]), list_meant("1,234", [])
     (['123', '00123'], ['1000'], ['1234'])
     """
-    bare = make_canonical(id.strip())
-    found = [bare, unicodedata.normalize("NFD", bare)]
+    bare, *others = list_forms(id.strip())
+    found = [bare, *others]
     if number := _WHOLE.fullmatch(bare):
         digits = number.group(1).lstrip("0") or "0"
         found += [digits, *(digits.zfill(width) for width in sorted(widths)), f"{digits}.0"]

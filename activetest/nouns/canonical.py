@@ -15,3 +15,12 @@ def make_canonical(text: str) -> str:
     True
     """
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def list_forms(text: str) -> tuple[str, ...]:
+    r"""The forms in which programs write a text that is canonically equal: composed, and in parts.
+
+    >>> [len(form) for form in list_forms("\u00e9a")]
+    [2, 3]
+    """
+    return tuple(unicodedata.normalize(form, text) for form in ("NFC", "NFD"))

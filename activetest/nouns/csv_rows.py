@@ -32,6 +32,16 @@ class Table(NamedTuple):
     rows: Iterator[tuple[int, list[str]]]
 
 
+def split_declared(text: str) -> tuple[str | None, str]:
+    r"""The letter between cells that a first line tells spreadsheets, and the text below it.
+
+    >>> split_declared("sep=;\nid;label\n")
+    (';', 'id;label\n')
+    """
+    found = _SEP.match(text)
+    return (found.group(1), text[found.end() :]) if found else (None, text)
+
+
 def read_rows(
     text: str, comma: str, name: str, hint: str, *, first: int = 0
 ) -> Iterator[tuple[int, list[str]]]:
@@ -62,10 +72,9 @@ def open_table(
     The header is the first of the first rows that has these columns, whatever separates them; where
     none has, the first row, with what splits it into most cells. Raises LabelError for broken rows.
     """
-    sep = _SEP.match(text)
-    text = text[sep.end() :] if sep else text
-    first = 1 if sep else 0
-    commas = [sep.group(1)] if sep else list(SEPARATORS)
+    declared, text = split_declared(text)
+    first = 1 if declared else 0
+    commas = [declared] if declared else list(SEPARATORS)
     heads = {comma: _read_head(text, comma, among) for comma in commas}
     places = [
         (at, comma)

@@ -4,9 +4,9 @@ import re
 
 from activetest.errors import LabelError
 
-_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # What programs for Windows write in western countries where they do not write UTF-8.
-_WINDOWS = "cp1252"
+WINDOWS = "Windows-1252"
+_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Characters that no text has: a file of another sort.
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _WORD = re.compile(r"\w*[^\x00-\x7f]\w*")
@@ -44,10 +44,10 @@ def decode_answers(
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if notes is not None and (text := _decode_windows(content)):
+        if notes is not None and (text := decode_windows(content)):
             word = _WORD.search(text)
             notes.append(
-                "It is not UTF-8 and was read as Windows-1252"
+                f"It is not UTF-8 and was read as {WINDOWS}"
                 + (f": check words such as {word.group()[:40]!r}" if word else "")
             )
             return text
@@ -55,10 +55,10 @@ def decode_answers(
         raise LabelError(f"{name}, line {line}: not UTF-8", f"save it as {form}") from error
 
 
-def _decode_windows(content: bytes) -> str:
+def decode_windows(content: bytes) -> str:
     """The text as Windows-1252; empty where it cannot be."""
     try:
-        text = content.decode(_WINDOWS)
+        text = content.decode(WINDOWS)
     except UnicodeDecodeError:
         return ""
     return "" if _CONTROLS.search(text) else text

@@ -4,9 +4,9 @@ import codecs
 import shlex
 from pathlib import Path
 
-WINDOWS = "Windows-1252"
-# Bytes that are no text there, and the first that begins a letter of UTF-8.
-_NOT_IN_WINDOWS = {*range(0x20)} - {*b"\t\n\r\f"} | {*b"\x81\x8d\x8f\x90\x9d"}
+from activetest.nouns.encodings import WINDOWS, decode_windows
+
+# The first byte that begins a letter of UTF-8.
 _FIRST_LEAD = 0xC2
 # Endings of files that spreadsheets write.
 _TABLES = (".csv", ".tsv", ".txt")
@@ -40,7 +40,7 @@ def find_invalid(path: Path) -> tuple[int, str | None] | None:
     number, found = wrong
     if letters:
         return number, None
-    return number, WINDOWS if not {*found} & _NOT_IN_WINDOWS else "another encoding"
+    return number, WINDOWS if decode_windows(found) else "another encoding"
 
 
 def describe_invalid(path: Path) -> tuple[str, str] | None:

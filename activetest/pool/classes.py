@@ -119,15 +119,17 @@ def find_codes(names: Sequence[str], classes: Sequence[str]) -> Array:
 
     Both are spelled alike, or after stripping, or are canonically equal in Unicode.
     """
-    exact, stripped = _number(tuple(classes))
-    return np.array([exact.get(name, stripped.get(name.strip(), -1)) for name in names], np.int64)
+    exact, equal = _number(tuple(classes))
+    found = (exact.get(name, equal.get(make_canonical(name.strip()), -1)) for name in names)
+    return np.array(list(found), np.int64)
 
 
 @lru_cache(maxsize=4)
 def _number(classes: tuple[str, ...]) -> tuple[dict[str, int], dict[str, int]]:
-    """{name: code} of classes, spelled as they are and stripped."""
+    """{name: code} of classes, as they are, and stripped and composed as well."""
     exact = {name: code for code, name in enumerate(classes)}
-    return exact, {name.strip(): code for name, code in exact.items()} | exact
+    stripped = {name.strip(): code for name, code in exact.items()} | exact
+    return exact, {make_canonical(name): code for name, code in stripped.items()} | stripped
 
 
 def find_list_length(pool: "Pool", column: str) -> int:
@@ -166,6 +168,8 @@ def _find_predicted(pool: "Pool", most: int | None = None) -> tuple[str, ...]:
     """The distinct predicted classes, stripped, numbers in order of size; an empty text is none.
 
     most  look no further where there are more of them
+
+    Of names that are canonically equal in Unicode, there is one.
     """
     column = pool.schema.prediction
     found: set[str] = set()
@@ -199,5 +203,5 @@ def _decode(values: pa.Array) -> pa.Array:
 
 
 def _name(values: pa.Array) -> set[str]:
-    """The names of classes, stripped; an empty text is none."""
-    return {name.strip() for name in columns.class_names(values)} - {""}
+    """The names of classes, stripped and composed; an empty text is none."""
+    return {make_canonical(name.strip()) for name in columns.class_names(values)} - {""}

@@ -19,6 +19,7 @@ from pyarrow import fs
 from activetest.errors import ActivetestError, PoolError
 from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
 from activetest.pool.file_notes import add_file_note
+from activetest.pool.nested import Inner, find_inner, view_batch, view_schema
 from activetest.pool.parts import (
     add_partitions,
     choose_parts,
@@ -185,9 +186,9 @@ class Files:
         Damage in it would end the process, not raise, so a row is read first, which raises
         PoolError.
         """
-        footer = self._footers[piece.path]
+        footer, address = self._footers[piece.path], self._find_address(column)
         paths = (footer.schema.column(place).path for place in range(len(footer.schema)))
-        place = next((place for place, path in enumerate(paths) if path == column), None)
+        place = next((place for place, path in enumerate(paths) if path == address), None)
         if place is None:
             return None
         next(self.batches([column], piece, 1, checked=False, whole=False), None)
@@ -209,8 +210,8 @@ class Files:
 
     @cached_property
     def _columns(self) -> pa.Schema:
-        """Columns of the first file, as it has them, and those of the names of folders."""
-        found = next(iter(self._footers.values())).schema.to_arrow_schema()
+        """Columns as they are read but for names of classes, and those of the names of folders."""
+        found = self._inside
         for name in self._partitions[self._found[0].path]:
             found = found.append(pa.field(name, pa.string()))
         if self._left_out:
@@ -219,13 +220,18 @@ class Files:
         return found
 
     @cached_property
+    def _inside(self) -> pa.Schema:
+        """Columns that the first file has itself."""
+        return view_schema(next(iter(self._footers.values())).schema.to_arrow_schema(), self._inner)
+
+    @cached_property
     def _partitions(self) -> dict[str, dict[str, str | None]]:
         """{path: {column: value}} of the columns in the names of folders that no file has itself.
 
         Raises PoolError where some file has other ones.
         """
         first = self._found[0].path
-        names = {*self._footers[first].schema.to_arrow_schema().names}
+        names = {*self._inside.names}
         found = {
             path: {
                 name: value
@@ -248,16 +254,17 @@ class Files:
         pieces: list[Piece] = []
         start = 0
         for path, footer in self._footers.items():
-            first = start
+            total = 0
             for group in range(footer.num_row_groups):
-                rows = footer.row_group(group).num_rows
-                if rows < 0:
-                    raise PoolError(f"row group {group} of {path} has {rows} rows", hint=_DAMAGED)
-                if rows:
+                stated = footer.row_group(group).num_rows
+                if stated < 0:
+                    raise PoolError(f"row group {group} of {path} has {stated} rows", hint=_DAMAGED)
+                total += stated
+                if rows := self._count_rows(Piece(len(pieces), path, group, start, stated)):
                     pieces.append(Piece(len(pieces), path, group, start, rows))
                     start += rows
-            if start - first != footer.num_rows:
-                raise _call_short(f"{path} cannot be read", footer.num_rows, start - first)
+            if total != footer.num_rows:
+                raise _call_short(f"{path} cannot be read", footer.num_rows, total)
         return tuple(pieces)
 
     def _count_rows(self, piece: Piece) -> int:
@@ -330,14 +337,18 @@ class Files:
             file = pq.ParquetFile(
                 source, metadata=footer, pre_buffer=self.remote and whole, buffer_size=_BUFFER
             )
-            start = piece.start
+            start, read = piece.start, 0
             written = self._partitions[piece.path]
-            needed = [self._needed] * (self._needed is not None and self._needed not in columns)
+            needed = [] if self._needed is None or self._needed in columns else [self._needed]
             values = {name: written[name] for name in [*columns, *needed] if name in written}
             inside = [name for name in [*columns, *needed] if name not in values]
-            for found in file.iter_batches(
-                rows, row_groups=[piece.row_group], columns=inside, use_threads=False
+            addresses = list(map(self._find_address, inside))
+            viewed = not self._inner.keys().isdisjoint(inside)
+            for stored in file.iter_batches(
+                rows, row_groups=[piece.row_group], columns=addresses, use_threads=False
             ):
+                read += stored.num_rows
+                found = view_batch(stored, inside, self._inner) if viewed else stored
                 batch = add_partitions(found, values)
                 if checked:
                     _reject_invalid_values(batch, start, piece.path)
@@ -349,8 +360,9 @@ class Files:
                         continue
                 yield batch
                 start += batch.num_rows
-            if start != piece.start + piece.rows:
-                raise _call_short(problem, piece.rows, start - piece.start)
+            stated = footer.row_group(piece.row_group).num_rows
+            if read != stated:
+                raise _call_short(problem, stated, read)
 
     def _name_values(self, batch: pa.RecordBatch, start: int, path: str) -> pa.RecordBatch:
         """The batch with names for numbers. Raises PoolError for a number that has none."""
@@ -448,6 +460,8 @@ def find_local_path(uri: str) -> Path:
 
     Raises PoolError for one that no file can have, and for one that study.toml cannot hold.
     """
+    if not uri:
+        raise PoolError("the path of the pool is empty", hint="give a file, or . for this folder")
     try:
         path = Path(uri).expanduser()
     except RuntimeError as error:
@@ -475,14 +489,15 @@ def _list_files(
         if found.type != fs.FileType.Directory:
             return [found], ()
         below = filesystem.get_file_info(fs.FileSelector(root, recursive=True))
-    files, others = choose_parts(below, root)
+    chosen, others = choose_parts(below, root, {".parquet"})
+    files = [each for each in chosen if each.extension == "parquet"]
     if not files:
         raise PoolError(
             f"the folder {uri} holds no .parquet file"
             + (f"; {describe_left_out(others)}" if others else ""),
             hint="give the folder that the files are in",
         )
-    return sorted(files, key=lambda file: file.path), others
+    return files, others
 
 
 def _take_names(codes: pa.Array, names: Sequence[str], column: str, start: int) -> pa.Array:

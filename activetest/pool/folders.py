@@ -1,41 +1,46 @@
 """Several files that are one pool: the parts of a table in a folder, or the logs of one run.
 
-A folder of Parquet files is read as it is; all others become one Parquet file. Parts of a table lie
-side by side, with names that differ in their numbers; logs of a run are of one program, and of one
-task each. Everything else is refused, with the files that could be meant.
+A folder of Parquet files is read as it is; all others become one Parquet file. Parts of such a
+table lie side by side, or in folders whose names are values of columns, and have names that differ
+in their numbers; logs of a run are of one program, and of one task each. Everything else is
+refused, with the files that could be meant.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import fs
 
 from activetest import catalog
 from activetest.errors import PoolError
-from activetest.formats import FAMILY, find_format
+from activetest.formats import FAMILY, find_format, find_suffixes
 from activetest.nouns.class_names import read_class_names
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.file_notes import add_file_note
+from activetest.pool.parts import (
+    add_partitions,
+    choose_parts,
+    describe_left_out,
+    read_partitions,
+)
+from activetest.safe_text import first_line
 
 # Files of a folder that are looked at.
 _MOST = 10_000
 # What other programs write beside the parts.
-_BESIDE = re.compile(
+_NO_PARTS = re.compile(
     r"state\.json|dataset_info\.json|dataset_dict\.json|readme(\.\w+)?|license(\.\w+)?|"
     r".*\.(md|log|crc|lock|yaml|yml|toml|png|svg|html|py|sh|ipynb)|thumbs\.db|desktop\.ini",
     re.I,
 )
 # Of a folder whose folders are parts of a whole, such as train and test.
 _SPLITS = "dataset_dict.json"
-_STUDY = ("study.toml", "ledger.db")
-# Names of parts that say how many there are, and names that only differ in numbers.
-_OF = re.compile(r"(?P<start>.*\D)?(?P<number>\d+)-of-(?P<total>\d+)(?P<end>\D.*)?")
+# Names that only differ in numbers.
 _VARIES = re.compile(r"\d+|(?<![0-9a-z])[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
 
 Read = Callable[[Path], Iterator[pa.Table]]
@@ -45,14 +50,16 @@ Read = Callable[[Path], Iterator[pa.Table]]
 class Parts:
     """The files of a folder that are one pool.
 
-    format  of all of them
-    files   in the order of their names
-    others  names of files that are not read
+    format    of all of them
+    files     in the order of their names
+    others    names of files that are not read
+    left_out  names of what choose_parts leaves out
     """
 
     format: str
     files: tuple[Path, ...]
     others: tuple[str, ...]
+    left_out: tuple[str, ...]
 
     @property
     def graded(self) -> bool:
@@ -64,48 +71,43 @@ class Parts:
         names = [str(file.relative_to(folder)) for file in self.files]
         count = f"{len(names):,} files" if len(names) > 1 else "1 file"
         text = f"{count} of the folder: {shorten_list(names, 4)}"
-        return text + (f"; not read: {shorten_list(self.others, 4)}" if self.others else "")
+        text += f"; not read: {shorten_list(self.others, 4)}" if self.others else ""
+        return text + (f"; {describe_left_out(self.left_out)}" if self.left_out else "")
 
 
 def list_files(folder: Path) -> list[Path]:
-    """The files below a folder that may be parts of a pool, by name.
-
-    Hidden files and folders, those that begin with an underscore, and earlier studies are none.
-    Raises PoolError for very many.
-    """
-    found = list(islice(_walk(folder), _MOST + 1))
-    if len(found) > _MOST:
-        raise PoolError(
-            f"the folder {folder} holds more than {_MOST:,} files",
-            hint="give a folder with the files of one pool",
-        )
-    return sorted(found)
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    """The files of list_files, in no order."""
-    for place, folders, files in os.walk(folder):
-        inside = Path(place)
-        if inside != folder and any((inside / name).exists() for name in _STUDY):
-            folders.clear()
-            continue
-        folders[:] = sorted(name for name in folders if name[0] not in "._")
-        yield from (inside / name for name in files if name[0] not in "._")
+    """The files below a folder that may be parts of a pool, by name. Raises PoolError."""
+    return _choose_files(folder)[0]
 
 
 def holds_parts(folder: Path) -> bool:
-    """Whether a folder is a pool of other files than Parquet."""
-    count = 0
-    for file in _walk(folder):
-        if file.suffix == ".parquet":
-            return False
-        count += 1
-    return count > 0
+    """Whether a folder is a pool of other files than Parquet. Raises PoolError."""
+    files = list_files(folder)
+    return bool(files) and not any(file.suffix == ".parquet" for file in files)
+
+
+def _choose_files(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
+    """What choose_parts finds in a folder on this machine. Raises PoolError."""
+    root = str(folder)
+    try:
+        below = fs.LocalFileSystem().get_file_info(fs.FileSelector(root, recursive=True))
+    except OSError as error:
+        raise PoolError(
+            f"the folder {folder} cannot be read: {first_line(error)}",
+            hint="check its permissions, and those of what is in it",
+        ) from error
+    found, others = choose_parts(below, root, find_suffixes())
+    return [Path(each.path) for each in found], others
 
 
 def find_parts(folder: Path) -> Parts:
     """The files of a folder that are one pool. Raises PoolError where that cannot be known."""
-    files = list_files(folder)
+    files, left_out = _choose_files(folder)
+    if len(files) > _MOST:
+        raise PoolError(
+            f"the folder {folder} holds more than {_MOST:,} files",
+            hint="give a folder with the files of one pool",
+        )
     if any(file.name == _SPLITS for file in files):
         splits = sorted({file.parent.name for file in files if file.parent != folder})
         raise PoolError(
@@ -114,7 +116,7 @@ def find_parts(folder: Path) -> Parts:
         )
     formats = {file: _name_format(file) for file in files}
     logs = {name for name in formats.values() if name and catalog.fact(FAMILY, name, "GRADED")}
-    tables = {name for file, name in formats.items() if name and not _BESIDE.fullmatch(file.name)}
+    tables = {name for file, name in formats.items() if name and not _NO_PARTS.fullmatch(file.name)}
     chosen = logs or tables
     if len(chosen) != 1:
         counts = [
@@ -124,9 +126,11 @@ def find_parts(folder: Path) -> Parts:
         inside = f"files of several formats: {', '.join(counts)}" if chosen else "no file to read"
         raise PoolError(f"the folder {folder} holds {inside}", hint=_hint(files))
     (format,) = chosen
-    used = [file for file in files if formats[file] == format and not _BESIDE.fullmatch(file.name)]
+    used = [
+        file for file in files if formats[file] == format and not _NO_PARTS.fullmatch(file.name)
+    ]
     others = [str(file.relative_to(folder)) for file in files if file not in {*used}]
-    found = Parts(format, tuple(used), tuple(others))
+    found = Parts(format, tuple(used), tuple(others), left_out)
     if not found.graded:
         _check_names(folder, found)
     return found
@@ -150,7 +154,9 @@ def _is_part(name: str, head: FileHead) -> bool:
 def _check_names(folder: Path, parts: Parts) -> None:
     """Raises PoolError for tables that are not named as parts of one."""
     places = {file.parent for file in parts.files}
-    if len(places) > 1:
+    columns = {tuple(read_partitions(str(file), str(folder))) for file in parts.files}
+    depths = {len(file.relative_to(folder).parts) - 1 for file in parts.files}
+    if len(places) > 1 and (len(columns) > 1 or depths != {*map(len, columns)}):
         where = sorted(str(place.relative_to(folder)) for place in places)
         raise PoolError(
             f"the files of {folder} lie in several folders: {shorten_list(where)}",
@@ -162,15 +168,6 @@ def _check_names(folder: Path, parts: Parts) -> None:
             f"the files of {folder} are not named as parts of one table: {shorten_list(names)}",
             hint=_hint(parts.files),
         )
-    for name in names:
-        if found := _OF.fullmatch(name):
-            total = int(found["total"])
-            if len(names) < total:
-                raise PoolError(
-                    f"the folder {folder} holds {len(names)} of {total} parts: "
-                    f"{shorten_list(names)}",
-                    hint="copy the others into it, or give one of these files",
-                )
 
 
 def _hint(files: Sequence[Path]) -> str:
@@ -189,13 +186,20 @@ def read_parts(parts: Parts, folder: Path, read: Read, *, judge: str | None) -> 
     read   of a file, which gives the same tables each time
     judge  the column of the grades that every item of a log has
     """
-    if len(parts.files) == 1:
-        tables = read(parts.files[0])
-    elif parts.graded:
+
+    def read_placed(file: Path) -> Iterator[pa.Table]:
+        values = read_partitions(str(file), str(folder))
+        for table in read(file):
+            new = {name: each for name, each in values.items() if name not in table.column_names}
+            yield add_partitions(table, new)
+
+    if parts.graded and len(parts.files) > 1:
         module = catalog.load(FAMILY, parts.format)
         tables = module.read_folder(parts.files, folder, judge=judge)
+    elif parts.graded:
+        tables = read(parts.files[0])
     else:
-        tables = _join_tables(parts.files, read)
+        tables = _join_tables(parts.files, read_placed)
     for table in tables:
         metadata = add_file_note(table.schema.metadata, parts.describe(folder))
         yield table.replace_schema_metadata(metadata)
@@ -262,17 +266,3 @@ def _join_types(kind: pa.DataType, other: pa.DataType, name: str, file: Path) ->
             f"column {name!r} is {other} in {file}, and {kind} in files before it",
             hint="write all files with the same types",
         ) from error
-
-
-def describe_part(address: str) -> str:
-    """That a file is one of several parts, where its name says so; empty for any other."""
-    path = Path(address).expanduser()
-    found = _OF.fullmatch(path.name)
-    if "://" in address or not found or int(found["total"]) < 2 or not path.is_file():
-        return ""
-    number, total = found["number"], int(found["total"])
-    return (
-        f"the name says that this is part {int(number):,} of {total:,} (counting from "
-        f"{'0' if int(number) == 0 else '0 or 1'}): the folder {path.parent} holds the whole pool, "
-        "if the other parts are there"
-    )

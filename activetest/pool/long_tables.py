@@ -188,6 +188,7 @@ def widen(tables: Iterator[pa.Table], id: str | None = None) -> Iterator[pa.Tabl
             wide = read_long(waiting[0], columns)
             if wide is not None:
                 waiting = [wide]
-    yield waiting[0].schema.empty_table()
+    # Of types that nothing holds, too.
+    yield waiting[0].slice(0, 0)
     yield from waiting
     yield from tables

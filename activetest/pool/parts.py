@@ -1,8 +1,12 @@
-"""The files of a folder that are parts of a pool, and what their names and folders say."""
+"""Which files of a folder are parts of a pool, and what their names and folders say.
+
+Of no pool are hidden files, those that begin with an underscore, and earlier studies.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -10,44 +14,52 @@ from pyarrow import fs
 
 from activetest.nouns.name_lists import shorten_list
 
-# What tells the folder of a study: its files are no part of a pool.
-_STUDY = "study.toml"
-# Part of a name that numbers the parts of one table, and says how many there are.
-_OF = re.compile(r"(?P<number>\d{2,})-of-(?P<count>\d{2,})")
-# Part of a name that numbers them alone.
+# Files that tell the folder of a study.
+_STUDY = ("study.toml", "ledger.db")
+# Names of parts that say how many there are, and that number them alone.
+_OF = re.compile(r"(?P<start>.*\D)?(?P<number>\d{1,9})-of-(?P<total>\d{1,9})(?P<end>\D.*)?")
 _NUMBERED = re.compile(r"part-\d+")
+# Value of a column in the name of a folder whose rows have none.
 _EMPTY = "__HIVE_DEFAULT_PARTITION__"
+
+Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 
 
 def choose_parts(
-    below: Sequence[fs.FileInfo], root: str
+    below: Sequence[fs.FileInfo], root: str, suffixes: Collection[str]
 ) -> tuple[list[fs.FileInfo], tuple[str, ...]]:
-    """The Parquet files below a folder that are parts of a pool, and what else holds some.
+    """The files below a folder that may be parts of a pool, by name, and what is none of them.
 
-    Hidden files and folders, those that begin with an underline, and studies are left out.
+    suffixes  of the files for which it is said that they, or folders around them, are left out
+
+    Hidden files and folders, those that begin with an underscore, and studies are left out.
     """
     files = [each for each in below if each.type == fs.FileType.File]
-    studies = {PurePosixPath(each.path).parent for each in files if each.base_name == _STUDY}
+    studies = {PurePosixPath(each.path).parent for each in files if each.base_name in _STUDY}
+    studies.discard(PurePosixPath(root))
     parts, others = [], dict[str, None]()
-    for file in files:
-        if file.extension != "parquet":
-            continue
+    for file in sorted(files, key=lambda each: each.path):
         path = PurePosixPath(file.path)
         inside = path.relative_to(root).parts if path.is_relative_to(root) else (path.name,)
-        hidden = [place for place, part in enumerate(inside) if _is_hidden(part)]
-        of_study = [
-            len(inside) - 1 - place for place, above in enumerate(path.parents) if above in studies
-        ]
-        cuts = [*hidden, *(depth - 1 for depth in of_study if depth > 0)]
-        if cuts:
-            others["/".join(inside[: min(cuts) + 1])] = None
-        else:
+        # The folders above, from the root on, and the file.
+        places = [*reversed(path.parents[: len(inside) - 1]), path]
+        cut = next(
+            (at for at, part in enumerate(inside) if _is_hidden(part) or places[at] in studies),
+            None,
+        )
+        if cut is None:
             parts.append(file)
+        elif path.suffix in suffixes:
+            others["/".join(inside[: cut + 1])] = None
     return parts, tuple(others)
 
 
+def _is_hidden(part: str) -> bool:
+    return part[0] == "." or (part[0] == "_" and "=" not in part)
+
+
 def describe_left_out(others: Sequence[str]) -> str:
-    """A sentence about what else holds Parquet files."""
+    """A sentence about what else holds such files."""
     return f"left out, as hidden or of a study: {shorten_list(others)}"
 
 
@@ -64,12 +76,11 @@ def read_partitions(path: str, root: str) -> dict[str, str | None]:
     }
 
 
-def add_partitions(batch: pa.RecordBatch, values: dict[str, str | None]) -> pa.RecordBatch:
-    """The batch with a column of one value for each of these."""
+def add_partitions(rows: Rows, values: Mapping[str, str | None]) -> Rows:
+    """The rows with a column of one value for each of these."""
     for name, value in values.items():
-        column = pa.repeat(pa.scalar(value, pa.string()), batch.num_rows)
-        batch = batch.append_column(name, column)
-    return batch
+        rows = rows.append_column(name, pa.repeat(pa.scalar(value, pa.string()), rows.num_rows))
+    return rows
 
 
 def describe_parts(address: str) -> list[str]:
@@ -78,45 +89,41 @@ def describe_parts(address: str) -> list[str]:
     if "://" in address or not path.exists():
         return []
     if path.is_dir():
-        names = [each.name for each in path.iterdir()]
-        return _describe_missing(names)
-    if found := _OF.search(path.name):
-        number, count = int(found["number"]), int(found["count"])
-        if count > 1 and number <= count:
-            return [
-                f"{path.name} is one of {count:,} parts by its name, and only its rows are items: "
-                "give the folder for all of them"
-            ]
-    if found := _NUMBERED.match(path.name):
-        rest = path.suffix
-        count = sum(
-            bool(_NUMBERED.match(each.name)) and each.suffix == rest
-            for each in path.parent.iterdir()
-        )
-        if count > 1:
-            return [
-                f"{path.name} is one of {count:,} such files in its folder, and only its rows are "
-                "items: give the folder for all of them"
-            ]
-    return []
+        return _describe_missing(_list_names(path))
+    count = 0
+    if found := _OF.fullmatch(path.name):
+        number, count = int(found["number"]), int(found["total"])
+        count = count if number <= count else 0
+        found_as = f"one of {count:,} parts by its name"
+    elif _NUMBERED.match(path.name):
+        others = (each for each in _list_names(path.parent) if each.endswith(path.suffix))
+        count = sum(map(bool, map(_NUMBERED.match, others)))
+        found_as = f"one of {count:,} such files in its folder"
+    if count <= 1:
+        return []
+    return [
+        f"{path.name} is {found_as}, and only its rows are items: give the folder {path.parent} "
+        "for all of them"
+    ]
 
 
 def _describe_missing(names: Sequence[str]) -> list[str]:
     """Where the names say that there are more parts than there are."""
-    families: dict[str, set[str]] = {}
-    counts: dict[str, int] = {}
-    for name in names:
-        if found := _OF.search(name):
-            family = name[: found.start()] + name[found.end() :]
-            families.setdefault(family, set()).add(found["number"])
-            counts[family] = max(counts.get(family, 0), int(found["count"]))
+    families: dict[tuple[str, ...], set[int]] = {}
+    for found in filter(None, map(_OF.fullmatch, names)):
+        family = found["start"] or "", found["total"], found["end"] or ""
+        families.setdefault(family, set()).add(int(found["number"]))
     return [
-        f"{len(found):,} of {counts[family]:,} parts are there by their names: the items of the "
+        f"{len(found):,} of {int(total):,} parts are there by their names: the items of the "
         "others are not in the pool"
-        for family, found in families.items()
-        if len(found) < counts[family] <= 10**6
+        for (_, total, _), found in families.items()
+        if len(found) < int(total)
     ]
 
 
-def _is_hidden(part: str) -> bool:
-    return part[0] == "." or (part[0] == "_" and "=" not in part)
+def _list_names(folder: Path) -> list[str]:
+    """The names of what is in a folder; none where that may not be read."""
+    try:
+        return sorted(each.name for each in folder.iterdir())
+    except OSError:
+        return []

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from activetest.nouns.choices import ColumnChoices
 from activetest.pool.file_notes import read_file_notes
-from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text
+from activetest.pool.roles import INDEX, OTHER_MODELS, is_telling, is_text
 from activetest.pool.schema import Schema
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def resolve_texts(pool: "Pool", choices: ColumnChoices) -> Schema:
         for name in schema.ignored
         if is_text(table.field(name).type)
         and name not in labels
-        and not NOT_A_FEATURE.search(name)
+        and not is_telling(name)
         and not OTHER_MODELS.search(name)
         and not INDEX.fullmatch(name)
     ][:_CANDIDATES]

@@ -22,7 +22,6 @@ from activetest.parallel import one_blas_thread
 from activetest.pool import convert
 from activetest.pool.costs import read_costs
 from activetest.pool.files import Files
-from activetest.pool.folders import describe_part
 from activetest.pool.frames import check_row_numbers
 from activetest.pool.groups import PREDICTED
 from activetest.pool.notices import describe_pool
@@ -246,9 +245,7 @@ def _list_notices(
     plan_log: object,
 ) -> tuple[str, ...]:
     """What was understood of the pool, the choices and the files, in sentences; see init."""
-    part = describe_part(pool.uri)
-    notices = (*pool.notices[:1], *[part][: bool(part)], *pool.notices[1:])
-    notices += describe_arms(built, choices) + built.notices
+    notices = pool.notices + describe_arms(built, choices) + built.notices
     notices += describe_priors(choices, pool) + describe_floor_cost(built, choices)
     notices += _describe_image(pool, choices)
     notices += auxiliary.check_unused_files(built, pool, **given.files)

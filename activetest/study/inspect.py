@@ -12,13 +12,12 @@ import numpy as np
 
 from activetest import atomic, catalog
 from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError
-from activetest.formats import FAMILY, find_format
+from activetest.formats import FAMILY
 from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.specification import describe_pool, find_metrics
 from activetest.nouns import inspection as found
 from activetest.nouns.arguments import read_path
 from activetest.nouns.class_names import read_class_names
-from activetest.nouns.file_head import read_head
 from activetest.nouns.inspection import LabelsFound, Lacking, StudyReading
 from activetest.nouns.log import LABELLED
 from activetest.nouns.name_lists import join_names
@@ -157,7 +156,7 @@ def _read_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
-    name = _name_format(source.address)
+    name = convert.name_format(source.address)
     if name is not None and not catalog.fact(FAMILY, name, "POOL"):
         return _inspect_answers(source, name)
     id, judge = given.get("id"), given.get("judge")
@@ -188,6 +187,9 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
         notes += describe_unread(files)
         if error is None:
             seen, error = _try_study(seen, source, path, notes)
+        elif name is not None and catalog.fact(FAMILY, name, "TASKS"):
+            with suppress(ActivetestError):
+                return _inspect_answers(source, name)
         if error is None and question:
             readings = (
                 StudyReading(way.meaning, _write_call(source, way.settings)) for way in ways
@@ -238,6 +240,7 @@ def _try_study(
     return (
         replace(
             seen,
+            # How many items there are, and what the reader says of the file, come first.
             summary=tuple(dict.fromkeys((*shown[:1], *seen.summary, *notes, *shown[1:]))),
             task=schema.task,
             classes=schema.classes,

@@ -30,6 +30,7 @@ from activetest.nouns.name_lists import shorten_list
 from activetest.pool.outputs import LARGEST
 from activetest.pool.schema import Schema
 from activetest.safe_text import NOT_XML, restore_cell
+from activetest.sampling.item_ids import explain_unknown, restore_ids
 
 # How many rows that cannot be are named, and how many names a message lists.
 _NAMED = 5
@@ -279,6 +280,11 @@ def _hint_mapping(likely: LikelyMapping) -> str:
     """How to say that labels stand for the likely classes."""
     written = _write_map(likely.classes)
     return f"they may stand for these classes ({likely.basis}); if so, `map={written}` says it"
+
+
+def _write_map(pairs: Mapping[str, str]) -> str:
+    """A mapping as a hint writes it."""
+    return repr(dict(pairs)) if len(pairs) <= _WRITTEN else "error.mapping"
 
 
 def _reject_controls(column: str, text: str, row: Label, source: str) -> None:

@@ -124,7 +124,9 @@ def test_of_open_answers_facts_are_learned_from(tmp_path):
         "pred": [str(each) for each in rng.integers(0, 300, 400) * 3],
     }
     columns["response"] = [f"{text} so {row}" for row, text in enumerate(columns["response"])]
-    pool, cache = attach(write(tmp_path / "pool.parquet", columns), tmp_path / "cache")
+    pool, cache = attach(
+        write(tmp_path / "pool.parquet", columns), tmp_path / "cache", task="classification"
+    )
     assert len(pool.schema.classes) > 100
     rows = cache.rows(0, 400)
     assert rows.evidence.shape == (400, 0)
@@ -148,7 +150,9 @@ def test_facts_guide_draws_and_survive_without_the_pool(tmp_path):
     }
     truth = dict(zip(columns["id"], np.where(long, "-1", columns["pred"]), strict=True))
     write(tmp_path / "pool.parquet", columns)
-    study = at.Study.create(tmp_path / "pool.parquet", tmp_path / "study", seed=1)
+    study = at.Study.create(
+        tmp_path / "pool.parquet", tmp_path / "study", seed=1, task="classification"
+    )
     assert study.setup.choices.surrogate == "auto"
     for _ in range(3):
         study.ingest({id: truth[id] for id in study.next(30).ids})

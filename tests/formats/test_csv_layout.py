@@ -87,3 +87,8 @@ def test_a_header_may_be_longer_than_what_tells_the_format(tmp_path):
     names = [f"column{k:05}" for k in range(8000)]
     found, rows, _ = read(tmp_path, ",".join(names) + "\n" + ",".join(["1"] * 8000) + "\n")
     assert (found, rows) == (names, 1)
+
+
+def test_a_row_that_says_that_values_are_missing_is_not_empty(tmp_path):
+    names, rows, notes = read(tmp_path, "x,pred\n1,2\nNA,NA\n,\n3,4\n")
+    assert (names, rows, notes) == (["x", "pred"], 3, ["1 row is empty, and left out"])

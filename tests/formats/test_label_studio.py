@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from activetest.errors import ChoiceError, LabelError
+from activetest.errors import ChoiceError, ColumnsUnclear, LabelError
 from activetest.formats import find_format, label_studio
 from activetest.labels import exports
 from activetest.nouns.file_head import take_head

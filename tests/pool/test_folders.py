@@ -11,6 +11,7 @@ import activetest as at
 from activetest.errors import PoolError
 from activetest.pool import convert, folders
 from activetest.pool.file_notes import read_file_notes
+from activetest.pool.parts import describe_parts
 from tests.formats import logs
 
 
@@ -42,7 +43,10 @@ def test_parts_of_a_table_are_one_pool(tmp_path):
     assert convert.needs_conversion(str(folder))
     assert read(folder) == (
         {"id": ["01", "02"], "pred": ["a", "b"], "x": [1.0, 0.5]},
-        ("2 files of the folder: part_00000_ab.csv, part_00001_ab.csv; not read: README.md",),
+        (
+            "2 files of the folder: part_00000_ab.csv, part_00001_ab.csv; not read: README.md; "
+            "left out, as hidden or of a study: .hidden.csv",
+        ),
     )
 
 
@@ -62,18 +66,18 @@ def test_shards_of_arrow_are_one_pool_and_one_shard_says_that_it_is_one(tmp_path
     assert read(folder)[0]["id"] == ["0a", "0b", "1a", "1b"]
     second = folder / "data-00001-of-00002.arrow"
     found = at.inspect(second)
-    assert any("part 1 of 2" in line and "saved" in line for line in found.summary)
-    assert not any("part " in line for line in at.inspect(folder).summary)
+    assert any("one of 2 parts" in line and "saved" in line for line in found.summary)
+    assert not any("one of" in line for line in at.inspect(folder).summary)
     second.unlink()
-    with pytest.raises(PoolError, match="holds 1 of 2 parts"):
-        read(folder)
+    assert "1 of 2 parts are there" in at.inspect(folder).summary[2]
 
 
 def test_a_shard_of_parquet_says_that_it_is_one(tmp_path):
     path = tmp_path / "train-00000-of-00003.parquet"
     pq.write_table(pa.table({"id": ["a", "b"], "pred": ["x", "y"]}), path)
-    assert "part 0 of 3" in at.inspect(path).summary[1]
-    assert folders.describe_part(str(tmp_path / "train-00000-of-00001.parquet")) == ""
+    assert "one of 3 parts" in at.inspect(path).summary[1]
+    path.rename(tmp_path / "train-00000-of-00001.parquet")
+    assert not describe_parts(str(tmp_path / "train-00000-of-00001.parquet"))
 
 
 def test_a_folder_of_parquet_is_read_as_it_is(tmp_path):
@@ -111,6 +115,15 @@ def test_folders_that_may_be_no_pool_are_refused(tmp_path, files, problem):
     with pytest.raises(PoolError, match=problem) as caught:
         read(folder)
     assert caught.value.hint and not (tmp_path / "out.parquet").exists()
+
+
+def test_names_of_folders_are_columns_of_other_formats_too(tmp_path):
+    for place, number in (("c=DE", 1), ("c=FR", 2)):
+        write(tmp_path / "run" / place, part_0__csv=f"id,pred\n{number},a\n")
+    assert read(tmp_path / "run")[0] == {"id": ["1", "2"], "pred": ["a"] * 2, "c": ["DE", "FR"]}
+    write(tmp_path / "run" / "d=1", part_0__csv="id,pred\n3,a\n")
+    with pytest.raises(PoolError, match="lie in several folders"):
+        read(tmp_path / "run")
 
 
 def test_names_for_numbers_are_those_of_all_parts(tmp_path):

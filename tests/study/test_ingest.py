@@ -20,7 +20,6 @@ from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 from tests import exports
 
-
 HEADER = "id,label,annotator"
 
 

@@ -179,7 +179,7 @@ def test_roles_are_said_nothing_is_written_and_the_line_is_shown_whole(place, ca
     assert roles == {
         "id": "id",
         "score": "probability of 1",
-        "prompt": "not used",
+        "prompt": "text to learn from",
         "region": "could be a group",
     }
     assert found == at.inspect("pool.csv")
@@ -469,4 +469,4 @@ def test_items_without_a_grade_are_left_out_of_the_study_that_the_line_makes(pla
     assert study.setup.rows == 3 * ROWS // 4 and set(study.next(20).ids) <= {*IDS}
     assert "10 items without a grade in 'verdict' left out" in study.setup.notices
     study.change(budget=20)
-    assert study.ingest({id: "pass" for id in study.next().ids}).new == 20
+    assert study.ingest(dict.fromkeys(study.next().ids, "pass")).new == 20
