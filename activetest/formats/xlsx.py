@@ -247,12 +247,13 @@ def _find_header(sheet: Any, name: str, columns: Mapping[str, str]) -> _Sheet:
 
 
 def _read_rows(
-    sheet: Any, name: str, columns: int, *, rows: int | None = None, cells: int = _CELLS
+    sheet: Any, name: str, columns: int, *, rows: int | None = None, cells: int | None = None
 ) -> Iterator[tuple[Any, ...]]:
     """The first cells of each row; cells is how many may be looked at.
 
     Raises LabelError for more rows than Excel has, and for so many that they take minutes.
     """
+    cells = cells or _CELLS
     most = min(rows or _ROWS, max(cells // columns, 1))
     try:
         found = sheet.iter_rows(max_col=columns)

@@ -16,7 +16,7 @@ from activetest.nouns.encodings import is_utf16
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.invalid_text import describe_invalid
 from activetest.nouns.name_lists import shorten_list
-from activetest.pool import folders, long_tables, named_numbers
+from activetest.pool import folders, long_tables, named_numbers, nested
 from activetest.pool.file_notes import add_file_note
 from activetest.pool.files import Files, find_local_path
 from activetest.pool.roles import reject_duplicates
@@ -175,7 +175,8 @@ def _read_tables(
             if name == formats[0]:
                 raise
             continue
-        if {*columns} <= {*first.column_names}:
+        inner = nested.find_inner(first.schema, set())
+        if {*columns} <= {*first.column_names, *inner}:
             return chain([first], tables)
     return read(formats[0])
 

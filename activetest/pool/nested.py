@@ -196,8 +196,7 @@ def _read_vectors(vectors: pa.StructArray, column: str) -> pa.Array:
 def _describe_vector(column: str, problem: str) -> PoolError:
     return PoolError(
         f"column {column!r} holds vectors of Spark that cannot be read: {problem}",
-        hint="write them as lists: "
-        f"`vector_to_array({column!r})` of pyspark.ml.functions, or leave them out",
+        hint="write them as lists, by vector_to_array of pyspark.ml.functions, or leave them out",
     )
 
 

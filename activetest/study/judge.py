@@ -27,9 +27,10 @@ def read_gap_columns(pool: Pool, log: Log) -> dict[str, Array]:
     """
     table, schema = pool.files.schema, pool.schema
     numbers = [name for name in schema.features if is_number(table.field(name).type)]
+    unused = {*schema.ignored, *schema.texts}
     texts = [
         name
-        for name in schema.ignored
+        for name in filter(unused.__contains__, table.names)
         if is_text(table.field(name).type) and _TEXTS.fullmatch(name)
     ]
     if pool.files.remote or pool.rows > _MOST_ITEMS:

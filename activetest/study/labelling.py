@@ -192,7 +192,7 @@ class LabellingSession:
         >>> session = study.label(n=3)
         >>> session.answer("8")
         >>> session.item.id
-        'digit-0920'
+        'digit-1595'
 
         Args:
             label: A class or a number.
@@ -235,7 +235,7 @@ class LabellingSession:
         >>> session = study.label(n=3)
         >>> session.skip()
         >>> session.item.id
-        'digit-0920'
+        'digit-1595'
         """
         id = self._current()
         self._queue.append(self._queue.pop(0))

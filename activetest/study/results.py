@@ -116,7 +116,7 @@ class Batch:
         """The ids of the items.
 
         >>> study.next(2).ids
-        ['digit-1754', 'digit-0920']
+        ['digit-1754', 'digit-1595']
         """
         return [row["id"] for row in self.rows]
 
@@ -125,7 +125,7 @@ class Batch:
         """The row of each item in the pool, counting from 0: `frame.iloc[batch.positions]`.
 
         >>> study.next(2).positions
-        [1459, 763]
+        [1459, 1325]
 
         Raises PoolChanged when the pool is not what it was.
         """
@@ -151,7 +151,7 @@ class Batch:
         >>> for row in study.next(2, show="ink"):
         ...     print(row["id"], row["ink"])
         digit-1754 much
-        digit-0920 little
+        digit-1595 little
         """
         return iter(self.rows)
 
@@ -169,7 +169,7 @@ class Batch:
         >>> print(study.next(2).to_csv(), end="")
         id,label
         digit-1754,
-        digit-0920,
+        digit-1595,
         >>> study.next(2).to_csv("batch.csv")
 
         An apostrophe stands before texts that a spreadsheet would run as formulas, as =1+1; with
@@ -200,7 +200,7 @@ class Batch:
 
         >>> print(study.next(2).to_jsonl(), end="")
         {"id": "digit-1754", "label": ""}
-        {"id": "digit-0920", "label": ""}
+        {"id": "digit-1595", "label": ""}
 
         A batch of `study.next(format="jsonl")` has the two keys more that CSV has for tools.
         """

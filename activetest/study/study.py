@@ -265,7 +265,7 @@ class Study:
 
         >>> batch = study.next(3, show="ink")
         >>> batch.ids
-        ['digit-1754', 'digit-0920', 'digit-0615']
+        ['digit-1754', 'digit-1595', 'digit-0615']
 
         Draws are stored with their probabilities before this returns: whoever is interrupted gets
         the same items again.
@@ -367,7 +367,7 @@ class Study:
         """Add labels to the study: all of them or none. What is known already changes nothing.
 
         >>> batch = study.next(3)
-        >>> print(study.ingest({"digit-1754": 8, "digit-0920": 3}))
+        >>> print(study.ingest({"digit-1754": 8, "digit-1595": 3}))
         the mapping: 2 new; 1 item pending
 
         Args:

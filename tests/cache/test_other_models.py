@@ -150,7 +150,7 @@ def test_a_score_is_the_probability_of_the_positive_class(tmp_path):
 
 
 def test_other_models_of_values_say_values(tmp_path):
-    values = np.linspace(0, 1, ROWS)
+    values = np.linspace(0, 2, ROWS)
     source = Pool.open(write(tmp_path / "pool.parquet", {"id": IDS, "pred": values}))
     columns = {"id": IDS, "surrogate_pred_a": values**2, "surrogate_pred_b": np.arange(ROWS)}
     found, _ = seen(tmp_path, source, columns)

@@ -280,7 +280,8 @@ def test_a_file_that_was_touched_is_read_again_alone(source, tmp_path, monkeypat
     batches = pool.files.batches
 
     def record(columns, piece, *more, **named):
-        if "id" in columns:
+        # One row of a piece shows that its footer can be believed.
+        if "id" in columns and more != (1,):
             read.add(os.path.basename(piece.path))
         return batches(columns, piece, *more, **named)
 

@@ -35,14 +35,14 @@ os.execv(sys.argv[1], sys.argv[1:])
 def begin(folder):
     """begin(n, **columns) draws n items of a study with a text; the columns take others' places."""
 
-    def create(n: int = 3, **columns) -> at.Study:
+    def create(n: int = 3, task: str | None = None, **columns) -> at.Study:
         rows = 30
         usual = {f"prob_{name}": [1 / 3] * rows for name in CLASSES}
         text = [f"text number {row}" for row in range(rows)]
         ids = [f"item-{row}" for row in range(rows)]
         table = {"id": ids, "text": text} | (columns or usual)
         pq.write_table(pa.table(table), "pool.parquet")
-        study = at.Study.create("pool.parquet", seed=1)
+        study = at.Study.create("pool.parquet", seed=1, task=task)
         study.next(n)
         return study
 
@@ -123,7 +123,7 @@ def test_long_texts_have_pages(begin, monkeypatch):
 
 def test_classes_are_typed_where_there_are_many(begin, monkeypatch):
     names = [f"kind {number:02}" for number in range(30)]
-    study = begin(3, pred=names)
+    study = begin(3, pred=names, task="classification")
     keys = [*"kind 2", "tab", "enter", *":u", "enter", *"07x", "backspace", "enter"]
     screens = press(
         study, [*keys, "clear", *"zebra", "enter", "enter", "clear", "end"], monkeypatch

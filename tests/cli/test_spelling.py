@@ -363,7 +363,7 @@ OTHERS = (
 PATTERNS = ("`([^`]+)`",)
 # In backticks, and not of the command line: Python of notebooks and frames, and names of columns.
 OF_PYTHON = re.compile(
-    r"shrunk|confidence|study\.toml|(frame|report|batch)\b.*|\.answers|(\.|result\.)?to_frame\(.*\)"
+    r"shrunk|confidence|study\.toml|(frame|report|batch)\b.*|\.answers|\.columns|(\.|result\.)?to_frame\(.*\)"
 )
 
 

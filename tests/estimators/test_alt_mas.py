@@ -339,7 +339,7 @@ def test_a_surrogate_without_classes_gives_the_likelier_of_right_and_wrong(tmp_p
 
 
 def test_values_have_no_most_probable_class(tmp_path):
-    values = np.linspace(0, 1, 12)
+    values = np.linspace(0, 2, 12)
     pool = build_table(tmp_path, {"id": range(12), "pred": values})
     metric = specification.find_metric("mae", specification.describe_pool(pool.roles, None, pool))
     choices = Choices("mae", ("mae",), "residual")

@@ -143,7 +143,7 @@ def test_a_surrogate_that_is_lost_is_fitted_anew_and_recorded_as_such(pool):
 def test_verdicts_are_counted_once_and_probabilities_never(pool, monkeypatch):
     fitted = fit_surrogate(Log.empty(), pool, CHOICES, rng=make_generator(1, 1, "fit"))
     assert "shares" not in fitted.params()
-    monkeypatch.setattr(pool, "chunks", lambda: [(0, 7), (7, 20), (20, SIZE)])
+    monkeypatch.setattr(pool, "chunks", lambda *_: [(0, 7), (7, 20), (20, SIZE)])
     codes = pool.rows(0, SIZE).outputs.pred
     verdicts = replace(pool.take([0, 1]), outputs=Outputs(codes[:2]))
     monkeypatch.setattr(
@@ -151,7 +151,7 @@ def test_verdicts_are_counted_once_and_probabilities_never(pool, monkeypatch):
     )
     expected = (np.bincount(codes, minlength=len(pool.classes)) + 1) / (SIZE + len(pool.classes))
     assert (_count_verdicts(pool, verdicts) == expected).all()
-    monkeypatch.setattr(pool, "chunks", lambda: [])
+    monkeypatch.setattr(pool, "chunks", lambda *_: [])
     assert (_count_verdicts(pool, verdicts) == expected).all()
 
 

@@ -283,10 +283,13 @@ def read_gap_columns(columns: dict[str, list], *, remote=False, rows=None) -> di
     """The columns that explain a gap, of drawn items 2 and 0 and the supplied item 1."""
     table = pa.table(columns)
     numeric = [name for name in columns if not pa.types.is_string(table[name].type)]
+    texts = ("response",)
     pool = SimpleNamespace(
         files=SimpleNamespace(schema=table.schema, remote=remote),
         schema=SimpleNamespace(
-            features=numeric, ignored=[name for name in columns if name not in numeric]
+            features=numeric,
+            ignored=[name for name in columns if name not in {*numeric, *texts}],
+            texts=texts,
         ),
         rows=rows or table.num_rows,
         show=lambda at, names: {name: table[name].take(at).to_pylist() for name in names},

@@ -96,7 +96,9 @@ def test_of_groups_differences_and_the_population_intervals_hold_over_all_items(
             report.estimates
         )
         rows = [row for row in report.estimates if row.estimator == "doubly-robust"]
-        assert len(rows) == 2 + 2 + 1
+        # The pool, both groups and their difference, by each metric.
+        metrics = {row.metric for row in rows}
+        assert len(rows) == len(metrics) * (1 + 2 + 1) == 8
         for row in rows:
             assert row.lower < row.least < row.most < row.upper
             assert row.least - 1e-9 <= row.estimate <= row.most + 1e-9

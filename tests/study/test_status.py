@@ -16,10 +16,12 @@ from activetest.study.report import report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
 
+EVIDENCE = ("2 features do not foretell the model's answers, and change nothing",)
+
 
 def test_a_fresh_study_has_everything_to_draw(study):
     assert status(study) == (
-        Counts(40, 0, 0, 0, 0, 0, 0, 0, 0, None),
+        Counts(40, 0, 0, 0, 0, 0, 0, 0, 0, None, evidence=EVIDENCE),
         "next draws from 40 items to estimate error: optimal, surrogate auto",
     )
 
@@ -48,7 +50,7 @@ def test_every_draw_is_labelled_pending_or_declined_and_supplied_labels_are_apar
     lines = (f"{first},cat,", f"{second},dog,", f"{third},,declined", f"{stranger},owl,")
     ingest(study, label_file(*lines, header="id,label,status"))
     counts, coming = status(study)
-    assert counts == Counts(40, 4, 4, 2, 1, 1, 1, 4, 1, 4, missing=(last,))
+    assert counts == Counts(40, 4, 4, 2, 1, 1, 1, 4, 1, 4, missing=(last,), evidence=EVIDENCE)
     assert coming == (
         f"1 item without an answer in rounds that have others: {last} (label it, or mark it "
         "status=skipped in the label file); next shows the 1 pending item again; next with "

@@ -123,7 +123,7 @@ def inspection(found: Inspection) -> str:
     """What a file holds: its columns, what they allow, and how to go on."""
     parts = [_write_strong(_inspection.sentence(found))]
     if found.columns:
-        parts.append(_write_table(_inspection.columns(found), "`found.columns` has all"))
+        parts.append(_write_table(_inspection.columns(found), "`.columns` has all"))
     parts.append(_write_facts(_inspection.facts(found)))
     parts += [_write_text(line) for line in _inspection.ending(found) if line]
     if found.create:
