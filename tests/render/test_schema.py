@@ -264,20 +264,24 @@ def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> di
         columns = {"id": range(20), "pred": ["no", "yes"] * 10, "label": ["yes", "no"] * 10}
         pq.write_table(pa.table(columns), folder / "pool.parquet")
         return json.loads(run(capsys, "inspect", "pool.parquet", "--format", "json"))
+    if name == "unclear inspection":
+        columns = {"id": range(20), "pred": [row / 20 for row in range(20)]}
+        pq.write_table(pa.table(columns), folder / "pool.parquet")
+        return json.loads(run(capsys, "inspect", "pool.parquet", "--format", "json"))
     return print_report(name, capsys)
 
 
 CURVES = tuple(CurveKind)
 OTHERS = (
     *("regression", "hard labels", "status", "simulation", "answers"),
-    *("inspection", "judge", "details"),
+    *("inspection", "unclear inspection", "judge", "details"),
 )
 NAMES = [*REPORTS, *OTHERS, *CURVES]
 every_document = pytest.mark.parametrize("document", NAMES, indirect=True)
 # Together these have objects of every definition.
 WHOLE = (
     *("compare", "gates", "groups, differences", "surface", "status", "simulation", "answers"),
-    *("inspection", "judge", "details", "assumption", *CURVES),
+    *("inspection", "unclear inspection", "judge", "details", "assumption", *CURVES),
 )
 whole_documents = pytest.mark.parametrize("document", WHOLE, indirect=True)
 
