@@ -67,7 +67,7 @@ def test_a_notebook_goes_from_a_frame_to_a_report_and_on(kind, key, folder):
 
     report = study.report(metrics=["error", "accuracy"], require=["error<=0.2", "error<=0.06"])
     assert report.headline.metric == "error" and report.headline.n_labeled == 60
-    assert report.sentence.startswith("The model is wrong on 6.0 % of items")
+    assert report.sentence.startswith("The model is wrong on 6.4 % of items")
     assert [gate.verdict for gate in report.gates] == ["pass", "undecided"]
     assert report.passed is False and report.exit_code == 3
     rows = report.to_frame(kind)

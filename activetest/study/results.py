@@ -390,7 +390,7 @@ class Report(nouns.Report):
         """The headline as a sentence.
 
         >>> study.report().sentence
-        'The model is wrong on 6.0 % of items (95 % confidence: 3.1 % to 13.7 %).'
+        'The model is wrong on 6.4 % of items (95 % confidence: 3.5 % to 14.1 %).'
         """
         from activetest.render import text
 

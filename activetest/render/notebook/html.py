@@ -123,7 +123,7 @@ def inspection(found: Inspection) -> str:
     """What a file holds: its columns, what they allow, and how to go on."""
     parts = [_write_strong(_inspection.sentence(found))]
     if found.columns:
-        parts.append(_write_table(_inspection.columns(found), "`.columns` has all"))
+        parts.append(_write_table(_inspection.columns(found), "JSON has all"))
     parts.append(_write_facts(_inspection.facts(found)))
     parts += [_write_text(line) for line in _inspection.ending(found) if line]
     if found.create:
@@ -140,8 +140,8 @@ def session(item: Any, answered: int, total: int, classes: Sequence[str]) -> str
     if item is None:
         return _wrap([_write_strong(done)])
     facts = [("id", item.id), *((name, _shorten(value)) for name, value in item.values.items())]
-    wanted = f"classes: {list_few(classes, _MOST_CLASSES)}" if classes else "the label is a number"
-    return _wrap([_write_strong(done), _write_facts(facts), _write_text(words.plain(wanted))])
+    kinds = f"classes: {list_few(classes, _MOST_CLASSES)}" if classes else "the label is a number"
+    return _wrap([_write_strong(done), _write_facts(facts), _write_text(words.plain(kinds))])
 
 
 def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
