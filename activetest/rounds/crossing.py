@@ -48,7 +48,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True)
-class _Known:
+class _RoundLabels:
     """What may be known of a round's draws: earlier labels, and those of its first `used` draws.
 
     earlier         (K,) positions and labels of what is older than the round
@@ -152,12 +152,12 @@ def _cross_round(
     return Crossed(names, groups, *about, origin)
 
 
-def _list_known(log: Log, round: Round, used: int, folds: Array) -> _Known:
+def _list_known(log: Log, round: Round, used: int, folds: Array) -> _RoundLabels:
     start = int(np.searchsorted(log.round, round.number))
     drawn = np.flatnonzero((log.round < round.number) & (log.status == LABELLED))
     supplied = (log.supplied_round <= round.number) & (log.supplied_status == LABELLED)
     here = slice(start, start + used)
-    return _Known(
+    return _RoundLabels(
         (
             np.concatenate([log.rows[drawn], log.supplied_rows[supplied]]),
             np.concatenate([log.labels[drawn], log.supplied_labels[supplied]]),
@@ -168,7 +168,7 @@ def _list_known(log: Log, round: Round, used: int, folds: Array) -> _Known:
     )
 
 
-def _list_sets(known: _Known) -> dict[tuple[int, bool], tuple[Array, Array]]:
+def _list_sets(known: _RoundLabels) -> dict[tuple[int, bool], tuple[Array, Array]]:
     """{(fold, with the last draw): positions and labels} of what each fold learns from.
 
     Where the last draw is in the fold itself, both are the same, and stand at True alone.
@@ -185,7 +185,7 @@ def _list_sets(known: _Known) -> dict[tuple[int, bool], tuple[Array, Array]]:
     return found
 
 
-def _find_shares(known: _Known, round: Round, cache: PoolView) -> Array:
+def _find_shares(known: _RoundLabels, round: Round, cache: PoolView) -> Array:
     """(n + 1,) share of the round's own labels in what is expected of drawn items, and of others.
 
     It follows from how many labels of the rarer kind the n - 1 others are expected to have; where
@@ -204,7 +204,7 @@ def _find_shares(known: _Known, round: Round, cache: PoolView) -> Array:
 
 
 def _describe_origin(
-    known: _Known,
+    known: _RoundLabels,
     round: Round,
     cache: PoolView,
     statistics: Sequence[Statistic],
@@ -236,7 +236,7 @@ def _describe_origin(
 def _predict(
     log: Log,
     round: Round,
-    known: _Known,
+    known: _RoundLabels,
     cache: PoolView,
     statistics: tuple[Statistic, ...],
     folds: Array,
