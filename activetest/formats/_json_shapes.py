@@ -134,10 +134,10 @@ def _find_inside(path: Path, entries: Mapping[str, Any]) -> Shape | None:
 def _hint_extract(path: Path, keys: Sequence[str]) -> str:
     """A line that writes what stands under these keys to a file of its own."""
     name = shlex.quote(str(path.with_name(f"{path.stem}-{keys[-1]}.json")))
-    asked = shlex.quote("." + ".".join(map(json.dumps, keys)))
+    query = shlex.quote("." + ".".join(map(json.dumps, keys)))
     return (
         "write the right one to a file of its own, for example: "
-        f"jq {asked} {shlex.quote(str(path))} > {name}"
+        f"jq {query} {shlex.quote(str(path))} > {name}"
     )
 
 

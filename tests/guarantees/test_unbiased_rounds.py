@@ -91,17 +91,17 @@ def test_draws_and_predictions_that_react_to_labels_are_unbiased(
 
 def keep_last_draw(monkeypatch):
     """Items that were not drawn learn from the last draw, too."""
-    plain = crossing._Known.list_others
+    plain = crossing._RoundLabels.list_others
     monkeypatch.setattr(
-        crossing._Known, "list_others", lambda known, fold, *, last: plain(known, fold, last=True)
+        crossing._RoundLabels, "list_others", lambda known, fold, *, last: plain(known, fold, last=True)
     )
 
 
 def keep_own_fold(monkeypatch):
     """Items learn from their own fold."""
-    plain = crossing._Known.list_others
+    plain = crossing._RoundLabels.list_others
     monkeypatch.setattr(
-        crossing._Known, "list_others", lambda known, fold, *, last: plain(known, -1, last=last)
+        crossing._RoundLabels, "list_others", lambda known, fold, *, last: plain(known, -1, last=last)
     )
 
 
