@@ -23,6 +23,7 @@ from activetest.pool.roles import (
     is_telling,
     is_text,
 )
+from activetest.pool.unclear import find_number_codes
 
 if TYPE_CHECKING:
     from activetest.pool.pool import Pool
@@ -77,6 +78,11 @@ def _suggest_task(pool: "Pool", choices: ColumnChoices) -> list[str]:
             f"'score' runs from {low:g} to {high:g}, so it is no probability: it is read as "
             "predicted values (regression)"
             + ("; divide percentages by 100" if low >= 0 and 1 < high <= 100 else "")
+        ]
+    if not pool.files.remote and find_number_codes(pool.files, column):
+        return [
+            f"{column!r} holds few whole numbers, and is read as predicted values (regression); if "
+            'they are classes, add `task="classification"`'
         ]
     return []
 

@@ -193,7 +193,8 @@ def _check_values(files: Files, column: str, choices: ColumnChoices) -> None:
         return
     number = Reading({"task": Task.REGRESSION.value}, "they are predicted numbers")
     named = {"outputs": column} if choices.outputs is None else {}
-    codes = _find_codes(files, column) if low >= -1 else None
+    # Numbers of classes begin at 0, or at -1 for none; grades, which are numbers, at 1.
+    codes = find_number_codes(files, column) if -1 <= low <= 0 else None
     if codes is not None:
         shown = ", ".join(f"{code:g}" for code in codes[:3]) + ", ..." * (len(codes) > 3)
         classes = named | {"task": Task.CLASSIFICATION.value}
@@ -225,7 +226,7 @@ def holds_codes(files: Files, column: str) -> bool:
     return all(_are_whole(read_numbers(batch.column(0)).astype(float)) for batch in batches)
 
 
-def _find_codes(files: Files, column: str) -> list[float] | None:
+def find_number_codes(files: Files, column: str) -> list[float] | None:
     """The values in order, where they are few whole numbers that repeat; else None."""
     found: set[float] = set()
     for piece in files.pieces:

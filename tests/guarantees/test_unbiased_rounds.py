@@ -93,7 +93,9 @@ def keep_last_draw(monkeypatch):
     """Items that were not drawn learn from the last draw, too."""
     plain = crossing._RoundLabels.list_others
     monkeypatch.setattr(
-        crossing._RoundLabels, "list_others", lambda known, fold, *, last: plain(known, fold, last=True)
+        crossing._RoundLabels,
+        "list_others",
+        lambda known, fold, *, last: plain(known, fold, last=True),
     )
 
 
@@ -101,7 +103,9 @@ def keep_own_fold(monkeypatch):
     """Items learn from their own fold."""
     plain = crossing._RoundLabels.list_others
     monkeypatch.setattr(
-        crossing._RoundLabels, "list_others", lambda known, fold, *, last: plain(known, -1, last=last)
+        crossing._RoundLabels,
+        "list_others",
+        lambda known, fold, *, last: plain(known, -1, last=last),
     )
 
 

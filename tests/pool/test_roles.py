@@ -116,6 +116,9 @@ ERRORS = {
     ),
 }
 NOTICES = {
+    "few whole numbers": Case(
+        {"pred": [1.0, 2.0, 3.0, 2.0] * (ROWS // 4)}, {}, [{"task": "classification"}]
+    ),
     "a grade": Case({"score": SHARES}, {}, [{"judge": "score"}], graded="score"),
     "id": Case({"pred": WORDS, "customer": IDS, "id": None}, {}, [{"id": "customer"}]),
     "weight": Case({"pred": WORDS, "weight": NUMBERS}, {}, [{"weight": "weight"}]),

@@ -96,6 +96,14 @@ def test_whole_decimals_may_be_classes(tmp_path, codes, name):
     Pool(str(path), schema).check()
 
 
+def test_grades_from_1_on_are_numbers_and_a_notice_says_how_they_would_be_classes(tmp_path):
+    path = write(tmp_path, pred=[float(1 + k % 5) for k in range(ROWS)])
+    pool = Pool.open(path)
+    assert pool.schema.task == "regression"
+    assert any("few whole numbers" in each for each in pool.notices)
+    assert Pool.open(path, task="classification").schema.classes == ("1", "2", "3", "4", "5")
+
+
 @pytest.mark.parametrize("looks", TEXTS)
 def test_texts_that_are_unlikely_classes_are_asked_about(tmp_path, looks):
     path = write(tmp_path, pred=TEXTS[looks])
