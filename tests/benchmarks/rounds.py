@@ -27,6 +27,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from adversarial_pools import open_files
+
 
 def main() -> None:
     """Print a row per pool, batch and budget."""
@@ -52,13 +54,14 @@ def main() -> None:
 def print_pool(options: argparse.Namespace, name: str, batch: int) -> None:
     """Play the studies of one pool in such batches, and print its rows."""
     from activetest.parallel import one_blas_thread
+    from activetest.sampling.usual_surrogate import usual_surrogate
 
     found: dict[int, list] = {}
     with tempfile.TemporaryDirectory() as folder, one_blas_thread():
-        made = build(options, name, Path(folder))
-        truth, surrogate = read_truth(options, name, made)
+        pool = build(options, name, Path(folder))
+        surrogate = options.surrogate or usual_surrogate(pool.schema, ())
         for seed in range(options.runs):
-            for budget, numbers in play(made, truth, surrogate, options, batch, seed):
+            for budget, numbers in play(pool, surrogate, options, batch, seed):
                 found.setdefault(budget, []).append(numbers)
     for budget, numbers in sorted(found.items()):
         row = summarise(np.array(numbers))
@@ -67,34 +70,17 @@ def print_pool(options: argparse.Namespace, name: str, batch: int) -> None:
 
 
 def build(options: argparse.Namespace, name: str, folder: Path):
-    """The cache of a pool."""
-    from activetest.cache import cache
-    from activetest.pool.pool import Pool
-
+    """The pool with its cache, features and answer key."""
     roles = {"groups": (options.group,)} if options.group else {}
     roles |= {"judge": options.judge} if options.judge else {}
-    pool = Pool.open(str(options.folder / f"{name}.parquet"), **roles)
-    return cache.build_cache(pool, folder / "cache")
+    return open_files(options.folder, name, folder / "cache", roles)
 
 
-def read_truth(options: argparse.Namespace, name: str, made) -> tuple:
-    """(N,) labels of all items, and the usual surrogate of the pool."""
-    from activetest.simulation.answer_key import read_answer_key
-
-    truth = read_answer_key(
-        made, options.folder / f"{name}.labels.csv", unmatched=made.roles.get("open_classes", False)
-    )
-    usual = "agreement" if made.classes else "residual"
-    if made.has_features and made.classes:
-        usual = "auto"
-    return truth, options.surrogate or usual
-
-
-def play(built, truth, surrogate: str, options, batch: int, seed: int) -> list:
+def play(pool, surrogate: str, options, batch: int, seed: int) -> list:
     """(budget, ((2, 4 + 2 G) numbers)): estimate, interval, truth, and those of groups."""
     from activetest.errors import NotEstimable
     from activetest.estimation.view import build_view
-    from activetest.item_statistics import specification
+    from activetest.item_statistics.specification import find_metric
     from activetest.nouns.choices import Choices
     from activetest.nouns.log import Log
     from activetest.rounds import crossing
@@ -102,8 +88,8 @@ def play(built, truth, surrogate: str, options, batch: int, seed: int) -> list:
     from activetest.sampling.plan import plan_round
     from activetest.simulation.simulate import answered
 
-    facts = specification.describe_pool(built.roles, None, built)
-    metric = specification.find_metric(options.metric, facts)
+    built, truth = pool.cache, pool.truth
+    metric = find_metric(options.metric, pool.facts)
     choices = Choices(
         metric=options.metric,
         metrics=(options.metric,),
