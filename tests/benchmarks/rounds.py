@@ -1,7 +1,7 @@
 """What a round's own labels add to its predictions, paired on the same draws.
 
     python tests/benchmarks/rounds.py FOLDER --pools digits,reviews [--batch 200] [--budget 200]
-        [--metric error] [--runs 300] [--acquisition optimal] [--group COLUMN] [--judge COLUMN]
+        [--metric error] [--runs 300] [--acquisition optimal] [--group COLUMN] [--outputs COLUMN]
 
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Every study is played once, and read
 twice: with predictions from each round's own labels, and from those of earlier rounds alone.
@@ -13,6 +13,9 @@ saved      variance of uniform draws over the mean squared error, by own labels 
 coverage   of the 95 % interval of the whole pool, by own labels and by earlier rounds; width is
            the mean of the first over that of the second
 bias       mean error by own labels, in standard errors of that mean
+powered    with uniform draws: mean squared error of prediction-powered inference (Angelopoulos and
+           others 2023, with the weight of least variance), which takes the model's output for its
+           guess, on the same labels, over that by own labels; above 1 own labels are ahead
 """
 
 import argparse
@@ -29,6 +32,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from adversarial_pools import open_files
 
+COLUMNS = ("ratio", "saved", "coverage", "width", "bias", "powered")
+
 
 def main() -> None:
     """Print a row per pool, batch and budget."""
@@ -39,13 +44,13 @@ def main() -> None:
     parser.add_argument("--budget", default="200")
     parser.add_argument("--metric", default="error")
     parser.add_argument("--group", default="")
-    parser.add_argument("--judge", default="")
+    parser.add_argument("--outputs", default="")
     parser.add_argument("--surrogate", default="")
     parser.add_argument("--acquisition", default="optimal")
     parser.add_argument("--runs", type=int, default=300)
     options = parser.parse_args()
-    print("| pool | metric | batch | labels | runs | ratio | saved | coverage | width | bias |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print(f"| pool | metric | batch | labels | runs | {' | '.join(COLUMNS)} |")
+    print("|---" * (5 + len(COLUMNS)) + "|")
     for name in options.pools.split(","):
         for batch in map(int, options.batch.split(",")):
             print_pool(options, name, batch)
@@ -64,7 +69,7 @@ def print_pool(options: argparse.Namespace, name: str, batch: int) -> None:
             for budget, numbers in play(pool, surrogate, options, batch, seed):
                 found.setdefault(budget, []).append(numbers)
     for budget, numbers in sorted(found.items()):
-        row = summarise(np.array(numbers))
+        row = summarise(np.array(numbers), options)
         head = name, options.metric, batch, budget, len(numbers)
         print(f"| {' | '.join([*map(str, head), *row])} |", flush=True)
 
@@ -72,7 +77,8 @@ def print_pool(options: argparse.Namespace, name: str, batch: int) -> None:
 def build(options: argparse.Namespace, name: str, folder: Path):
     """The pool with its cache, features and answer key."""
     roles = {"groups": (options.group,)} if options.group else {}
-    roles |= {"judge": options.judge} if options.judge else {}
+    if options.outputs:
+        roles |= {"outputs": options.outputs, "task": "regression"}
     return open_files(options.folder, name, folder / "cache", roles)
 
 
@@ -99,6 +105,7 @@ def play(pool, surrogate: str, options, batch: int, seed: int) -> list:
     )
     rows = built.rows(0, built.size)
     values = observe_statistics(rows, truth, metric.statistics)
+    guesses = observe_statistics(rows, rows.outputs.pred.astype(float), metric.statistics)
     log, found = Log.empty(), []
     for budget in map(int, options.budget.split(",")):
         while len(log.rows) < budget:
@@ -123,24 +130,30 @@ def play(pool, surrogate: str, options, batch: int, seed: int) -> list:
                     line += [np.nan] * 3 + [real]
             numbers.append(line)
         uniform = values[:, 0].var() * (1 / budget - 1 / built.size)
-        found.append((budget, np.append(np.array(numbers).ravel(), uniform)))
+        powered = infer_powered(values[:, 0], guesses[:, 0], log.rows)
+        found.append((budget, np.append(np.array(numbers).ravel(), [uniform, powered])))
     return found
 
 
-def summarise(numbers: np.ndarray) -> list[str]:
-    """Cells of a row from (R, 2 4 G + 1) numbers."""
-    uniform = numbers[0, -1]
-    table = numbers[:, :-1].reshape(len(numbers), 2, -1, 4)
+def infer_powered(values: np.ndarray, guesses: np.ndarray, rows: np.ndarray) -> float:
+    """The mean of values (N,), known at rows alone, by guesses (N,) of them."""
+    seen = guesses[rows]
+    spread = seen.var(ddof=1)
+    slope = np.cov(seen, values[rows])[0, 1] / spread if spread > 0 else 0.0
+    return float(values[rows].mean() + slope * (guesses.mean() - seen.mean()))
+
+
+def summarise(numbers: np.ndarray, options: argparse.Namespace) -> list[str]:
+    """Cells of a row from (R, 2 4 G + 2) numbers."""
+    uniform = numbers[0, -2]
+    table = numbers[:, :-2].reshape(len(numbers), 2, -1, 4)
     error = table[..., 0] - table[..., 3]
     lines = []
     squares = error**2
     parts = [squares[:, :, 0]] + [squares[:, :, 1:].sum(axis=2)] * (squares.shape[2] > 1)
     for each in parts:
-        kept = each[np.isfinite(each).all(axis=1)]
-        own, earlier = kept.mean(axis=0)
-        ratio = earlier / own
-        spread = np.std(kept[:, 1] / earlier - kept[:, 0] / own, ddof=1) / np.sqrt(len(kept))
-        lines.append(f"{ratio:.3f} ± {ratio * spread:.3f}")
+        lines.append(compare(each[:, 1], each[:, 0]))
+    powered = (numbers[:, -1] - table[:, 0, 0, 3]) ** 2
     own, earlier = squares[:, :, 0].mean(axis=0)
     whole = table[:, :, 0]
     held = ((whole[..., 1] <= whole[..., 3]) & (whole[..., 3] <= whole[..., 2])).mean(axis=0)
@@ -152,7 +165,17 @@ def summarise(numbers: np.ndarray) -> list[str]:
         f"{held[0]:.3f} {held[1]:.3f}",
         f"{width[0] / width[1]:.3f}",
         f"{bias:+.1f}",
+        compare(powered, squares[:, 0, 0]) if options.acquisition == "uniform" else "-",
     ]
+
+
+def compare(others: np.ndarray, own: np.ndarray) -> str:
+    """Ratio of the means of squares (R,) of the same studies, with its standard error."""
+    kept = np.isfinite(others) & np.isfinite(own)
+    means = others[kept].mean(), own[kept].mean()
+    ratio = means[0] / means[1]
+    spread = np.std(others[kept] / means[0] - own[kept] / means[1], ddof=1) / np.sqrt(kept.sum())
+    return f"{ratio:.3f} ± {ratio * spread:.3f}"
 
 
 if __name__ == "__main__":
