@@ -8,7 +8,7 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.item_statistics.metric import Metric, divide
-from activetest.nouns.estimate import Estimate, Excess, Sample, Sides
+from activetest.nouns.estimate import ENOUGH_RESIDUALS, Estimate, Excess, Sample, Sides
 from activetest.nouns.rounding import MARGIN, round_count
 from activetest.nouns.rows import Array
 
@@ -121,6 +121,10 @@ def _find_model_variance(
     shown, weight = np.minimum(rarity, 1), sample.weights * rarity
     guess = means.guess @ slope
     off = sample.per_unit(sample.stats) @ slope - guess
+    residuals = _describe_residuals(
+        off, apart @ slope, sample.counted * shown, float(reach.max(initial=0))
+    )
+    hidden = sample.bounded or residuals["residual_count"] < ENOUGH_RESIDUALS
     return {
         "model_variance": model + doubt,
         "doubt": doubt,
@@ -128,10 +132,8 @@ def _find_model_variance(
         "minority_count": _count_rarer(sides),
         "weighted_minority_count": _count_rarer(sides * (mass * inverse)),
         "sides": Sides(_count_sides(sides, shown), _share_squares(sides, weight)),
-        "excess": _find_excess(sample, guess, weight, shown),
-        **_describe_residuals(
-            off, apart @ slope, sample.counted * shown, float(reach.max(initial=0))
-        ),
+        "excess": _find_excess(sample, guess, weight, shown) if hidden else None,
+        **residuals,
         "uniform_count": round_count(float(sample.counted @ shown)),
         "max_weight": round_count((rarity * (sample.inside > 0)).max(initial=1.0)),
         "floor": sample.floor,
@@ -199,7 +201,7 @@ def _find_excess(sample: Sample, guess: Array, weight: Array, shown: Array) -> E
     scaled = moved / np.where(most > 0, most, 1.0)[:, None]
     large = np.minimum(scaled, 1.0) ** 2 @ shown
     counts = np.minimum(_count_sides(moved**2, shown), np.round(large, 9))
-    return Excess(_as_pair(mean), _as_pair(most), _as_pair(counts))
+    return Excess(_as_pair(mean), _as_pair(most), _as_pair(counts), sample.bounded)
 
 
 def _describe_residuals(

@@ -36,7 +36,7 @@ from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
 from activetest.nouns.once import Remembers
 from activetest.nouns.pool import PoolView
-from activetest.nouns.rows import Array, Rows
+from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds.crossing import cross_rounds
@@ -248,6 +248,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         else _measure_unknown(evidence, group, mass[known], supplied_member[known_supplied])
     )
 
+    bounded = _is_bounded(metric, evidence.classes)
     expected: dict[bytes, tuple[Array, Array]] = {}
 
     def expect(weights: Array) -> tuple[Array, Array]:
@@ -265,7 +266,11 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         return expected[key]
 
     def reach(guess: Array) -> Array:
-        low, high = metric.statistics[0].range_by_row(draws.rows.outputs, evidence.classes)
+        (loss,), outputs = metric.statistics, draws.rows.outputs
+        if bounded:
+            low, high = loss.range_by_row(outputs, evidence.classes)
+        else:
+            low, high = loss.range_between(outputs, *_find_span(evidence, outputs))
         # A value may be anything: how far it is from what was guessed is what labels show.
         start = np.stack([high, low] if evidence.classes else [guess, guess])
         return np.stack([start, [low, high]], axis=1)
@@ -323,7 +328,8 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         relevant=None if part.count == group.size else part.count,
         expect=expect,
         label_variance=label_variance,
-        reach=reach if _is_loss(metric, evidence.classes) else None,
+        reach=reach if _is_loss(metric) else None,
+        bounded=bounded,
         spread=spread,
         remaining=draws.remaining,
         mass=None if evidence.drawn.weight is None else mass[steps],
@@ -358,16 +364,28 @@ def _find_own(evidence: Evidence, steps: Array) -> Array:
     return np.where(evidence.crossed.whole[rounds], first, -1)
 
 
-def _is_loss(metric: Metric, classes: int) -> bool:
-    """Whether a metric is the mean of one number that is no indicator, and is bounded for an item.
+def _is_loss(metric: Metric) -> bool:
+    """Whether a metric is the mean of one number that is no indicator."""
+    return (
+        len(metric.statistics) == 1 and not metric.refine and not metric.statistics[0].is_indicator
+    )
+
+
+def _is_bounded(metric: Metric, classes: int) -> bool:
+    """Whether the first statistic of a metric is between bounds for every item.
 
     Of an item whose label is one of several classes, there is a largest value.
     """
-    if len(metric.statistics) != 1 or metric.refine:
-        return False
-    (loss,) = metric.statistics
-    bounded = classes > 0 or bool(np.isfinite([loss.lower, loss.upper]).all())
-    return bounded and not loss.is_indicator
+    loss = metric.statistics[0]
+    return classes > 0 or bool(np.isfinite([loss.lower, loss.upper]).all())
+
+
+def _find_span(evidence: Evidence, outputs: Outputs) -> tuple[float, float]:
+    """The smallest and the largest of the labels that are known and the drawn predictions (M,)."""
+    log = evidence.log
+    known = log.labels[log.status == LABELLED], log.supplied_labels[log.supplied_status == LABELLED]
+    seen = np.concatenate([*known, outputs.pred])
+    return float(seen.min()), float(seen.max())
 
 
 def _find_draws(evidence: Evidence, metric: Metric) -> Draws:

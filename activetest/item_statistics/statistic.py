@@ -69,6 +69,16 @@ class Statistic:
         ends = np.stack([table.min(axis=1), table.max(axis=1)])
         return ends[:, outputs.pred] if self.cells else ends
 
+    def range_between(self, outputs: Outputs, low: float, high: float) -> Array:
+        """(2, R) smallest and largest value of every row whose label is a number from low to high.
+
+        Of a convex function of the label that is smallest where a prediction is right, or grows
+        or falls throughout.
+        """
+        ends = [np.full(len(outputs.pred), low), np.full(len(outputs.pred), high)]
+        table = self.value(outputs, np.stack([*ends, np.clip(outputs.pred, low, high)], axis=1))
+        return np.stack([table.min(axis=1), table.max(axis=1)])
+
     def matrix(self, classes: int) -> Array:
         """(C, C) value for each predicted (row) and true (column) class; cells only."""
         return self.table(Outputs(np.arange(classes)), classes)

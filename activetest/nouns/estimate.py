@@ -85,10 +85,12 @@ class Sample(Remembers):
     doubted       labels of several annotators could not be corrected, or the model that corrects
                   them was not tested, or was refuted: no interval is reliable
 
-    reach       reach(guess (M,)) -> (2, 2, M), for one statistic between bounds that is no
-                  indicator: of every drawn item, below and above, the value from which its label
-                  may move it and the value that it reaches at most. The first is the other end of
-                  the item's values, and where labels are numbers its guess
+    reach         reach(guess (M,)) -> (2, 2, M), for one statistic that is no indicator: of every
+                  drawn item, below and above, the value from which its label may move it and the
+                  value that it reaches at most. The first is the other end of the item's values,
+                  and where labels are numbers its guess
+    bounded       whether it has these bounds: without, labels are taken to be no farther apart than
+                  those that were seen and the predictions
 
     imputed, imputed_sum and left are zero where the round recorded nothing about the group.
     """
@@ -125,6 +127,7 @@ class Sample(Remembers):
     crossed: Array | None = None
     own: Array | None = None
     reach: Callable[[Array], Array] | None = None
+    bounded: bool = True
     doubted: bool = False
 
     @property
@@ -168,18 +171,20 @@ class Sides:
 
 @dataclass(frozen=True)
 class Excess:
-    """How far labels moved a loss between bounds, below and above: see Sample.reach.
+    """How far labels moved a loss, below and above, between bounds: see Sample.reach.
 
     mean     (2,) on average over the pool
     most     (2,) how far a label could have moved an item, of items in proportion to that
     counts   (2,) effective numbers of the labels that did, counted as in Sides: labels that moved
              it far decide, (sum c x^2)^2 / sum c x^4 for moves x, and no more than moves of most
              would be, sum c min(x / most, 1)^2
+    bounded  as in Sample
     """
 
     mean: tuple[float, float]
     most: tuple[float, float]
     counts: tuple[float, float]
+    bounded: bool = True
 
 
 @dataclass(frozen=True)
@@ -213,7 +218,8 @@ class Estimate(Remembers):
                              draw
     shape                    degrees of freedom and skewness; None where the terms say them
     sides                    labels on either side of the estimate; None where that is not known
-    excess                   of a loss between bounds; None for all others
+    excess                   of a loss between bounds, and of values without while too few labels
+                             were far off; None for all others
     residual_count           labels that were as far from what their terms took them to be as
                              matters, counted as in Sides
     tail_index               of these distances (Hill 1975): infinite where they are alike
@@ -366,5 +372,9 @@ class Increments:
 RARE = 20
 # Labels above and below a metric of several means that its linear approximation needs.
 FEW = 3
+# Labels of a quantity without bounds that have to be off by as much as matters, counted as uniform
+# draws would have shown them: while nearly all agree with what they were taken to be, nothing says
+# how far the others are off.
+ENOUGH_RESIDUALS = 5
 # The floor from which on a draw of an item weighs little more than a uniform one.
 HIGH_FLOOR = 0.35

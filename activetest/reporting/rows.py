@@ -17,7 +17,7 @@ from activetest.estimation.samples import Group
 from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.estimate import FEW, RARE, Estimate, Interval
+from activetest.nouns.estimate import ENOUGH_RESIDUALS, FEW, RARE, Estimate, Interval
 from activetest.nouns.log import LABELLED, PENDING, count_answers
 from activetest.nouns.quantity import DeclinedItems, Quantity, Saving, SavingKind, add_bought
 from activetest.nouns.report import EstimateRow
@@ -32,10 +32,6 @@ _ONE_LOOK = ("fixed", "posterior")
 # Draws from which on coverage was measured, and degrees of freedom that the variance needs: where a
 # few losses make most of it, it has fewer.
 _DRAWS, _FREEDOM = 50, 6
-# Labels of a quantity without bounds that have to be off by as much as matters, counted as uniform
-# draws would have shown them: while nearly all agree with what they were taken to be, nothing says
-# how far the others are off.
-ENOUGH_RESIDUALS = 5
 # With a tail index below 2 the variance of what labels were off by need not exist; of the largest
 # tenth of what has a variance one may see an index of little more than 1.
 _TAIL_INDEX = 1.2
@@ -280,7 +276,8 @@ def is_reliable(value: Value, method: str) -> bool:
 
 def _shows_losses(estimate: Estimate) -> bool:
     """Whether labels show how far values may be off; of losses between bounds the interval does."""
-    return estimate.excess is not None or (
+    bounded = estimate.excess is not None and estimate.excess.bounded
+    return bounded or (
         estimate.residual_count >= ENOUGH_RESIDUALS
         and not is_below(estimate.tail_index, _TAIL_INDEX)
         and estimate.spread_freedom >= _FREEDOM
@@ -371,7 +368,7 @@ def _expect_variance(estimate: Estimate, single: float) -> float:
     model, shown = estimate.model_variance, max(estimate.uniform_count, MARGIN)
     rarer = min(estimate.uniform_minority_count / _ENOUGH, 1.0)
     believed = max(rarer, 1 / (1 + (_SHOWN / shown) ** 2))
-    if estimate.excess is not None:
+    if estimate.excess is not None and estimate.excess.bounded:
         # Of a loss, those decide that labels moved far.
         believed = min(believed, min(estimate.excess.counts) / _ENOUGH)
     return float(max(observed, believed * model + (1 - believed) * max(uniform, model)))
