@@ -44,8 +44,8 @@ from activetest.pool.schema import ROW_PREFIX
 
 T = TypeVar("T")
 
-# Rows of a chunk, and probabilities of classes in it.
-_CHUNK, _NUMBERS = 2**16, 2**20
+# Rows of a chunk, and probabilities of classes in it; rows at least where there are none.
+_CHUNK, _NUMBERS, _FEWEST = 2**16, 2**20, 2**10
 # How often a reader goes on: the cache and each of its parts may be damaged.
 _ATTEMPTS_TO_READ = 5
 # Builds of a cache, each of which another process may replace by its own.
@@ -158,7 +158,8 @@ class Cache:
 
         There are fewer rows of many classes in them.
         """
-        size = size or max(min(_CHUNK, _NUMBERS // max(len(self.classes), 1)), 1)
+        fewest = 1 if "probs" in self._arrays else _FEWEST
+        size = size or max(min(_CHUNK, _NUMBERS // max(len(self.classes), 1)), fewest)
         ends = list(accumulate(self.piece_rows))
         return [
             (start, min(start + size, end))

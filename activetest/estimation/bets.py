@@ -12,7 +12,7 @@ import numpy as np
 from activetest.bandits.partition import row_weights
 from activetest.errors import NotEstimable
 from activetest.estimation.samples import Group
-from activetest.item_statistics.statistic import Statistic
+from activetest.item_statistics.statistic import Statistic, tabulate
 from activetest.nouns.choices import Choices, FloorRule
 from activetest.nouns.estimate import Increments
 from activetest.nouns.log import ArmAllocation, Log, Round
@@ -159,11 +159,10 @@ class _Sums:
         Rows of a kind are predicted alike, where that says all; else each is its own, and None.
         """
         tested, cells = self.tested, all(each.cells for each in self.tested.statistics)
-        tables = np.stack(
-            [
-                each.matrix(self.classes) if cells else each.table(rows.outputs, self.classes)
-                for each in tested.statistics
-            ]
+        tables = (
+            tabulate(tested.statistics, self.classes)
+            if cells
+            else np.stack([each.table(rows.outputs, self.classes) for each in tested.statistics])
         )
         sums = tested.weights[:, :1, None] + np.tensordot(tested.weights[:, 1:], tables, 1)
         pairs = np.stack([sums.min(axis=2), sums.max(axis=2)])

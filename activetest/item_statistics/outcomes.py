@@ -4,13 +4,19 @@ A surrogate that only knows how likely the black box is to be right needs, per i
 three numbers: the value when right, and mean and variance of the value over the other classes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from activetest.item_statistics.statistic import Statistic, statistic
+from activetest.item_statistics.statistic import MANY_CLASSES, Statistic, statistic
 from activetest.nouns.rows import Array, Outputs
+
+# Probabilities of all other classes that come to no more than this are none.
+_NOTHING = 1e-12
+# Shares of so many classes are added for each class as they are for each row.
+_SUMMED = 1024
 
 
 def right_and_wrong(outputs: Outputs, statistics: tuple[str, ...]) -> tuple[Array, Array, Array]:
@@ -19,50 +25,102 @@ def right_and_wrong(outputs: Outputs, statistics: tuple[str, ...]) -> tuple[Arra
     The other classes are as likely as the black box takes them. These depend on outputs alone and
     are computed once per pool. Hard labels have the zero-one loss only.
     """
-    others = None if outputs.probs is None else other_classes(outputs, outputs.probs.shape[1])
+    probs = outputs.probs
+    others = None if probs is None else OtherClasses.of(other_classes(outputs, probs.shape[1]))
     right, wrong, spread = when_wrong(tuple(map(statistic, statistics)), outputs, others)
     assert spread is not None
     return right, wrong, spread
 
 
+@dataclass(frozen=True)
+class OtherClasses:
+    """The probabilities of R rows' classes, given that the predicted one is wrong.
+
+    count  C, the number of classes
+    all    () -> (C, R)
+    find   code -> (R,) that of one class, the same without the others
+    """
+
+    count: int
+    all: Callable[[], Array]
+    find: Callable[[int], Array]
+
+    @staticmethod
+    def of(probs: Array) -> "OtherClasses":
+        """Those that are known: (C, R)."""
+        return OtherClasses(len(probs), lambda: probs, lambda code: probs[code])
+
+
 def when_wrong(
     statistics: Sequence[Statistic | None],
     outputs: Outputs,
-    others: Array | None,
+    others: OtherClasses | None,
     *,
     noise: bool = True,
 ) -> tuple[Array, Array, Array | None]:
     """(T, R) float32 value when right, mean and variance when wrong.
 
-    others (C, R) are the probabilities of the classes given an error; only the zero-one loss can do
-    without. A statistic that is None is left for the caller to fill in. Without noise there are no
-    variances.
+    Only what depends on being right alone can do without the other classes. A statistic that is
+    None is left for the caller to fill in. Without noise there are no variances.
     """
     shape = (len(statistics), len(outputs.pred))
     right, wrong = np.empty(shape, np.float32), np.empty(shape, np.float32)
     spread = np.zeros(shape, np.float32) if noise else None
-    present = [(t, each) for t, each in enumerate(statistics) if each is not None]
-    cells = [(t, each) for t, each in present if each.cells and not each.by_correctness]
-    if others is None:
-        if not all(each.by_correctness for _, each in present):
-            raise ValueError("these statistics need probabilities of the other classes")
-        others = np.empty((0, shape[1]))
-    if cells:
-        tables = np.stack([each.matrix(len(others)) for _, each in cells])
-        _fill_cells(tables, outputs, others, [t for t, _ in cells], right, wrong, spread)
-    rows = np.arange(shape[1])
-    for t, each in present:
+    cells = []
+    for t, each in enumerate(statistics):
+        if each is None:
+            continue
         if each.by_correctness:
             right[t], wrong[t] = each.by_correctness(outputs)
-        elif not each.cells:
-            table = each.table(outputs, len(others)).T.copy(order="C")
+            continue
+        if others is None:
+            raise ValueError("these statistics need probabilities of the other classes")
+        few = _use_few(each, outputs, others)
+        if few:
+            right[t], wrong[t], square = few
+            if spread is not None:
+                spread[t] = np.maximum(square - wrong[t] ** 2, 0)
+        elif each.cells:
+            cells.append((t, each))
+        else:
+            rows, probs = np.arange(shape[1]), others.all()
+            table = each.table(outputs, others.count).T.copy(order="C")
             right[t] = table[outputs.pred, rows]
-            wrong[t] = mean = np.einsum("cr,cr->r", others, table)
+            wrong[t] = mean = np.einsum("cr,cr->r", probs, table)
             if spread is not None:
                 table -= mean
                 table *= table
-                spread[t] = np.einsum("cr,cr->r", others, table)
+                spread[t] = np.einsum("cr,cr->r", probs, table)
+    if cells and others:
+        tables = np.stack([each.matrix(others.count) for _, each in cells])
+        _fill_cells(tables, outputs, others.all(), [t for t, _ in cells], right, wrong, spread)
     return right, wrong, spread
+
+
+def _use_few(
+    each: Statistic, outputs: Outputs, others: OtherClasses
+) -> tuple[Array, Array, Array] | None:
+    """(R,) value when right, mean and mean square when wrong, from the classes that are told apart.
+
+    None where it takes all classes: where they are few, only what is 0 for all classes but one can
+    do with that one, to the last digit.
+    """
+    if each.tells is None:
+        return None
+    pred = outputs.pred
+    # A code after the last stands for all classes that are not told apart.
+    labels = np.broadcast_to([*each.tells, others.count], (len(pred), len(each.tells) + 1))
+    values = each.value(outputs, labels).astype(np.float32).T
+    many = outputs.probs is None and others.count > MANY_CLASSES
+    if not many and (len(values) > 2 or values[-1].any()):
+        return None
+    probs = [others.find(code) for code in each.tells]
+    left = np.maximum(1 - sum(probs, start=np.zeros(len(pred), np.float32)), 0)
+    mean, square = np.zeros((2, len(pred)), np.float32)
+    for prob, value in zip([*probs, left], values, strict=True):
+        mean += prob * value
+        square += prob * value**2
+    return each.value(outputs, pred[:, None])[:, 0], mean, square
 
 
 def other_classes(outputs: Outputs, classes: int, shares: Array | None = None) -> Array:
@@ -80,11 +138,35 @@ def other_classes(outputs: Outputs, classes: int, shares: Array | None = None) -
     weights[outputs.pred, rows] = 0
     total = weights.sum(axis=0)
     # Where the black box is certain, the others are equally likely.
-    certain = total <= 1e-12
+    certain = total <= _NOTHING
     weights /= np.where(certain, 1, total)
     weights[:, certain] = 1 / max(classes - 1, 1)
     weights[outputs.pred[certain], rows[certain]] = 0
     return weights
+
+
+def sum_others(classes: int, shares: Array | None = None) -> Array:
+    """(C,) float32 sum of the shares of all other classes, for each predicted one."""
+    each = (np.ones(classes) if shares is None else shares).astype(np.float32)
+    if classes > _SUMMED:
+        total = each.sum(dtype=float) - each
+    else:
+        total = np.where(np.eye(classes, dtype=bool), np.float32(0), each[:, None]).sum(axis=0)
+    sums: Array = total.astype(np.float32)
+    return sums
+
+
+def other_class(outputs: Outputs, code: int, share: float, sums: Array) -> Array:
+    """(R,) that of one class and its share, with hard labels: the same as in other_classes.
+
+    sums  (C,) as sum_others gives them
+    """
+    total = sums[outputs.pred]
+    certain = total <= _NOTHING
+    found: Array = np.float32(share) / np.where(certain, 1, total)
+    found[certain] = 1 / max(len(sums) - 1, 1)
+    found[outputs.pred == code] = 0
+    return found
 
 
 def _fill_cells(

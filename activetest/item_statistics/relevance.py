@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from activetest.item_statistics.metric import Metric
-from activetest.item_statistics.statistic import Statistic
+from activetest.item_statistics.statistic import Statistic, list_labels
 from activetest.nouns.rounding import is_above
 from activetest.nouns.rows import Array, Outputs
 
@@ -59,7 +59,7 @@ def _find_certain(
     relevant = np.zeros(classes, bool)
     values = np.empty((classes, len(statistics)))
     for place, each in enumerate(statistics):
-        table = _tabulate(each, classes, open_classes)
+        table = _tabulate((each,), classes, open_classes)[..., 0]
         relevant |= (table != table[:, :1]).any(axis=1)
         values[:, place] = table[:, 0]
         if relevant.all():
@@ -129,20 +129,24 @@ def _list_options(
 
     Kinds, and labels that come to the same for all kinds, are listed once.
     """
-    table = np.stack([_tabulate(each, classes, open_classes) for each in statistics], axis=2)
+    table = _tabulate(statistics, classes, open_classes)
     rows, kinds = np.unique(table.reshape(classes, -1), axis=0, return_inverse=True)
     options = np.unique(rows.reshape(len(rows), *table.shape[1:]), axis=1)
     return kinds.reshape(-1), options
 
 
-def _tabulate(statistic: Statistic, classes: int, open_classes: bool) -> Array:
-    """(C, L) value for each predicted class under every label that its items could have.
+def _tabulate(statistics: tuple[Statistic, ...], classes: int, open_classes: bool) -> Array:
+    """(C, L, d) value for each predicted class under every label that its items could have.
 
     One class alone says that labels of others can come: else there would be nothing to predict.
     """
-    outside = [-1] if open_classes or classes < 2 else []
-    labels = np.array([*range(statistic.outcomes or classes), *outside])
-    pred = np.arange(classes)
-    return np.asarray(
-        statistic.value(Outputs(pred), np.broadcast_to(labels, (classes, len(labels))))
+    count = statistics[0].outcomes
+    labels = (
+        np.broadcast_to(np.arange(count), (classes, count))
+        if count
+        else list_labels(statistics, classes)
     )
+    if open_classes or classes < 2:
+        labels = np.column_stack([labels, np.full(classes, -1)])
+    outputs = Outputs(np.arange(classes))
+    return np.stack([each.value(outputs, labels) for each in statistics], axis=2)

@@ -30,6 +30,8 @@ class Statistic:
                    of, where comparing that is more exact than comparing values; None: the value
     graded         it takes values between its bounds: a mean of it within [0, 1] is no share
     outcomes       how many of the first labels have all of its values; None where all may be needed
+    tells          codes of the classes that it tells from all others, beside the predicted one;
+                   None where it may tell all apart
     """
 
     name: str
@@ -41,6 +43,7 @@ class Statistic:
     counted: Callable[[Outputs, Array | None], Array] | None = None
     graded: bool = False
     outcomes: int | None = None
+    tells: tuple[int, ...] | None = None
 
     @property
     def is_indicator(self) -> bool:
@@ -65,7 +68,7 @@ class Statistic:
 
     def range_by_row(self, outputs: Outputs, classes: int) -> Array:
         """(2, R) smallest and largest value of every row."""
-        table = self.matrix(classes) if self.cells else self.table(outputs, classes)
+        table = tabulate((self,), classes)[0] if self.cells else self.table(outputs, classes)
         ends = np.stack([table.min(axis=1), table.max(axis=1)])
         return ends[:, outputs.pred] if self.cells else ends
 
@@ -82,6 +85,29 @@ class Statistic:
     def matrix(self, classes: int) -> Array:
         """(C, C) value for each predicted (row) and true (column) class; cells only."""
         return self.table(Outputs(np.arange(classes)), classes)
+
+
+# Of more classes, only those that are told apart are looked at: others are alike.
+MANY_CLASSES = 128
+
+
+def list_labels(statistics: Sequence[Statistic], classes: int) -> Array:
+    """(C, K) labels with which items of each predicted class have all values of the statistics.
+
+    Of many classes these are the predicted one, those that are told apart, and one more.
+    """
+    few = [each.tells for each in statistics]
+    if classes <= MANY_CLASSES or None in few:
+        return np.broadcast_to(np.arange(classes), (classes, classes))
+    others = sorted({code for codes in few for code in codes or ()})
+    rest = np.broadcast_to([*others, classes], (classes, len(others) + 1))
+    return np.column_stack([np.arange(classes), rest])
+
+
+def tabulate(statistics: Sequence[Statistic], classes: int) -> Array:
+    """(T, C, K) values for each predicted class under all labels that differ; cells only."""
+    outputs, labels = Outputs(np.arange(classes)), list_labels(statistics, classes)
+    return np.stack([each.value(outputs, labels) for each in statistics])
 
 
 # Makes a statistic from its name and the parameters in it.
@@ -119,7 +145,10 @@ def combine_statistics(statistics: Sequence[Statistic], weights: Sequence[float]
         if weight
     ]
     lower, upper = (sum(end[side] for end in ends) for side in (0, 1))
-    return Statistic("", value, lower, upper, all(each.cells for each in statistics))
+    few = [each.tells for each in statistics]
+    tells = None if None in few else tuple({code for codes in few for code in codes or ()})
+    cells = all(each.cells for each in statistics)
+    return Statistic("", value, lower, upper, cells, tells=tells)
 
 
 def _make(
@@ -130,8 +159,12 @@ def _make(
     cells: bool = False,
     by_correctness: Callable[..., tuple[Array, Array]] | None = None,
     counted: Callable[..., Array] | None = None,
+    tells: int | None = None,
 ) -> Maker:
-    """Makes statistics of a function that takes its parameters first, all with these bounds."""
+    """Makes statistics of a function that takes its parameters first, all with these bounds.
+
+    tells  how many of the parameters, from the first, are the classes that it tells apart
+    """
     return lambda name, *parameters: Statistic(
         name,
         partial(value, *parameters) if parameters else value,
@@ -140,6 +173,7 @@ def _make(
         cells,
         partial(by_correctness, *parameters) if by_correctness else None,
         partial(counted, *parameters) if counted else None,
+        tells=None if tells is None else tuple(map(int, parameters[:tells])),
     )
 
 
@@ -155,17 +189,19 @@ def _label_within(name: str, low: float, high: float) -> Statistic:
 
 _INFINITE = np.inf
 _MAKERS: dict[str, Maker] = {
-    "zero_one": _make(losses.zero_one, cells=True, by_correctness=losses.zero_one_by_correctness),
+    "zero_one": _make(
+        losses.zero_one, cells=True, by_correctness=losses.zero_one_by_correctness, tells=0
+    ),
     "log_loss": _make(losses.log_loss, upper=_INFINITE, counted=losses.floored_probability),
     "brier": _make(losses.brier, upper=2.0, counted=losses.label_probability),
     "missed_top": _make(losses.missed_top),
-    "tp": _make(counts.tp, cells=True, by_correctness=counts.tp_by_correctness),
-    "fp": _make(counts.fp, cells=True, by_correctness=counts.fp_by_correctness),
-    "fn": _make(counts.fn, cells=True),
-    "true": _make(counts.true, cells=True),
-    "of_class": _make(counts.of_class, cells=True),
-    "excess": _make(counts.excess, -1.0, cells=True),
-    "cell": _make(counts.cell, cells=True),
+    "tp": _make(counts.tp, cells=True, by_correctness=counts.tp_by_correctness, tells=1),
+    "fp": _make(counts.fp, cells=True, by_correctness=counts.fp_by_correctness, tells=1),
+    "fn": _make(counts.fn, cells=True, tells=1),
+    "true": _make(counts.true, cells=True, tells=1),
+    "of_class": _make(counts.of_class, cells=True, tells=0),
+    "excess": _make(counts.excess, -1.0, cells=True, tells=1),
+    "cell": _make(counts.cell, cells=True, tells=1),
     "cost": _cost,
     "right_in": _make(bins.right_in, by_correctness=bins.right_in_by_correctness),
     "conf_in": _make(bins.conf_in, by_correctness=bins.conf_in_by_correctness),

@@ -58,12 +58,14 @@ def find_cells(thresholds: Array, scores: Array) -> Array:
 
 def hit(code: int) -> Statistic:
     """1.0 where the label is the class."""
-    return Statistic(f"hit of class {code}", partial(_is_class, code, 1.0), cells=True)
+    value = partial(_is_class, code, 1.0)
+    return Statistic(f"hit of class {code}", value, cells=True, tells=(code,))
 
 
 def miss(code: int) -> Statistic:
     """1.0 where the label is not the class."""
-    return Statistic(f"no hit of class {code}", partial(_is_class, code, 0.0), cells=True)
+    value = partial(_is_class, code, 0.0)
+    return Statistic(f"no hit of class {code}", value, cells=True, tells=(code,))
 
 
 @lru_cache(maxsize=4096)

@@ -68,7 +68,8 @@ def _list_metrics(shown: Array, columns: Sequence[str]) -> list[Metric]:
     statistics = [hit(int(code)) for code in shown]
     if len(columns) > len(shown):
         value = partial(_is_no_class, shown)
-        statistics.append(Statistic("hit of no class shown", value, cells=True))
+        name, few = "hit of no class shown", tuple(shown.tolist())
+        statistics.append(Statistic(name, value, cells=True, tells=few))
     return [
         linear_metric("share", each, class_name=name)
         for each, name in zip(statistics, columns, strict=True)

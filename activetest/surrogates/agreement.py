@@ -13,13 +13,20 @@ follows those probabilities, or how often each class is predicted, and the error
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.item_statistics.outcomes import other_classes, when_wrong
+from activetest.item_statistics.outcomes import (
+    OtherClasses,
+    other_class,
+    other_classes,
+    sum_others,
+    when_wrong,
+)
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.pool import PoolView
@@ -335,8 +342,14 @@ class Agreement:
             for t, each in enumerate(statistics)
             if each.name in self.learned
         }
-        others = None if len(factors) == len(statistics) else self.error_class_probs(rows)
         remaining = [None if t in factors else each for t, each in enumerate(statistics)]
+        probs = cache(lambda: self.error_class_probs(rows))
+        alone = self._predicts_errors_alone(rows)
+        others = OtherClasses(
+            self.cost.shape[1],
+            probs,
+            lambda code: self._error_class_prob(rows, code) if alone else probs()[code],
+        )
         right, mean, spread = when_wrong(remaining, rows.outputs, others, noise=noise)
         for t, place in factors.items():
             pred = rows.outputs.pred
@@ -368,13 +381,43 @@ class Agreement:
         others = self.other_class_probs(rows)
         if not len(self.confused):
             return others
-        counts = np.zeros((classes, classes), np.float32)
-        np.add.at(counts, (self.confused[:, 1], self.confused[:, 0]), 1)
-        # Sums over true classes, for each predicted class.
+        # Only of classes that were taken for another: a last column stands for all others.
+        codes, column = np.unique(self.confused[:, 0], return_inverse=True)
+        counts = np.zeros((classes, len(codes) + 1), np.float32)
+        np.add.at(counts, (self.confused[:, 1], column), 1)
         weight = _CLASS_PRIOR + counts.sum(axis=0)
-        others = others * (_CLASS_PRIOR / weight).astype(others.dtype)[rows.outputs.pred]
-        others += (counts / weight).astype(others.dtype)[:, rows.outputs.pred]
+        place = np.full(classes, len(codes))
+        place[codes] = np.arange(len(codes))
+        place = place[rows.outputs.pred]
+        others = others * (_CLASS_PRIOR / weight).astype(others.dtype)[place]
+        others += (counts / weight).astype(others.dtype)[:, place]
         return others
+
+    def _error_class_prob(self, rows: Rows, code: int) -> Array:
+        """(R,) that of one class, with hard labels: the same to the last digit."""
+        share = 1.0 if self.shares is None else float(self.shares[code])
+        before, pred = other_class(rows.outputs, code, share, self._sums), rows.outputs.pred
+        if not len(self.confused):
+            return before
+        taken, here = self.confused[:, 0], self.confused[:, 1] == code
+        weight = _CLASS_PRIOR + _count_each(taken, pred)
+        found: Array = before * (_CLASS_PRIOR / weight) + _count_each(taken[here], pred) / weight
+        return found
+
+    @cached_property
+    def _sums(self) -> Array:
+        """(C,) shares of all classes but each."""
+        return sum_others(self.cost.shape[1], self.shares)
+
+    def _predicts_errors_alone(self, rows: Rows) -> bool:
+        """Whether the class of an error follows from the predicted class alone."""
+        return rows.outputs.probs is None
+
+
+def _count_each(codes: Array, pred: Array) -> Array:
+    """(R,) float32 how often each pred code (R,) is among the codes."""
+    ends = [np.searchsorted(np.sort(codes), pred, side=side) for side in ("left", "right")]
+    return np.subtract(*ends[::-1], dtype=np.float32)
 
 
 _ARRAYS = ("mode", "covariance", "cost", "noise", "confused")

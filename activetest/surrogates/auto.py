@@ -199,6 +199,9 @@ class Auto(Agreement):
             others += self.trust * _find_other_classes(rows).astype(others.dtype)
         return others
 
+    def _predicts_errors_alone(self, rows: Rows) -> bool:
+        return not self.trust and super()._predicts_errors_alone(rows)
+
     def _limit(self, wrong: Array) -> Array:
         """Probabilities of an error that are nowhere too sure; as they are without evidence."""
         if not self.evidence.names and not self.answers and self.kernel is None:

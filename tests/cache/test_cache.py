@@ -85,6 +85,21 @@ def test_taking_rows_is_picking_from_the_whole(tmp_path):
     assert len(built_cache.rows(450, 999).index) == 50
 
 
+@pytest.mark.parametrize("hard", [True, False])
+def test_chunks_of_many_classes_are_short_only_where_rows_hold_all_of_them(tmp_path, hard):
+    rows, classes = 2000, 2000
+    probs = np.full(rows * classes, 1 / classes, np.float32)
+    said = (
+        [f"c{k}" for k in range(rows)]
+        if hard
+        else pa.FixedSizeListArray.from_arrays(probs, classes)
+    )
+    pool = pa.table({"pred" if hard else "prob": said})
+    built_cache, _ = build_cache_of(tmp_path, pool, task="classification")
+    assert len(built_cache.classes) == classes
+    assert built_cache.chunks()[0] == (0, 1024 if hard else 2**20 // classes)
+
+
 def test_scores_are_what_the_model_says_of_a_class_or_of_the_one_it_predicts(tmp_path, monkeypatch):
     built_cache, _ = build_cache_of(tmp_path, table())
     monkeypatch.setattr(built_cache, "chunks", lambda: [(0, 200), (200, 500)])

@@ -7,7 +7,7 @@ import pytest
 from pytest import approx
 
 from activetest.item_statistics.outcomes import right_and_wrong
-from activetest.item_statistics.statistic import statistic
+from activetest.item_statistics.statistic import combine_statistics, statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Outputs, Rows
 from activetest.nouns.training import TrainingSet
@@ -363,3 +363,52 @@ def test_what_was_expected_of_other_rows_is_not_said_of_these():
         again = fitted(rows, other(rows)[:20])
     two = made.expected(rows, STATISTICS[:2])
     assert (two == made.expected(rows, STATISTICS)[:2]).all()
+
+
+# --- many classes
+
+
+ABOUT_A_CLASS = ("zero_one", "of_class", *(f"{word}:1" for word in ("tp", "fp", "fn", "true")))
+
+
+def many_classes(classes: int) -> tuple[Rows, agreement.Agreement]:
+    """Rows of hard labels of many classes, and what is believed after some errors."""
+    rng = np.random.default_rng(3)
+    outputs = Outputs(rng.integers(classes, size=500))
+    rows = Rows(np.arange(500), outputs, np.empty((500, 0), np.float32), np.empty((500, 0), int))
+    confused = np.array([[1, 2], [2, 1], [2, 1], [outputs.pred[0], 1]])
+    nothing, shares = np.ones((0, classes)), rng.dirichlet(np.ones(classes)) + 1e-6
+    made = agreement.Agreement(
+        0, (), np.array([0.5]), np.eye(1), nothing, nothing, confused, shares / shares.sum()
+    )
+    return rows, made
+
+
+@pytest.mark.parametrize("classes", [5, 129, 2000])
+def test_a_class_is_asked_about_without_looking_at_all_others(classes, monkeypatch):
+    rows, made = many_classes(classes)
+    total = combine_statistics([statistic("tp:1"), statistic("fp:1"), statistic("fn:1")], [3, 2, 1])
+    asked = (*map(statistic, ABOUT_A_CLASS), statistic("excess:1"), statistic("cell:1:2"), total)
+    others = made.error_class_probs(rows)
+    labels = np.broadcast_to(np.arange(classes), (500, classes))
+    tables = np.stack([each.value(rows.outputs, labels) for each in asked])
+    mean = np.einsum("cr,trc->tr", others, tables)
+    variance = np.einsum("cr,trc->tr", others, tables**2) - mean**2
+    if classes > 128:
+        monkeypatch.setattr(agreement.Agreement, "error_class_probs", None)
+    right, wrong, spread = made._outcome_moments(rows, asked)
+    np.testing.assert_array_equal(right, tables[:, np.arange(500), rows.outputs.pred])
+    np.testing.assert_allclose(wrong, mean, atol=1e-5)
+    np.testing.assert_allclose(spread, variance, atol=1e-5)
+    for each, table in zip(asked, tables, strict=True):
+        ends = each.range_by_row(rows.outputs, classes)
+        np.testing.assert_array_equal(ends, [table.min(axis=1), table.max(axis=1)])
+
+
+def test_the_classes_of_errors_are_counted_without_a_square_of_all_classes():
+    rows, made = many_classes(60_000)
+    few = rows[np.arange(3)]
+    probs = made.error_class_probs(few)
+    np.testing.assert_allclose(probs.sum(axis=0), 1, rtol=1e-4)
+    for code in (1, 2, 59_999):
+        np.testing.assert_allclose(made._error_class_prob(few, code), probs[code], rtol=1e-4)

@@ -44,6 +44,8 @@ _CLASSES = 6
 _ROOMY = 5
 # Largest cells outside the diagonal that are listed with their intervals.
 _MOST_MISTAKES = 8
+# Names of classes without a row that are listed.
+_MOST_NAMES = 20
 
 
 def write_history(report: Report, details: ReportDetails) -> Section | None:
@@ -106,7 +108,7 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>",
         )
     ]
-    left = f" {table.others}: {', '.join(table.left_out)}." if table.left_out else ""
+    left = f" {table.others}: {list_few(table.left_out, _MOST_NAMES)}." if table.left_out else ""
     unknown = any(not words.real(cell.estimate) for cell in table.cells)
     dash = " -: no such item is labelled, or too few of the class that the model says."
     key = (

@@ -25,6 +25,16 @@ def test_a_matrix_explains_cells_without_an_estimate():
     assert "too few" not in write(known)
 
 
+def test_a_matrix_of_many_classes_names_a_few_of_those_it_leaves_out():
+    names = tuple(f"c{k}" for k in range(5000))
+    cell = ConfusionCell(
+        quantity=Quantity(1.0, 1.0, 1.0, 0.95, "exact"), predicted="a", truth="a", n_labeled=5
+    )
+    section = evidence.write_confusion(ConfusionTable(("a",), ("a",), (cell,), "others", names))
+    assert section is not None
+    assert "c19 and 4,980 more" in section.inside and "c20" not in section.inside
+
+
 def test_the_worst_items_name_who_was_wrong():
     item = WorstItem("a", None, "1", "0", 0.7, 0.7)
     for predictor in ("model", "judge"):
