@@ -43,6 +43,9 @@ from activetest.rounds.crossing import cross_rounds
 from activetest.rounds.fit import get_surrogate, list_labelled, observe_statistics
 from activetest.rounds.group_sums import list_group_names, measure_groups
 
+# Draws of a round with which the surrogate learns as much from verdicts as a line does.
+_ENOUGH_FOR_VERDICTS = 120
+
 
 @dataclass(frozen=True)
 class Group:
@@ -230,11 +233,10 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     before += part.certain + sum_supplied_before(log, supplied)
     place = evidence.find_place(group)
     whole_group = group.membership(evidence.drawn.codes)
-    recorded, crossed = evidence.recorded, evidence.crossed
-    calibrated = _is_calibrated(evidence, metric, group)
-    about = place, whole_group, columns
+    recorded, lined = evidence.recorded, _find_lined(evidence, metric, group)
+    crossed = evidence.crossed.without(np.flatnonzero(lined) + 1)
     imputed, imputed_sum, left = part.drop_certain(
-        *(recorded.of(*about) if calibrated else crossed.blend(recorded, *about))
+        *crossed.blend(recorded, place, whole_group, columns)
     )
     known, known_supplied = log.status != PENDING, log.supplied_status != PENDING
     total = part.certain + stats[known].sum(axis=0) + supplied[known_supplied].sum(axis=0)
@@ -301,8 +303,8 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         imputed_sum=imputed_sum[steps],
         inside=member[steps],
         left=left[steps],
-        crossed=None if calibrated else crossed.find_draws(recorded)[steps],
-        own=_find_own(evidence, steps) if calibrated else None,
+        crossed=crossed.find_draws(recorded)[steps],
+        own=_find_own(evidence, lined, steps) if lined.any() else None,
         size=group.total,
         total=total,
         unknown=unknown,
@@ -345,23 +347,30 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     )
 
 
-def _is_calibrated(evidence: Evidence, metric: Metric, group: Group) -> bool:
-    """Whether a line through the model's outputs predicts labels, by the other labels of a round.
+def _find_lined(evidence: Evidence, metric: Metric, group: Group) -> Array:
+    """(H,) rounds in which a line through what was expected predicts labels, by the other labels.
 
-    So it is where a judge's scores are all there is: what leaves out one label has a closed form.
-    Of a group there may be few labels for a line of its own.
+    So it is where labels are numbers, whatever features say beside the outputs: the line that
+    leaves out one label has a closed form, and costs fewer labels than a surrogate that learns
+    again. Of classes it is in rounds of few draws, where verdicts are all there is. Of a group
+    there may be few labels for a line of its own.
     """
-    about_labels = metric.of_labels or metric.against is not None
-    columns = 1 + (evidence.drawn.outputs.std is not None)
-    alone = evidence.drawn.design.shape[1] == columns
-    return not evidence.classes and about_labels and alone and group.column is None
+    whole = evidence.crossed.whole
+    if group.column is not None or not (metric.of_labels or metric.against is not None):
+        return np.zeros_like(whole)
+    if not evidence.classes:
+        return whole
+    verdicts = evidence.drawn.outputs.probs is None and not evidence.drawn.design.shape[1]
+    draws = np.bincount(evidence.recorded.round, minlength=len(whole))
+    found: Array = whole & verdicts & (draws < _ENOUGH_FOR_VERDICTS)
+    return found
 
 
-def _find_own(evidence: Evidence, steps: Array) -> Array:
-    """(M,) see Sample.own."""
+def _find_own(evidence: Evidence, lined: Array, steps: Array) -> Array:
+    """(M,) see Sample.own; lined (H,) as above."""
     rounds = evidence.recorded.round[steps]
     first: Array = np.searchsorted(rounds, rounds)
-    return np.where(evidence.crossed.whole[rounds], first, -1)
+    return np.where(lined[rounds], first, -1)
 
 
 def _is_loss(metric: Metric) -> bool:
