@@ -51,6 +51,7 @@ CHANGES: dict[int, str] = {
     2: "which allowed for mistakes that it had not met in error rates alone",
     3: "which allowed for less in groups, in losses and in areas under curves",
     4: "which predicted the items of a round from labels of earlier rounds alone",
+    5: "which learned less from a batch of verdicts and scores, and was narrower without a range",
 }
 
 
@@ -283,16 +284,17 @@ def _describe_imported(log: Log) -> list[Note]:
 
 def _describe_older_methods(log: Log) -> list[Note]:
     """That numbers of a study may have changed since an earlier version drew its rounds."""
-    notes = []
-    for methods, change in CHANGES.items():
-        if older := [each.number for each in log.history if each.methods < methods]:
-            which = f"Round {older[0]} was" if len(older) == 1 else f"Rounds 1 to {older[-1]} were"
-            text = (
-                f"{which} drawn by an earlier version of activetest, {change}: numbers may differ "
-                "from those that it reported."
-            )
-            notes.append(Note(text, Weight.LIMITED))
-    return notes
+    older = [each.number for each in log.history if each.methods < max(CHANGES)]
+    if not older:
+        return []
+    oldest = min(each.methods for each in log.history)
+    changes = ", ".join(change for methods, change in CHANGES.items() if methods > oldest)
+    which = f"Round {older[0]} was" if len(older) == 1 else f"Rounds 1 to {older[-1]} were"
+    text = (
+        f"{which} drawn by an earlier version of activetest, {changes}: numbers may differ "
+        "from those that it reported."
+    )
+    return [Note(text, Weight.LIMITED)]
 
 
 def _describe_deterministic(view: View, headline: EstimateRow) -> list[Note]:

@@ -501,9 +501,10 @@ def test_rounds_from_before_numbers_changed_are_named_with_what_changed(monkeypa
         "Round 1 was drawn by an earlier version of activetest, which cut off means: numbers may "
         "differ from those that it reported."
     )
-    both = read(1, 2, 3)
-    assert "Round 1 was drawn by an earlier version of activetest, which bet other stakes" in both
-    assert "Rounds 1 to 2 were drawn by an earlier version of activetest, which cut off" in both
+    assert read(1, 2, 3).startswith(
+        "Rounds 1 to 2 were drawn by an earlier version of activetest, which bet other stakes, "
+        "which cut off means: numbers"
+    )
 
 
 def test_no_number_has_changed_without_a_new_number_of_methods():
