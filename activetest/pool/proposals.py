@@ -23,7 +23,13 @@ from activetest.pool.columns import BadRow, encode_values, read_numbers, read_ve
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import Files
 from activetest.pool.roles import OTHER_MODELS, is_amount, is_number, is_scalar, is_text, is_vector
-from activetest.pool.unclear import find_predicted_beside, name_classes, write_settings
+from activetest.pool.unclear import (
+    Reading,
+    Unclear,
+    find_predicted_beside,
+    name_classes,
+    write_settings,
+)
 
 _CLASSIFICATION = {"task": Task.CLASSIFICATION.value}
 _VERDICTS = ("verdict", "grade", "rating", "judgement", "judgment", "judge")
@@ -79,6 +85,23 @@ def list_others(files: Files) -> Iterator[dict[str, Any]]:
             yield {"outputs": column.name}
     names = {name.casefold(): name for name in table.names}
     yield from ({"judge": names[name]} for name in _VERDICTS if name in names)
+
+
+def check_rivals(files: Files, settings: dict[str, Any]) -> None:
+    """Raises Unclear where outputs are one model's predictions beside those of others, by name."""
+    rivals = _list_predictions(files.schema)
+    if len(rivals) < 2 or is_bare_prediction(rivals[0]) or settings.get("outputs") not in rivals:
+        return
+    # The first stands last, as the likeliest.
+    readings = [
+        Reading({"outputs": name}, f"the study is about the model of {name!r}")
+        for name in reversed(rivals[:_SHOWN])
+    ]
+    raise Unclear(
+        f"{shorten_list([repr(name) for name in rivals])} hold the predictions of several models, "
+        "and a study is about one of them",
+        readings,
+    )
 
 
 def describe_proposals(files: Files) -> str:

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from activetest.pool.contents import choose_settings
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.proposals import describe_proposals, describe_unread, list_others
@@ -116,3 +117,21 @@ def test_probabilities_that_are_not_read_are_named(tmp_path, sentence):
 def test_plain_columns_are_not_called_unread(tmp_path):
     columns = {"score": SHARES, "probs": LISTS, "confidence_words": WORDS}
     assert describe_unread(Files(write(tmp_path, columns))) == []
+
+
+def choose(path, **given):
+    ways, error = choose_settings(str(path), Files(str(path)), "pool", given)
+    return [each.settings for each in ways], error
+
+
+def test_predictions_of_several_models_are_asked_about_with_a_line_for_each(tmp_path):
+    path, other = tmp_path / "pool.parquet", list(reversed(WORDS))
+    models = {"pred_gpt": WORDS, "pred_claude": other}
+    pq.write_table(pa.table({"id": IDS, **models}), path)
+    ways, error = choose(path)
+    assert ways == [{"outputs": "pred_claude"}, {"outputs": "pred_gpt"}]
+    assert error and "'pred_gpt', 'pred_claude' hold the predictions" in error.problem
+    assert choose(path, outputs="pred_claude") == ([{"outputs": "pred_claude"}], None)
+    # A prediction without the name of a model is that of the model.
+    pq.write_table(pa.table({"id": IDS, **models, "prediction": WORDS}), path)
+    assert choose(path) == ([{"outputs": "prediction"}], None)
