@@ -54,13 +54,12 @@ def inspect(
         problem=to_commands(found.problem),
         hint=to_commands(found.hint),
     )
-    streams.write(renderer.inspection(spelled), styled=True)
-    if found.create:
-        return ExitCode(0)
-    if format != "json":
-        # Who reads the page has read why.
-        return ExitCode(2)
-    raise PoolError(found.problem, found.hint)
+    # A document is whole; of a page, what is wrong is said once, where errors are.
+    shown = spelled if format == "json" else replace(spelled, problem="", hint="")
+    streams.write(renderer.inspection(shown), styled=True)
+    if not found.create:
+        raise PoolError(found.problem, found.hint)
+    return ExitCode(0)
 
 
 COMMAND = inspect

@@ -55,9 +55,9 @@ def facts(found: Inspection) -> list[tuple[str, str]]:
 
 
 def ending(found: Inspection) -> list[str]:
-    """Why there can be no study; empty where there can."""
+    """Why there can be no study; empty where there can, or it is said elsewhere."""
     lines = [f"No study can be made of it: {found.problem}", *([found.hint] if found.hint else [])]
-    return [] if found.create else list(map(escape_controls, lines))
+    return list(map(escape_controls, lines)) if found.problem else []
 
 
 def steps(found: Inspection) -> list[tuple[str, str]]:

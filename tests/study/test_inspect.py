@@ -302,8 +302,12 @@ def test_a_file_of_which_there_can_be_no_study_says_why(place, capsys):
     found = at.inspect("texts.parquet")
     assert found.create is None and "no column holds the model's outputs" in found.problem
     assert found.hint and found.metrics == ()
-    shown = look(capsys, "texts.parquet", code=2)
-    assert "No study can be made of it" in shown and "no column holds the model's outputs" in shown
+    assert "No study can be made of it: no column holds" in str(found)
+    for format in ("text", "markdown"):
+        assert app.main(["inspect", "texts.parquet", "--format", format]) == 2
+        shown = capsys.readouterr()
+        assert "texts.parquet" in shown.out and "no column holds" not in shown.out
+        assert shown.err.count("no column holds the model's outputs") == 1
     document = json.loads(look(capsys, "texts.parquet", "--format", "json", code=2))
     assert document["create"] is None and document["problem"] == found.problem
     noted = {"activetest": json.dumps({"notes": ["2 samples are left out"]})}
@@ -444,7 +448,7 @@ def test_a_problem_is_printed_once(place, capsys):
         printed = capsys.readouterr()
         assert (printed.out + printed.err).count("no column holds the model") == 1
     assert app.main(["inspect", "pool.csv", "--outputs", "absent"]) == 2
-    assert "the pool has no column 'absent'" in " ".join(capsys.readouterr().out.split())
+    assert "the pool has no column 'absent'" in " ".join(capsys.readouterr().err.split())
 
 
 def test_predictions_and_copies_of_the_outputs_are_no_labels(place):
