@@ -55,6 +55,17 @@ def test_how_far_labels_moved_a_loss_is_a_share_of_how_far_they_could():
     assert excess.counts == approx((36, 4))
 
 
+def test_values_without_bounds_have_room_only_until_five_labels_were_far_off():
+    """The room is then what was seen, and is no bound."""
+    values = np.zeros(DRAWS)
+    values[:4] = 2.0
+    few = lure(replace(losses(values), bounded=False), LOSS)
+    assert not few.excess.bounded and few.excess.most == approx((2, 2))
+    assert lure(losses(values), LOSS).excess.bounded
+    values[:5] = 2.0
+    assert lure(replace(losses(values), bounded=False), LOSS).excess is None
+
+
 def test_small_moves_are_no_large_ones_however_many_there_are():
     """Ten moves of half of what is possible count as 2.5: items that can move it far are others."""
     values = np.zeros(DRAWS)

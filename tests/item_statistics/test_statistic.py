@@ -137,3 +137,18 @@ def test_a_sum_of_statistics_has_the_sum_of_their_values_and_bounds(classes):
     assert not whole.cells
     assert combine_statistics(parts[:2], weights[:2]).cells
     assert combine_statistics(parts[:1], [1.0]) is parts[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "ends"),
+    [
+        ("label:0.0", ([1, 1], [5, 5])),
+        ("signed", ([-3, -1], [1, 3])),
+        ("absolute", ([0, 0], [3, 3])),
+        ("squared", ([0, 0], [9, 9])),
+        ("pinball:0.9", ([0, 0], [2.7, 0.9])),
+    ],
+)
+def test_labels_between_two_numbers_bound_the_values_of_rows(name, ends):
+    outputs = Outputs(np.array([2.0, 4.0]))
+    assert statistic(name).range_between(outputs, 1.0, 5.0) == pytest.approx(np.array(ends))

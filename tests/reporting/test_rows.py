@@ -478,7 +478,8 @@ def test_gamma_limits_are_reliable_unless_few_losses_make_most_of_the_variance(s
     assert not reliable(49, 40.0)
     assert not reliable(1000, 5.9)
     assert not reliable(50, 6.0, off=4.9) and not reliable(50, 6.0, tail=1.1)
-    assert reliable(50, 5.0, off=0.0, tail=0.1, excess=object())
+    assert reliable(50, 5.0, off=0.0, tail=0.1, excess=SimpleNamespace(bounded=True))
+    assert not reliable(50, 6.0, off=4.9, excess=SimpleNamespace(bounded=False))
 
 
 @pytest.mark.parametrize("method", ["exact", "betting"])
