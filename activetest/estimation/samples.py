@@ -43,9 +43,6 @@ from activetest.rounds.crossing import cross_rounds
 from activetest.rounds.fit import get_surrogate, list_labelled, observe_statistics
 from activetest.rounds.group_sums import list_group_names, measure_groups
 
-# Draws of a round with which the surrogate learns as much from verdicts as a line does.
-_ENOUGH_FOR_VERDICTS = 120
-
 
 @dataclass(frozen=True)
 class Group:
@@ -352,18 +349,11 @@ def _find_lined(evidence: Evidence, metric: Metric, group: Group) -> Array:
 
     So it is where labels are numbers, whatever features say beside the outputs: the line that
     leaves out one label has a closed form, and costs fewer labels than a surrogate that learns
-    again. Of classes it is in rounds of few draws, where verdicts are all there is. Of a group
-    there may be few labels for a line of its own.
+    again. Of a group there may be few labels for a line of its own.
     """
-    whole = evidence.crossed.whole
-    if group.column is not None or not (metric.of_labels or metric.against is not None):
-        return np.zeros_like(whole)
-    if not evidence.classes:
-        return whole
-    verdicts = evidence.drawn.outputs.probs is None and not evidence.drawn.design.shape[1]
-    draws = np.bincount(evidence.recorded.round, minlength=len(whole))
-    found: Array = whole & verdicts & (draws < _ENOUGH_FOR_VERDICTS)
-    return found
+    about_labels = metric.of_labels or metric.against is not None
+    lined = not evidence.classes and about_labels and group.column is None
+    return evidence.crossed.whole & lined
 
 
 def _find_own(evidence: Evidence, lined: Array, steps: Array) -> Array:
