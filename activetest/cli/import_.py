@@ -52,14 +52,7 @@ def import_log(
         "--columns",
         "FIELD=COL,...",
     ) = None,
-    map: Annotated[
-        str | None,
-        Option(
-            "--map",
-            metavar="FILE",
-            help="CSV with the columns from,to: labels, and the classes that they stand for.",
-        ),
-    ] = None,
+    map: options.LabelMap = None,
     missing: options.name_list(
         "Word that stands for no label yet, such as N/A.", "--missing", "WORD,..."
     ) = None,
@@ -92,7 +85,7 @@ def import_log(
             draws_floor=draws_floor,
             drawn_from=options.split_names(drawn_from) or (),
             columns=options.split_pairs("--columns", columns),
-            map=map,
+            map=options.read_map(map),
             missing=options.split_names(missing) or (),
             as_is=as_is,
             **options.read_choices(choices),

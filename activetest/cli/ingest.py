@@ -1,7 +1,6 @@
 """activetest ingest, as a command."""
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -28,14 +27,7 @@ def ingest(
     dry_run: Annotated[
         bool, Option("--dry-run", help="Check and count, and change nothing.")
     ] = False,
-    map: Annotated[
-        Path | None,
-        Option(
-            "--map",
-            metavar="FILE",
-            help="CSV with the columns from,to: labels, and the classes that they stand for.",
-        ),
-    ] = None,
+    map: options.LabelMap = None,
     missing: options.name_list(
         "Word that stands for no label yet, such as N/A.", "--missing", "WORD,..."
     ) = None,
@@ -55,7 +47,7 @@ def ingest(
     from activetest.study.study import Study
 
     changes: dict[str, Any] = {"replace": replace, "dry_run": dry_run, "as_is": as_is}
-    changes |= {"map": map, "missing": options.split_names(missing) or ()}
+    changes |= {"map": options.read_map(map), "missing": options.split_names(missing) or ()}
     changes |= {"columns": options.split_pairs("--columns", columns)}
     if undo == bool(labels) or (undo and any(changes.values())):
         raise ChoiceError("ingest takes a file, or --undo alone", "activetest ingest labels.csv")

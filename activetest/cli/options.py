@@ -223,6 +223,32 @@ def split_pairs(flag: str, values: Names) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
+# What stands for which class: a file, or pairs.
+LabelMap = Annotated[
+    str | None,
+    Option(
+        "--map",
+        metavar="FILE",
+        help="Classes that labels stand for: CSV with the columns from,to, or pairs such as "
+        "OK=0,fraud=1.",
+    ),
+]
+
+
+def read_map(text: str | None) -> str | dict[str, str] | None:
+    """The pairs of a text such as "OK=0,fraud=1"; any other text names a file, as it is.
+
+    Raises ChoiceError for a part that is no pair.
+    """
+    if text is None or "=" not in text or Path(text).exists():
+        return text
+    pairs = [part.partition("=") for part in split_list(Kind.NAMES, [text])]
+    for label, sign, name in pairs:
+        if not (label and sign and name):
+            raise ChoiceError(f"--map is {text!r}", "for example --map OK=0,fraud=1")
+    return {label.strip(): name.strip() for label, _, name in pairs}
+
+
 def split_metrics(values: Names) -> tuple[str, ...] | None:
     """Every metric that was given: commas in brackets belong to the name."""
     return split_list(Kind.METRICS, values) if values else None

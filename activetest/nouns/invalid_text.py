@@ -55,12 +55,19 @@ def describe_invalid(path: Path) -> tuple[str, str] | None:
             "correct that line, and save the file as UTF-8",
         )
     problem = f"{path} is not UTF-8, from line {line:,} on"
-    table = path.suffix.lower() in _TABLES
-    save = "save it as UTF-8" + (", which Excel calls 'CSV UTF-8'" if table else "")
     if name != WINDOWS:
-        return problem, save
-    written = shlex.quote(str(path.with_name(f"{path.stem}-utf-8{path.suffix}")))
+        return problem, suggest_utf8(path)
     return (
         f"{problem}: it looks like {WINDOWS} (or Latin-1)",
-        f"{save}, or type: iconv -f WINDOWS-1252 -t UTF-8 {shlex.quote(str(path))} > {written}",
+        suggest_utf8(path, WINDOWS.upper()),
     )
+
+
+def suggest_utf8(path: Path, encoding: str = "") -> str:
+    """How a file becomes UTF-8, from an encoding where it is known."""
+    table = path.suffix.lower() in _TABLES
+    save = "save it as UTF-8" + (", which Excel calls 'CSV UTF-8'" if table else "")
+    if not encoding:
+        return save
+    written = shlex.quote(str(path.with_name(f"{path.stem}-utf-8{path.suffix}")))
+    return f"{save}, or type: iconv -f {encoding} -t UTF-8 {shlex.quote(str(path))} > {written}"

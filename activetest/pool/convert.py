@@ -14,7 +14,7 @@ from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
 from activetest.nouns.encodings import is_utf16
 from activetest.nouns.file_head import FileHead, read_head
-from activetest.nouns.invalid_text import describe_invalid
+from activetest.nouns.invalid_text import describe_invalid, suggest_utf8
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool import folders, long_tables, named_numbers, nested
 from activetest.pool.file_notes import add_file_note
@@ -309,7 +309,7 @@ def _recognise(path: Path, source: str) -> list[str]:
         if head.start.startswith(mark):
             raise PoolError(f"{source} is compressed with {packer}", hint="unpack it first")
     if is_utf16(head.start):
-        raise PoolError(f"{source} looks like UTF-16", hint="save it as UTF-8")
+        raise PoolError(f"{source} looks like UTF-16", hint=suggest_utf8(path, "UTF-16"))
     name = find_format(head, "POOL", "ANSWERS")
     if name is None:
         text = head.suffix != ".parquet" and b"\0" not in head.start

@@ -126,3 +126,15 @@ def test_the_task_of_a_pool_is_one_value(capsys):
     assert main(["init", "--help-all"]) == 0
     printed = capsys.readouterr().out
     assert "--task classification|regression\n" in printed
+
+
+def test_a_map_is_a_file_or_pairs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert options.read_map(None) is None and options.read_map("map.csv") == "map.csv"
+    assert options.read_map("OK=0, not fraud=1") == {"OK": "0", "not fraud": "1"}
+    (tmp_path / "a=b.csv").write_text("from,to\n")
+    assert options.read_map("a=b.csv") == "a=b.csv"
+    for wrong in ("OK=0,fraud", "=1", "OK="):
+        with pytest.raises(ChoiceError, match="--map is") as caught:
+            options.read_map(wrong)
+        assert caught.value.hint == "for example --map OK=0,fraud=1"
