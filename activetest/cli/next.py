@@ -67,6 +67,7 @@ def next_items(
     study: options.Folder = None,
 ) -> None:
     """Show the pending batch, or draw the next items to label."""
+    from activetest.labels.spreadsheets import loses
     from activetest.study.study import Study
 
     written = "csv" if format is None else format
@@ -100,6 +101,12 @@ def next_items(
         streams.write(batch.to(written))
     summary = to_commands(batch.summary())
     streams.say(summary + (f", written to {file}" if batch.rows and file else ""))
+    changed = [id for id in batch.ids if loses(id)] if written == "csv" and file else []
+    if changed:
+        streams.say(
+            f"a spreadsheet changes ids such as {changed[0]}, which cannot be undone: "
+            "--format xlsx keeps them as text"
+        )
     if batch.rows and not columns and written in _TOOLS:
         streams.say("these tasks show ids alone: --show COLUMN adds what annotators should see")
 

@@ -15,6 +15,7 @@ from activetest.nouns.canonical import list_forms
 _Reading = tuple[str, int, int] | tuple[str, int, int, int]
 
 _SCIENTIFIC = re.compile(r"[+-]?[0-9](?:[.,][0-9]+)?[eE]\+?[0-9]{1,3}")
+_EXPONENT = re.compile(r"[0-9]{1,30}[eE][+-]?[0-9]{1,3}")
 # Digits of a number that spreadsheets keep.
 KEPT = 15
 _WHOLE = re.compile(r"([0-9]{1,30})(?:[.,]0+)?")
@@ -94,13 +95,27 @@ def is_rounded(text: str) -> bool:
     return len(text) > KEPT and text.isdecimal() and not text[KEPT:].strip("0")
 
 
+def loses(text: str) -> bool:
+    """Whether a spreadsheet makes of a text what nobody can take back: a date, or a rounded number.
+
+    >>> loses("1-2"), loses("12E5"), loses("1234567890123456"), loses("00123"), loses("row-1")
+    (True, True, True, False, False)
+    """
+    digits = text.isdecimal() and len(text) > KEPT
+    return (
+        digits
+        or _EXPONENT.fullmatch(text) is not None
+        or bool(_read_numbers(text) | _read_date(text))
+    )
+
+
 def list_meant(id: str, widths: Collection[int]) -> list[str]:
     """The ids that one may be that a program wrote as a number, with blanks, or in another form.
 
     widths  lengths of ids, for zeros that were dropped
 
     >>> list_meant("123 ", [5]), list_meant("1000.0", [4]), list_meant("1,234", [])
-    (['123', '00123'], ['1000'], ['1234'])
+    (['123', '00123', '123.0'], ['1000'], ['1234'])
     """
     bare, *others = list_forms(id.strip())
     found = [bare, *others]

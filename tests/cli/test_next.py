@@ -112,3 +112,17 @@ def test_our_id_goes_before_one_that_a_tool_put_in_its_place(study, folder, form
     assert main(["ingest", "labels"]) == 0
     answers = StoredStudy.open().ledger.record().answers
     assert {(answer.id, answer.label) for answer in answers} == {(id, "cat") for id in ids}
+
+
+@pytest.mark.parametrize(("ids", "changed"), [("{}-2", True), ("{:05}", False), ("row {}", False)])
+def test_ids_that_a_spreadsheet_changes_for_good_are_named(
+    tmp_path, monkeypatch, capsys, ids, changed
+):
+    """Zeros that it drops are found again."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{ids.format(1 + k)},{'yes' if k % 3 else 'no'}\n" for k in range(12))
+    (tmp_path / "pool.csv").write_text("id,pred\n" + rows)
+    assert main(["init", "pool.csv"]) == 0 and main(["next", "-n", "12", "-o", "b.csv"]) == 0
+    assert ("a spreadsheet changes ids such as " in capsys.readouterr().err) == changed
+    assert main(["next", "-n", "12", "-o", "b.xlsx", "--format", "xlsx"]) == 0
+    assert "a spreadsheet changes" not in capsys.readouterr().err
