@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from activetest import catalog
 from activetest.errors import NotEstimable
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 _MEMBERS, _MEMBER_ROWS = 200, 5_000
 # Passes that show a spread.
 _FEWEST_PASSES = 2
+# Of a tail that shows itself by fewer degrees of freedom of the variance than these, a limit takes
+# so many times, for each deviation, what the farthest draw added to be hidden.
+_FEW_DEGREES, _FARTHEST = 10.0, 4.5
 # The method of an interval whose only doubt is about missing answers.
 WORST_CASE = "worst-case"
 
@@ -359,6 +363,7 @@ def build_interval(
         )
         found = _widen_average(value, found, build)
         found = _widen_curve(value, found)
+        found = _widen_tails(value, found, level)
     else:
         found = build(about, level)
         found = _widen_gaps(value, found, level, decides=decides)
@@ -396,6 +401,31 @@ def _widen_curve(value: Value, found: Interval) -> Interval:
     centre, half = float(value.estimate.limited_mean[0]), (found.upper - found.lower) / 2
     lower, upper = min(found.lower, centre - half), max(found.upper, centre + half)
     return replace(found, lower=lower, upper=upper)
+
+
+def _widen_tails(value: Value, found: Interval, level: float) -> Interval:
+    """The interval of a number without bounds, made to hold where values may be farther off.
+
+    The share of the pool that is farther than the farthest of n draws is about 1 / n, and of a tail
+    whose variance hardly exists it adds several times what that draw did. Such a tail shows itself
+    by a variance with few degrees of freedom: with many, next to nothing is added. The distances
+    add up as squares.
+    """
+    estimate, bounded = value.estimate, np.isfinite([value.bounds, value.possible]).all(axis=1)
+    # Labels of a few classes leave a loss between bounds that its statistic does not know.
+    bounded = bounded.any() or (estimate.excess is not None and estimate.excess.bounded)
+    if bounded or found.method == "exact" or not len(estimate.terms):
+        return found
+    centre = float(estimate.limited_mean[0])
+    hidden = min(_FEW_DEGREES / estimate.spread_freedom, 1.0)
+    times = -_FARTHEST * hidden * ndtri((1 - level) / 2)
+    below, above = (
+        float(np.hypot(distance, times * each))
+        for distance, each in zip(
+            (centre - found.lower, found.upper - centre), estimate.farthest, strict=True
+        )
+    )
+    return replace(found, lower=centre - below, upper=centre + above)
 
 
 def _widen_gaps(value: Value, found: Interval, level: float, *, decides: bool) -> Interval:

@@ -30,6 +30,7 @@ class Statistic:
                    of, where comparing that is more exact than comparing values; None: the value
     graded         it takes values between its bounds: a mean of it within [0, 1] is no share
     outcomes       how many of the first labels have all of its values; None where all may be needed
+    power          how it grows with a label that is far off, where labels are numbers
     tells          codes of the classes that it tells from all others, beside the predicted one;
                    None where it may tell all apart
     """
@@ -44,6 +45,7 @@ class Statistic:
     graded: bool = False
     outcomes: int | None = None
     tells: tuple[int, ...] | None = None
+    power: int = 1
 
     @property
     def is_indicator(self) -> bool:
@@ -160,6 +162,7 @@ def _make(
     by_correctness: Callable[..., tuple[Array, Array]] | None = None,
     counted: Callable[..., Array] | None = None,
     tells: int | None = None,
+    power: int = 1,
 ) -> Maker:
     """Makes statistics of a function that takes its parameters first, all with these bounds.
 
@@ -174,6 +177,7 @@ def _make(
         partial(by_correctness, *parameters) if by_correctness else None,
         partial(counted, *parameters) if counted else None,
         tells=None if tells is None else tuple(map(int, parameters[:tells])),
+        power=power,
     )
 
 
@@ -210,12 +214,12 @@ _MAKERS: dict[str, Maker] = {
     "prob_in": _make(bins.prob_in),
     "in_top": _make(tops.in_top),
     "true_in_top": _make(tops.true_in_top),
-    "squared": _make(losses.squared, upper=_INFINITE),
+    "squared": _make(losses.squared, upper=_INFINITE, power=2),
     "absolute": _make(losses.absolute, upper=_INFINITE),
     "signed": _make(losses.signed, -_INFINITE, _INFINITE),
     "label": _make(losses.label, -_INFINITE, _INFINITE),
     "label_within": _label_within,
-    "label_squared": _make(losses.label_squared, upper=_INFINITE),
+    "label_squared": _make(losses.label_squared, upper=_INFINITE, power=2),
     "pinball": _make(losses.pinball, upper=_INFINITE),
     "nll": _make(losses.nll, -_INFINITE, _INFINITE),
     "inside": _make(losses.inside),

@@ -58,7 +58,9 @@ class Raters:
         sum, which together are those of the pool's items.
 
         Efron (1979), "Bootstrap methods": what refitted labels add to the variance of the sum over
-        resampled items, and the variance of the pool's classes given its answers.
+        resampled items, and the variance of the pool's classes given its answers. Where refitting
+        makes up for which items were resampled, so may the estimate by its own predictions: it
+        adds no less than it varies itself.
         """
         known = (self.labels * tables).sum(axis=1)
         total = shares.sum()
@@ -67,11 +69,11 @@ class Raters:
         for place in range(tables.shape[1]):
             change = self.replicates[self.pattern, :, place].T - self.labels[:, place]
             moved += change * (shares * tables[:, place])
-        fixed = self.times @ apart
-        refitted = fixed + (self.times * moved).sum(axis=1)
+        fixed, refit = self.times @ apart, (self.times * moved).sum(axis=1)
+        added = max((fixed + refit).var() - fixed.var(), refit.var())
         mean = (self.posterior * tables).sum(axis=1)
         spread = np.maximum((self.posterior * tables**2).sum(axis=1) - mean**2, 0)
-        return float(max(refitted.var() - fixed.var(), 0.0) + np.abs(shares) @ spread)
+        return float(added + np.abs(shares) @ spread)
 
 
 def fit_raters(

@@ -310,6 +310,12 @@ class Estimate(Remembers):
         relative = (squares**2).sum() / spread**2 - (self.weights**2).sum() if spread > 0 else 0.0
         return float(min(max(2 / relative, 3.0), self.freedom) if relative > 0 else self.freedom)
 
+    @property
+    def farthest(self) -> tuple[float, float]:
+        """How much the draw that lowers the estimate (d = 1) most adds, and that which raises it."""
+        parts = self._parts()
+        return max(-float(parts.min(initial=0.0)), 0.0), float(parts.max(initial=0.0))
+
     def _parts(self) -> Array:
         """(M,) weighted deviations of the terms from their mean; rounding is none."""
         terms = self.terms[:, 0]

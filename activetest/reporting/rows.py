@@ -31,7 +31,7 @@ _SHOWN, _ENOUGH = 70, 12
 _ONE_LOOK = ("fixed", "posterior")
 # Draws from which on coverage was measured, and degrees of freedom that the variance needs: where a
 # few losses make most of it, it has fewer.
-_DRAWS, _FREEDOM = 50, 6
+_DRAWS, _FREEDOM = 50, (6.0, 20.0)
 # With a tail index below 2 the variance of what labels were off by need not exist; of the largest
 # tenth of what has a variance one may see an index of little more than 1.
 _TAIL_INDEX = 1.2
@@ -269,18 +269,22 @@ def is_reliable(value: Value, method: str) -> bool:
     if value.several and method in ("delta-beta", "group-beta", "group-t"):
         return value.estimate.minority_count >= FEW
     if method == "gamma":
-        return len(value.estimate.terms) >= _DRAWS and _shows_losses(value.estimate)
+        return len(value.estimate.terms) >= _DRAWS and _shows_losses(value)
     enough = RARE if method == "group-t" else 0
     return min(value.estimate.minority_count, value.estimate.weighted_minority_count) >= enough
 
 
-def _shows_losses(estimate: Estimate) -> bool:
-    """Whether labels show how far values may be off; of losses between bounds the interval does."""
+def _shows_losses(value: Value) -> bool:
+    """Whether labels show how far values may be off; of losses between bounds the interval does.
+
+    A variance of squares rests on fourth powers of what labels are off by, if these have a mean.
+    """
+    estimate, power = value.estimate, max(each.power for each in value.metric.statistics)
     bounded = estimate.excess is not None and estimate.excess.bounded
     return bounded or (
         estimate.residual_count >= ENOUGH_RESIDUALS
         and not is_below(estimate.tail_index, _TAIL_INDEX)
-        and estimate.spread_freedom >= _FREEDOM
+        and estimate.spread_freedom >= _FREEDOM[power > 1]
     )
 
 

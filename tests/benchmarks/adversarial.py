@@ -55,6 +55,8 @@ LOOKS, BUDGET, PLANNED = (50, 100, 200, 400), 200, 5
 # Draws of the rounds at whose ends the looks of sequential gates are.
 SEQUENTIAL = tuple(-(-BUDGET * k // (PLANNED * BATCH)) * BATCH for k in range(1, PLANNED + 1))
 LEVEL, MOST_GROUPS = 0.95, 6
+# Runs of uniform draws that several annotators label, and numbers of items in each.
+HEARD, HEARD_SIZES = 200, (25, 50, 100, 200, 400, 800)
 FIELDS = ("estimate", "lower", "upper", "reliable", "saved", "low", "high", "sure")
 # The goal: studies that a cell needs, coverage where reliable and of all, errors on one side, of
 # gates, and claims above the truth.
@@ -196,6 +198,8 @@ def open_scene(name: str, seed: int, folder: Path | None, without: tuple[str, ..
         rng = np.random.default_rng(1)
         found = compute_baseline(metric, rows.outputs, pool.truth, LOOKS, rng, rows.weight)
         uniform[metric.title] = [found.budgets.tolist(), found.errors.tolist()]
+    if uniform and recipe.choices.get("annotators") == "dawid-skene":
+        uniform = measure_heard(recipe, pool, metrics)
     return SimpleNamespace(
         room=room,
         recipe=recipe,
@@ -206,6 +210,37 @@ def open_scene(name: str, seed: int, folder: Path | None, without: tuple[str, ..
         uniform=uniform,
         price=None if rows.price is None else np.asarray(rows.price),
     )
+
+
+def measure_heard(recipe, pool, metrics: list) -> dict[str, list]:
+    """{metric: numbers of items, and errors of as many uniform draws that the same people label}.
+
+    Their answers are corrected as those of active draws are. A run in which a metric does not exist
+    is left out.
+    """
+    from activetest.item_statistics.metric import evaluate
+    from activetest.labels.latent_classes import fit_raters
+
+    classes, rows = len(pool.cache.classes), pool.cache.rows(0, pool.cache.size)
+    truth = {each.title: evaluate(each, rows.outputs, pool.truth) for each in metrics}
+    errors = {name: defaultdict(list) for name in truth}
+    for run in range(HEARD):
+        rng = np.random.default_rng([run, 5])
+        said = pools.give_answers(recipe, pool.truth.astype(int), classes, run)
+        order = rng.permutation(pool.cache.size)
+        for count in HEARD_SIZES:
+            at = order[:count]
+            outputs = rows.outputs[at]
+            labels = fit_raters(said[at], outputs.pred, classes, np.ones(count), rng).labels
+            for metric in metrics:
+                tables = [each.table(outputs, classes) for each in metric.statistics]
+                means = np.array([(labels * table).sum(axis=1).mean() for table in tables])
+                apart = float(metric.smooth(means)) - truth[metric.title]
+                errors[metric.title][count].append(apart**2)
+    return {
+        name: [list(found), [float(np.nanmean(each)) for each in found.values()]]
+        for name, found in errors.items()
+    }
 
 
 def list_cells(pool, metrics: list, of_groups: tuple[str, ...]) -> Iterator[Cell]:

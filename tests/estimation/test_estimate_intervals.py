@@ -133,6 +133,46 @@ def test_a_metric_without_a_lower_bound_has_them_too(values):
     assert interval.lower < one.value < interval.upper <= 1
 
 
+@pytest.mark.parametrize("group", [0, 1])
+@pytest.mark.parametrize("name", ["mse", "bias", "r2"])
+def test_values_beyond_the_farthest_put_the_ends_of_a_number_without_bounds_apart(
+    values, name, group, monkeypatch
+):
+    """By several times what the farthest draw added, where few draws make most of the variance."""
+    pool, truth = values
+    truth = truth + np.where(np.arange(SIZE) % 7 == 0, 9.0, 0.0)
+    log = drawn(pool, truth, VALUES, 15, 15)
+
+    def build(times: float):
+        monkeypatch.setattr(estimate, "_FARTHEST", times)
+        one = estimate_metric(pool, log, VALUES, name, group)
+        return one, estimate.build_interval(one, 0.9, group=group > 0)
+
+    (one, plain), (_, found) = build(0.0), build(4.5)
+    terms = one.estimate.terms[:, 0]
+    parts = one.estimate.weights * (terms - one.estimate.weights @ terms)
+    hidden = min(10 / one.estimate.spread_freedom, 1.0)
+    least, most = 4.5 * 1.6449 * hidden * np.array([-parts.min(), parts.max()])
+    centre = float(one.estimate.limited_mean[0])
+    assert found.lower == approx(
+        max(centre - np.hypot(centre - plain.lower, least), one.metric.lower), rel=1e-4
+    )
+    assert found.upper == approx(
+        min(centre + np.hypot(plain.upper - centre, most), one.metric.upper), rel=1e-4
+    )
+    assert found.upper - found.lower > 1.1 * (plain.upper - plain.lower)
+
+
+@pytest.mark.parametrize("name", ["log-loss", "brier", "f1[dog]"])
+def test_what_labels_of_classes_bound_is_not_put_apart(pool, truth, name, monkeypatch):
+    log, widths = drawn(pool, truth, CLASSES, 15, 15), []
+    for times in (0.0, 4.5):
+        monkeypatch.setattr(estimate, "_FARTHEST", times)
+        found = estimate.build_interval(estimate_metric(pool, log, CLASSES, name), 0.9)
+        widths.append(found.upper - found.lower)
+    assert widths[0] == widths[1] > 0
+
+
 @pytest.mark.parametrize(
     ("name", "method"),
     [("error", "group-beta"), ("f1[dog]", "group-beta"), ("log-loss", "group-t")],

@@ -96,6 +96,26 @@ def test_the_doubt_is_the_spread_of_estimates_over_studies():
     assert abs(np.mean(errors)) < 3 * spread / 40**0.5 + 0.005
 
 
+def test_refitted_labels_add_no_less_than_they_vary_themselves():
+    """Though of resampled items they may make up for which these are, as a guess does as well."""
+    made_up = 0
+    for seed in range(20):
+        _, predicted, answers = ask(np.random.default_rng(seed), 200)
+        answers[40:, 1:] = -1
+        found, table = fit(answers, predicted, seed=seed), np.tile([0.0, 1.0], (200, 1))
+        known = (found.labels * table).sum(axis=1)
+        change = (found.replicates[found.pattern] - found.labels[:, None])[..., 1].T
+        refit = (found.times * change).sum(axis=1)
+        fixed = found.times @ (known - known.mean())
+        added = (fixed + refit).var() - fixed.var()
+        made_up += added < refit.var()
+        mean = found.posterior[:, 1]
+        spread = (mean - mean**2).sum()
+        doubt = found.measure_doubt(table, np.ones(200))
+        assert doubt == approx(max(added, refit.var()) + spread)
+    assert 0 < made_up < 20
+
+
 def test_annotators_who_copy_each_other_are_found_out_and_others_are_not():
     rng, refuted = np.random.default_rng(4), []
     for copied in (0.0, 0.5):

@@ -14,6 +14,7 @@ from activetest.estimation.population import Population
 from activetest.estimation.random_draws import RandomDraws
 from activetest.estimation.view import View, build_view
 from activetest.item_statistics import specification
+from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Estimate, Interval, Shape, Sides
 from activetest.nouns.log import DECLINED, PENDING, Log, count_answers
@@ -459,7 +460,13 @@ def test_gamma_limits_are_reliable_unless_few_losses_make_most_of_the_variance(s
     """
 
     def reliable(
-        draws: int, freedom: float, *, off: float = 5.0, tail: float = 1.5, excess: object = None
+        draws: int,
+        freedom: float,
+        *,
+        off: float = 5.0,
+        tail: float = 1.5,
+        excess: object = None,
+        name: str = "absolute",
     ) -> bool:
         estimate = SimpleNamespace(
             terms=np.zeros((draws, 1)),
@@ -470,7 +477,13 @@ def test_gamma_limits_are_reliable_unless_few_losses_make_most_of_the_variance(s
             tail_index=tail,
         )
         return rows.is_reliable(
-            SimpleNamespace(several=several, estimate=estimate, declined=None, sample=CERTAIN),
+            SimpleNamespace(
+                several=several,
+                estimate=estimate,
+                declined=None,
+                sample=CERTAIN,
+                metric=SimpleNamespace(statistics=(statistic("signed"), statistic(name))),
+            ),
             "gamma",
         )
 
@@ -478,6 +491,8 @@ def test_gamma_limits_are_reliable_unless_few_losses_make_most_of_the_variance(s
     assert not reliable(49, 40.0)
     assert not reliable(1000, 5.9)
     assert not reliable(50, 6.0, off=4.9) and not reliable(50, 6.0, tail=1.1)
+    assert reliable(50, 20.0, name="squared") and not reliable(1000, 19.9, name="squared")
+    assert not reliable(50, 19.9, name="label_squared:0.0")
     assert reliable(50, 5.0, off=0.0, tail=0.1, excess=SimpleNamespace(bounded=True))
     assert not reliable(50, 6.0, off=4.9, excess=SimpleNamespace(bounded=False))
 
