@@ -200,8 +200,9 @@ def _find_excess(sample: Sample, guess: Array, weight: Array, shown: Array) -> E
     # Many small moves are no large ones: of items that can move it far, none may have been met.
     scaled = moved / np.where(most > 0, most, 1.0)[:, None]
     large = np.minimum(scaled, 1.0) ** 2 @ shown
+    of_share = not sample.graded[0] if sample.graded is not None else True
     counts = np.minimum(_count_sides(moved**2, shown), np.round(large, 9))
-    return Excess(_as_pair(mean), _as_pair(most), _as_pair(counts), sample.bounded)
+    return Excess(_as_pair(mean), _as_pair(most), _as_pair(counts), sample.bounded, of_share)
 
 
 def _describe_residuals(

@@ -413,8 +413,8 @@ def _widen_tails(value: Value, found: Interval, level: float) -> Interval:
     """
     estimate, bounded = value.estimate, np.isfinite([value.bounds, value.possible]).all(axis=1)
     # Labels of a few classes leave a loss between bounds that its statistic does not know.
-    bounded = bounded.any() or (estimate.excess is not None and estimate.excess.bounded)
-    if bounded or found.method == "exact" or not len(estimate.terms):
+    classes = estimate.excess is not None and estimate.excess.bounded
+    if bounded.any() or classes or found.method == "exact" or not len(estimate.terms):
         return found
     centre = float(estimate.limited_mean[0])
     hidden = min(_FEW_DEGREES / estimate.spread_freedom, 1.0)

@@ -3,7 +3,7 @@
 One sample serves one metric and one group.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,12 +36,16 @@ from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
 from activetest.nouns.once import Remembers
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import MARGIN
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds.crossing import cross_rounds
 from activetest.rounds.fit import get_surrogate, list_labelled, observe_statistics
 from activetest.rounds.group_sums import list_group_names, measure_groups
+
+# A guess from which on a label of 1 agrees with it, and one of 0 below it.
+_AGREES = 0.5 * (1 + MARGIN)
 
 
 @dataclass(frozen=True)
@@ -264,16 +268,6 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
             expected[key] = mean * member[steps], variance[0] * member[steps]
         return expected[key]
 
-    def reach(guess: Array) -> Array:
-        (loss,), outputs = metric.statistics, draws.rows.outputs
-        if bounded:
-            low, high = loss.range_by_row(outputs, evidence.classes)
-        else:
-            low, high = loss.range_between(outputs, *_find_span(evidence, outputs))
-        # A value may be anything: how far it is from what was guessed is what labels show.
-        start = np.stack([high, low] if evidence.classes else [guess, guess])
-        return np.stack([start, [low, high]], axis=1)
-
     item_weights = _weigh_items(log, evidence.used, steps, lure_weights, known=not unknown)
     shares = np.concatenate(
         [item_weights[0] * mass, item_weights[1] * supplied_member * supplied_mass]
@@ -327,7 +321,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         relevant=None if part.count == group.size else part.count,
         expect=expect,
         label_variance=label_variance,
-        reach=reach if _is_loss(metric) else None,
+        reach=_find_reach(evidence, metric, draws.rows.outputs, lined),
         bounded=bounded,
         spread=spread,
         remaining=draws.remaining,
@@ -349,11 +343,16 @@ def _find_lined(evidence: Evidence, metric: Metric, group: Group) -> Array:
 
     So it is where labels are numbers, whatever features say beside the outputs: the line that
     leaves out one label has a closed form, and costs fewer labels than a surrogate that learns
-    again. Of a group there may be few labels for a line of its own.
+    again. Of classes it is where verdicts are all there is. Of a group there may be few labels for
+    a line of its own.
     """
-    about_labels = metric.of_labels or metric.against is not None
-    lined = not evidence.classes and about_labels and group.column is None
-    return evidence.crossed.whole & lined
+    whole = evidence.crossed.whole
+    if group.column is not None or not (metric.of_labels or metric.against is not None):
+        return np.zeros_like(whole)
+    if not evidence.classes:
+        return whole
+    verdicts = evidence.drawn.outputs.probs is None and not evidence.drawn.design.shape[1]
+    return whole & verdicts
 
 
 def _find_own(evidence: Evidence, lined: Array, steps: Array) -> Array:
@@ -361,6 +360,30 @@ def _find_own(evidence: Evidence, lined: Array, steps: Array) -> Array:
     rounds = evidence.recorded.round[steps]
     first: Array = np.searchsorted(rounds, rounds)
     return np.where(lined[rounds], first, -1)
+
+
+def _find_reach(
+    evidence: Evidence, metric: Metric, outputs: Outputs, lined: Array
+) -> Callable[[Array], Array] | None:
+    """See Sample.reach, of drawn items with these outputs; lined (H,) as above."""
+    (loss, *others), classes = metric.statistics, evidence.classes
+    guessed = bool(lined.any()) and loss.is_indicator and not others
+    if not (guessed or _is_loss(metric)):
+        return None
+
+    def reach(guess: Array) -> Array:
+        if _is_bounded(metric, classes):
+            low, high = loss.range_by_row(outputs, classes)
+        else:
+            low, high = loss.range_between(outputs, *_find_span(evidence, outputs))
+        # A value may be anything: how far it is from what was guessed is what labels show. Of a
+        # share of labels it is whether they contradict the guess.
+        start = np.stack([high, low] if classes else [guess, guess])
+        if guessed:
+            start = np.tile(np.where(guess > _AGREES, high, low), (2, 1))
+        return np.stack([start, [low, high]], axis=1)
+
+    return reach
 
 
 def _is_loss(metric: Metric) -> bool:

@@ -120,4 +120,4 @@ def _leave_one_out(
 
     moments = add_moments(weight, residual, deviation, learned[:, None], add)
     squares = add((weight * deviation) ** 2, np.ones_like(weight))
-    return solve_scale(*moments, squares / max(len(weight) - 1, 1))
+    return solve_scale(*moments, squares / max(len(weight) - 1, 1), own=True)

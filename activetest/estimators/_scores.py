@@ -21,8 +21,9 @@ _PRIORS = ((100.0, 0.6), (3.0, 0.2), (0.5, 0.2))
 _SPREAD_DRAWS = 2.0
 # Draws of a surrogate with n labels count (n + 5)^2: what it has learned since, they do not show.
 _START, _POWER = 5.0, 2.0
-# Slopes are at most 1, or 2 once the free priors are this probable.
-_LIKELY, _STEEPEST = 0.8, 2.0
+# Slopes from earlier draws are at most 1, or 2 once the free priors are this probable; those of a
+# round that calibrates itself are as steep as the round says.
+_LIKELY, _STEEPEST, _VERY_STEEP = 0.8, 2.0, 10.0
 
 
 def learn_scale(
@@ -46,10 +47,13 @@ def learn_scale(
     return solve_scale(*moments, squares / np.maximum(np.arange(len(weight)), 1)[:, None])
 
 
-def solve_scale(count: Array, regression: tuple[Array, ...], scale: Array) -> tuple[Array, Array]:
+def solve_scale(
+    count: Array, regression: tuple[Array, ...], scale: Array, *, own: bool = False
+) -> tuple[Array, Array]:
     """(M, d) shift of the level and slope of guesses, from moments as add_moments gives them.
 
-    scale (M, d) is the mean square of a draw's weight times its deviation.
+    scale (M, d) is the mean square of a draw's weight times its deviation. own is for a round that
+    calibrates itself.
     """
     yy, y1, y2, x11, x12, x22 = regression
     scale = np.where(scale > 0, scale, 1.0)
@@ -70,7 +74,7 @@ def solve_scale(count: Array, regression: tuple[Array, ...], scale: Array) -> tu
     odds = np.exp(np.array(logs) - np.max(logs, axis=0))
     odds /= odds.sum(axis=0)
     slope = 1 + (odds * changes).sum(axis=0)
-    steepest = np.where(1 - odds[0] > _LIKELY, _STEEPEST, 1.0)
+    steepest = _VERY_STEEP if own else np.where(1 - odds[0] > _LIKELY, _STEEPEST, 1.0)
     return (odds * shifts).sum(axis=0), np.clip(slope, 0.0, steepest)
 
 

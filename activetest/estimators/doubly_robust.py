@@ -32,7 +32,8 @@ def estimate(sample: Sample) -> Estimate:
     inside, mass = sample.inside[:, None], sample.drawn_mass[:, None]
     guess = inside * (level + slope * (sample.per_unit(sample.imputed) - center))
     rest = sample.left[:, None] * level
-    own, own_rest, holds = find_own_guesses(sample, center, free)
+    # By the other labels of their own round, shares follow a line as values do.
+    own, own_rest, holds = find_own_guesses(sample, center, _find_inside(sample))
     guess, rest = np.where(holds, own, guess), np.where(holds, own_rest, rest)
     miss = sample.stats - mass * guess
     terms = (sample.known_sum + rest + miss / sample.prob[:, None]) / sample.size
@@ -54,10 +55,11 @@ def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array
     share = sample.weights[:, None] / sample.size
     rest = np.where(sample.left > 0, sample.left, 0.0)[:, None]
     level = share * (rest - inverse * (rest > 0)) / (_PSEUDO_DRAWS + _sum_before(weight))
-    if sample.crossed is not None:
-        # Guesses that follow from their own round are as they are.
-        share = share * ~sample.crossed[:, None]
-        level = level * ~sample.crossed[:, None]
+    # Guesses that follow from their own round are as they are.
+    alone = np.ones(share.shape, bool)
+    alone &= True if sample.crossed is None else ~sample.crossed[:, None]
+    alone &= True if sample.own is None else (sample.own < 0)[:, None]
+    share, level = share * alone, level * alone
     deviation = _find_deviations(sample, center)
     there = shrunk > 0
     slope = -share * inverse * deviation / np.where(there, shrunk, 1) * there
@@ -107,11 +109,15 @@ def _find_free(sample: Sample) -> Array:
     Of a group, hardly any draw may say something, and a mistake that is one of few is the rule for
     shares: both are held to what the surrogate says.
     """
-    if sample.graded is None:
-        return np.zeros(sample.stats.shape, bool)
-    outside = 1.0 - sample.inside * (sample.left > 0)
-    free: Array = sample.graded & (_sum_before(outside) == 0)[:, None]
+    graded = np.zeros(1, bool) if sample.graded is None else sample.graded
+    free: Array = graded & _find_inside(sample)
     return free
+
+
+def _find_inside(sample: Sample) -> Array:
+    """(M, d) whether all earlier draws were inside."""
+    outside = 1.0 - sample.inside * (sample.left > 0)
+    return np.broadcast_to((_sum_before(outside) == 0)[:, None], sample.stats.shape)
 
 
 def _slope_parts(sample: Sample, center: Array, stats: Array) -> tuple[Array, Array, Array]:

@@ -24,6 +24,8 @@ from activetest.nouns.rounding import is_above, is_below
 ENOUGH, _ENOUGH_ALONE = 15.0, 24.0
 # The same for labels that moved a loss far: of either end.
 _ENOUGH_LOSSES = 20.0
+# A share of the items that is next to nothing.
+_LEAST_UNDRAWN = 1e-12
 # What half of a distance adds to a variance.
 _HALF_AS_FAR = 0.25
 
@@ -94,6 +96,34 @@ def widen_loss(
     low = lower if is_below(low, lower + rise) else low
     high = upper if is_above(high, upper - fall) else high
     return max(low, lower), min(high, upper)
+
+
+def widen_share(
+    estimate: Estimate, ends: tuple[float, float], level: float, *, decides: bool
+) -> tuple[float, float]:
+    """The ends of a share, as far apart as labels that contradict their guesses may put them.
+
+    Where guesses are good, such labels alone leave a variance, and few of them say little about it.
+    On either side their share has Clopper and Pearson's limits, as of uniform draws; the distances
+    of both sides add up as squares (Zou and Donner 2008). The more of them there are, the more the
+    ends are believed as they are.
+    """
+    excess = estimate.excess
+    if excess is None:
+        return ends
+    size = max(estimate.uniform_count, 1.0) / max(estimate.undrawn, _LEAST_UNDRAWN)
+    (less, below), (more, above) = (
+        (share - near, far - share)
+        for share, (near, far) in (
+            (share, binomial_limits(share, size, estimate.freedom, level, minority_count=count))
+            for share, count in zip(excess.mean, excess.counts, strict=True)
+        )
+    )
+    hidden = 1 - min(excess.support / (_ENOUGH_LOSSES if decides else ENOUGH), 1.0)
+    mean = float(estimate.limited_mean[0])
+    fall = ends[0] - mean + float(np.hypot(below, more))
+    rise = mean + float(np.hypot(above, less)) - ends[1]
+    return ends[0] - hidden * max(fall, 0.0), ends[1] + hidden * max(rise, 0.0)
 
 
 def _reach_limits(

@@ -11,7 +11,7 @@ observed and few draws make most of it, that limit allows for it.
 
 import numpy as np
 
-from activetest.intervals._belief import ENOUGH, limit_share
+from activetest.intervals._belief import ENOUGH, limit_share, widen_share
 from activetest.intervals._shares import CLOPPER_PEARSON, JEFFREYS, round_outward
 from activetest.nouns.estimate import HIGH_FLOOR, Estimate, Interval
 from activetest.nouns.rounding import is_above
@@ -61,6 +61,7 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     # Jeffreys' limit may leave out a bound that the value itself is at.
     far = max(far, share)
     lower, upper = (1 - far, 1 - near) if is_above(mean, 0.5) else (near, far)
+    lower, upper = widen_share(estimate, (lower, upper), level, decides=decides)
     lower, upper = np.clip(round_outward(lower, upper, estimate.open_items), floor, ceiling)
     return Interval(float(lower), float(upper), level, "korn-graubard", variance)
 

@@ -85,10 +85,11 @@ class Sample(Remembers):
     doubted       labels of several annotators could not be corrected, or the model that corrects
                   them was not tested, or was refuted: no interval is reliable
 
-    reach         reach(guess (M,)) -> (2, 2, M), for one statistic that is no indicator: of every
-                  drawn item, below and above, the value from which its label may move it and the
-                  value that it reaches at most. The first is the other end of the item's values,
-                  and where labels are numbers its guess
+    reach         reach(guess (M,)) -> (2, 2, M), for one statistic that is no indicator, or one
+                  whose guesses follow labels of their own round: of every drawn item, below and
+                  above, the value from which its label may move it and the value that it reaches at
+                  most. The first is the other end of the item's values, and where labels are
+                  numbers its guess; of an indicator it is the value that is nearer to its guess
     bounded       whether it has these bounds: without, labels are taken to be no farther apart than
                   those that were seen and the predictions
 
@@ -179,12 +180,20 @@ class Excess:
              it far decide, (sum c x^2)^2 / sum c x^4 for moves x, and no more than moves of most
              would be, sum c min(x / most, 1)^2
     bounded  as in Sample
+    of_share it is of a statistic that is 0 or 1, which labels move if they contradict its guess:
+             those of either side show how good guesses are
     """
 
     mean: tuple[float, float]
     most: tuple[float, float]
     counts: tuple[float, float]
     bounded: bool = True
+    of_share: bool = False
+
+    @property
+    def support(self) -> float:
+        """Effective number of labels that speak for the variance."""
+        return sum(self.counts) if self.of_share else min(self.counts)
 
 
 @dataclass(frozen=True)
@@ -218,8 +227,8 @@ class Estimate(Remembers):
                              draw
     shape                    degrees of freedom and skewness; None where the terms say them
     sides                    labels on either side of the estimate; None where that is not known
-    excess                   of a loss between bounds, and of values without while too few labels
-                             were far off; None for all others
+    excess                   of a loss between bounds, of a share of labels, and of values without
+                             while too few labels were far off; None for all others
     residual_count           labels that were as far from what their terms took them to be as
                              matters, counted as in Sides
     tail_index               of these distances (Hill 1975): infinite where they are alike
@@ -312,7 +321,7 @@ class Estimate(Remembers):
 
     @property
     def farthest(self) -> tuple[float, float]:
-        """How much the draw that lowers the estimate (d = 1) most adds, and that which raises it."""
+        """How much the draw that lowers the estimate (d = 1) most adds, and that which raises."""
         parts = self._parts()
         return max(-float(parts.min(initial=0.0)), 0.0), float(parts.max(initial=0.0))
 

@@ -52,6 +52,7 @@ CHANGES: dict[int, str] = {
     3: "which allowed for less in groups, in losses and in areas under curves",
     4: "which predicted the items of a round from labels of earlier rounds alone",
     5: "which learned less from a batch of scores, and was narrower without a range",
+    6: "which learned less from a batch of verdicts, and allowed for less in heavy tails",
 }
 
 

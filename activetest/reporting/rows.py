@@ -374,7 +374,7 @@ def _expect_variance(estimate: Estimate, single: float) -> float:
     believed = max(rarer, 1 / (1 + (_SHOWN / shown) ** 2))
     if estimate.excess is not None and estimate.excess.bounded:
         # Of a loss, those decide that labels moved far.
-        believed = min(believed, min(estimate.excess.counts) / _ENOUGH)
+        believed = min(believed, estimate.excess.support / _ENOUGH)
     return float(max(observed, believed * model + (1 - believed) * max(uniform, model)))
 
 

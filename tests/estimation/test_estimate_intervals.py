@@ -51,6 +51,35 @@ def estimate_metric(pool, log: Log, choices: Choices, name: str, group: int = 0)
     return estimate.estimate_metric(*of(pool, log, choices, name, group), "doubly-robust")
 
 
+@pytest.mark.parametrize("scored", [False, True])
+def test_labels_that_contradict_verdicts_put_the_ends_of_their_share_apart(tmp_path, scored):
+    """On either side; where the model says how sure it is, folds are used, and no line."""
+    said, columns = np.arange(SIZE) % 2, {"id": range(SIZE)}
+    columns["pred"] = np.where(said, "yes", "no")
+    columns |= (
+        {"prob_yes": np.where(said, 0.9, 0.1), "prob_no": 1 - np.where(said, 0.9, 0.1)}
+        if scored
+        else {}
+    )
+    pool, labels = build_table(tmp_path, columns, name="verdicts"), said.astype(float)
+    code = [pool.classes.index(each) for each in ("no", "yes")]
+    labels = np.array(code, float)[said]
+    wrong = {0: code[1], 1: code[0], 3: code[0]}
+    labels[list(wrong)] = list(wrong.values())
+    choices = Choices("rate[yes]", ("rate[yes]",), "agreement")
+    log = drawn(pool, labels, choices, SIZE // 2)
+    value = estimate_metric(pool, log, choices, "rate[yes]")
+    assert (value.estimate.excess is None) == scored
+    if not scored:
+        here = np.isin([1, 3, 0], log.rows)
+        counts = value.estimate.excess.counts
+        assert counts == approx((int(here[:2].sum()), int(here[2])), abs=0.5)
+        found = estimate.build_interval(value, 0.95)
+        plain = replace(value, estimate=replace(value.estimate, excess=None))
+        own = estimate.build_interval(plain, 0.95)
+        assert found.upper - found.lower > own.upper - own.lower
+
+
 # --- which interval is whose
 
 

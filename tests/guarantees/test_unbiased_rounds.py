@@ -212,6 +212,28 @@ def test_features_leave_a_line_through_scores_in_place(tmp_path, scored, divide)
     assert np.abs(bias).max() < 1e-12
 
 
+@pytest.fixture
+def judged(tmp_path):
+    """A pool of verdicts without probabilities, two of them wrong; weights make draws differ."""
+    columns = {
+        "id": [str(row) for row in range(SIZE)],
+        "pred": ["yes", "no", "yes", "yes", "no", "no"],
+        "place": ["north", "south"] * (SIZE // 2),
+        "traffic": [3.0, 10.0, 0.5, 2.5, 1.0, 3.0],
+    }
+    built = build_table(tmp_path, columns, groups=("place",), weight="traffic")
+    return built, np.array([1.0, 0, 0, 1, 1, 0])
+
+
+@pytest.mark.parametrize("batches", [(4,), (2, 2), (1, 3)])
+def test_shares_of_labels_by_a_line_through_verdicts_are_unbiased(judged, divide, batches):
+    """Of groups they follow from folds."""
+    divide(HALVES)
+    choices = Choices("rate[yes]", ("rate[yes]",), "agreement", floor=0.2)
+    bias = find_bias(*judged, choices, "rate[yes]", groups=(0, 1), batches=batches)
+    assert np.abs(bias).max() < 1e-12
+
+
 def keep_own_label(monkeypatch):
     """A line knows the item's own label."""
     plain = _own_labels.add_moments
@@ -236,8 +258,14 @@ def take_later_chances(monkeypatch):
 
 
 @pytest.mark.parametrize("harm", [keep_own_label, forget_last_draw, take_later_chances])
-def test_a_line_that_knows_more_than_the_others_is_biased(scored, divide, monkeypatch, harm):
+def test_a_line_that_knows_more_than_the_others_is_biased(
+    scored, judged, divide, monkeypatch, harm
+):
     divide(HALVES)
     harm(monkeypatch)
-    choices = Choices("mean", ("mean",), "residual", floor=0.2)
-    assert abs(find_bias(*scored, choices, "mean", batches=(4,)).item()) > 1e-4
+    for made, metric, surrogate in (
+        (scored, "mean", "residual"),
+        (judged, "rate[yes]", "agreement"),
+    ):
+        choices = Choices(metric, (metric,), surrogate, floor=0.2)
+        assert abs(find_bias(*made, choices, metric, batches=(4,)).item()) > 1e-5

@@ -8,7 +8,7 @@ from pytest import approx
 from scipy.stats import beta, binomtest, norm, t
 
 from activetest.intervals import korn_graubard
-from activetest.nouns.estimate import Estimate, Sides
+from activetest.nouns.estimate import Estimate, Excess, Sides
 
 # So many draws that Student's t is the normal.
 MANY = 200_000
@@ -326,3 +326,43 @@ def test_without_a_label_of_the_rarer_kind_draws_count_as_the_least_likely_of_th
     size = shrunk(40 / max_weight, whole)
     assert ends(answered) == (0, approx(1 - 0.025 ** (1 / size)))
     assert ends(answered, decides=True) == ends(answered)
+
+
+# --- guesses that follow labels of their own round
+
+
+@pytest.mark.parametrize("decides", [False, True])
+@pytest.mark.parametrize(("below", "above"), [(0, 0), (2, 0), (1, 4), (5, 3)])
+def test_few_labels_that_contradict_their_guesses_put_the_ends_apart(below, above, decides):
+    """As Clopper and Pearson's limits of their shares do, with distances added up as squares."""
+    draws, level, enough = 100, 0.95, DECIDING if decides else ENOUGH
+    shares = below / draws, above / draws
+    one = replace(
+        estimate(0.7, 1e-6, draws=draws),
+        uniform_count=float(draws),
+        excess=Excess(shares, (1.0, 1.0), (float(below), float(above)), of_share=True),
+    )
+    size = shrunk(draws, one)
+    limits = [
+        (
+            beta.ppf(0.025, x * size, (1 - x) * size + 1) if x else 0.0,
+            beta.ppf(0.975, x * size + 1, (1 - x) * size),
+        )
+        for x in shares
+    ]
+    (a, b), (c, d) = limits
+    plain = ends(replace(one, excess=None), level, decides=decides)
+    far = 0.7 - np.hypot(b - shares[0], shares[1] - c), 0.7 + np.hypot(d - shares[1], shares[0] - a)
+    hidden = 1 - (below + above) / enough
+    expected = [end + hidden * (to - end) for end, to in zip(plain, far, strict=True)]
+    found = ends(one, level, decides=decides)
+    assert found == approx(expected, rel=1e-9)
+    assert found[0] < plain[0] - 0.01 and found[1] > plain[1] + 0.01
+
+
+def test_with_enough_of_them_the_ends_are_as_the_variance_says():
+    one = estimate(0.7, 1e-4, draws=100)
+    contradicted = replace(
+        one, uniform_count=100.0, excess=Excess((0.1, 0.06), (1.0, 1.0), (10.0, 6.0), of_share=True)
+    )
+    assert ends(contradicted) == ends(one)
