@@ -93,11 +93,15 @@ class WrittenPiece:
     about: dict[str, Any]
 
 
-def build_into(pool: Pool, folder: Path, old: Manifest | None = None) -> None:
+def build_into(
+    pool: Pool, folder: Path, old: Manifest | None = None, *, known: bool = False
+) -> None:
     """Write the cache of a pool to a folder, as a whole or not at all.
 
-    old  of an older cache there: pieces of files that have not changed are kept, where what all
-         pieces share has not changed
+    old    of an older cache there: pieces of files that have not changed are kept, where what all
+           pieces share has not changed
+    known  the pool is that of a study that goes on: ids that are canonically equal, which earlier
+           versions took, stay items of their own
 
     Raises PoolError for a value that cannot be right, StorageError where the disk has no room for
     it, OSError when it cannot be written.
@@ -122,7 +126,7 @@ def build_into(pool: Pool, folder: Path, old: Manifest | None = None) -> None:
         pieces_written = Manifest(building, "", {"files": files})
         arrays = PieceArrays(pieces_written, rows, (ITEMS, MODEL))
         with progress.step("indexing ids"):
-            order = _index_ids(arrays, pool)
+            order = _index_ids(arrays, pool, known=known)
         numbers = _list_numbers(design) | {"id_order": order}
         files[GLOBALS] = write_archive(building / GLOBALS, numbers)
         about = [piece.about for piece in written]
@@ -488,11 +492,13 @@ def _write_block(
     return RowCounts(sums, checked.renormalised, checked.disagreeing, missing)
 
 
-def _index_ids(arrays: PieceArrays, pool: Pool) -> Array:
-    """(N,) the index of ids. Raises PoolError when two items have one id."""
-    order = build_index(arrays.select("hashes", slice(None)))
-    ids = PieceIds(arrays)
-    if duplicates := find_duplicates(order, ids):
+def _index_ids(arrays: PieceArrays, pool: Pool, *, known: bool) -> Array:
+    """(N,) the index of ids. Raises PoolError when two items have one id, or canonically equal."""
+    keys, ids = arrays.select("hashes", slice(None)), PieceIds(arrays)
+    order = build_index(keys)
+    alike = keys if known else ids.hash_canonical()
+    searched = order if np.array_equal(alike, keys) else build_index(alike)
+    if duplicates := find_duplicates(searched, ids):
         first, second = duplicates
         raise PoolError(
             f"rows {first:,} and {second:,} of {pool.uri} (counting from 0) "

@@ -372,17 +372,19 @@ class Cache:
         return spread_votes(external, len(self.classes))
 
 
-def build_cache(pool: Pool, folder: str | Path, *, old: Manifest | None = None) -> Cache:
+def build_cache(
+    pool: Pool, folder: str | Path, *, old: Manifest | None = None, known: bool = False
+) -> Cache:
     """Read the pool twice and write its cache, in place of any that is there.
 
-    old  of the cache that is there: see build.build_into
+    old, known  of the cache that is there, and of the study: see build.build_into
 
     The folder appears whole or not at all. Raises PoolError for what cannot be right in the pool,
     OSError when the folder cannot be written.
     """
     folder = Path(folder)
     for _ in range(_ATTEMPTS):
-        build_into(pool, folder, old)
+        build_into(pool, folder, old, known=known)
         cache = open_cache(folder)
         if cache is not None and cache.matches(pool):
             return cache
@@ -438,7 +440,7 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
             )
     if cache is not None:
         cache.close()
-    built = build_cache(pool, folder, old=old)
+    built = build_cache(pool, folder, old=old, known=expected is not None)
     announce_rebuild(damage)
     return _reopening(built, pool)
 

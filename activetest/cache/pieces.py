@@ -16,12 +16,15 @@ from activetest.cache.checked import Manifest
 from activetest.errors import CacheDamaged
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
+from activetest.pool.ids import Text, hash_canonical
 from activetest.pool.pool import Pool, Strip
 
 # Rows of a piece of several row groups.
 MOST_ROWS = 2**16
 # Arrays whose items are along the second axis: they have a line for each statistic.
 _ACROSS = ("right", "wrong", "spread")
+# Ids that are looked at together.
+_STRIP = 16384
 # With fewer pieces than this, the strips of each are what threads share.
 _MANY_PIECES = 4
 
@@ -110,6 +113,11 @@ class PieceArrays:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._homes)
+
+    def count_rows(self) -> list[int]:
+        """The rows of each piece."""
+        counts: list[int] = np.diff(self._starts).tolist()
+        return counts
 
     def part(self, piece: int, name: str) -> Array:
         """An array of a piece, of all its items. Raises CacheDamaged."""
@@ -205,6 +213,20 @@ class PieceIds:
                 found[place] = letters[begin:end].tobytes()
             self._arrays.release(piece, "id_letters", "id_offsets")
         return found
+
+    def hash_canonical(self) -> Array:
+        """(N,) uint64 hash of the canonical form of each id. Raises CacheDamaged."""
+        keys = []
+        for piece, rows in enumerate(self._arrays.count_rows()):
+            letters = self._arrays.part(piece, "id_letters")
+            offsets = self._arrays.part(piece, "id_offsets")
+            hashes = self._arrays.items(piece, "hashes")
+            for start in range(0, rows, _STRIP):
+                strip = offsets[start : start + _STRIP + 1]
+                text = Text(letters[strip[0] : strip[-1]], strip - strip[0])
+                keys.append(hash_canonical(text, hashes[start : start + _STRIP]))
+            self._arrays.release(piece, "id_letters", "id_offsets")
+        return np.concatenate(keys)
 
     def __getitem__(self, row: int) -> str:
         return self.read(np.array([row]))[0].decode("utf-8", "surrogateescape")

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from activetest.nouns.canonical import make_canonical
 from activetest.nouns.rows import Array
 from activetest.pool.hashing import mix
 
@@ -84,6 +85,22 @@ def hash_text(text: Text) -> Array:
     return result
 
 
+def hash_canonical(text: Text, keys: Array) -> Array:
+    """(R,) uint64 keys of the strings, with the hash of its canonical form where one has another.
+
+    keys  (R,) as of hash_text; these themselves where no string has another form
+    """
+    letters = np.flatnonzero(text.letters >= 128)
+    rows = np.unique(np.searchsorted(text.offsets, letters, "right") - 1)
+    forms = {int(row): make_canonical(text[row]) for row in rows}
+    forms = {row: form for row, form in forms.items() if form != text[row]}
+    if not forms:
+        return keys
+    found = keys.copy()
+    found[[*forms]] = hash_text(Text.of([*forms.values()]))
+    return found
+
+
 def hash_rows(ids: Array, columns: list[Array]) -> Array:
     """(R,) uint64 hash of each row's id hash and the bits of its values, column after column."""
     total = ids.copy()
@@ -149,14 +166,17 @@ def _search(index: Indexed, keys: Array) -> Array:
 
 
 def find_duplicates(index: Array, ids: Strings) -> tuple[int, int] | None:
-    """Positions of two items that have one id, or None."""
+    """Positions of two items that have one id, or ids that are canonically equal, or None.
+
+    index  (N,) as of build_index, of keys that are equal where such ids are: see hash_canonical
+    """
     low = _mask_positions(len(index))
     keys = index & ~low
     for place in np.flatnonzero(keys[1:] == keys[:-1]):
         end = place + 1
         while end < len(index) and keys[end] == keys[place]:
             first, second = int(index[place] & low), int(index[end] & low)
-            if ids[first] == ids[second]:
+            if make_canonical(ids[first]) == make_canonical(ids[second]):
                 return first, second
             end += 1
     return None

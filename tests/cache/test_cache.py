@@ -324,8 +324,8 @@ def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one
     other = Pool.open(str(tmp_path / "other.parquet"))
     build_into, open_files = cache.build_into, Manifest.open_files
 
-    def replace_after_build(*arguments):
-        build_into(*arguments)
+    def replace_after_build(*arguments, **options):
+        build_into(*arguments, **options)
         if interrupts == "build":
             monkeypatch.setattr(cache, "build_into", build_into)
             build_into(other, tmp_path / "cache")

@@ -9,6 +9,7 @@ from activetest.pool.ids import (
     build_index,
     find_duplicates,
     find_positions,
+    hash_canonical,
     hash_rows,
     hash_text,
 )
@@ -52,6 +53,17 @@ def test_ids_that_share_a_hash_are_told_apart():
     assert find_positions(["c", "b", "d"], index, reader(ids)).tolist() == [-1, 1, -1]
     assert find_duplicates(index, ids) is None
     assert find_duplicates(index, Text.of(["a", "c", "c"])) == (1, 2)
+
+
+def test_ids_in_two_forms_are_duplicates_by_their_canonical_hashes():
+    ids = Text.of(["e\u0301", "plain", "", "\u212b", "A\u030a", "\u00fc\0"])
+    keys = hash_text(ids)
+    alike = hash_canonical(ids, keys)
+    assert (alike == keys).tolist() == [False, True, True, False, False, True]
+    assert find_duplicates(build_index(keys), ids) is None
+    assert find_duplicates(build_index(alike), ids) == (3, 4)
+    plain = Text.of(["a", "b"])
+    assert hash_canonical(plain, hash_text(plain)).tolist() == hash_text(plain).tolist()
 
 
 def test_hashes_never_change_between_versions():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from activetest.cache.pieces import PieceIds
 from activetest.errors import (
     ActivetestError,
     ChoiceError,
@@ -213,6 +215,38 @@ def test_errors_in_a_csv_pool_name_the_csv(place):
     with pytest.raises(PoolError, match="rows 0 and 1 of pool.csv .* same id 'a'"):
         init("pool.csv")
     assert sorted(path.name for path in place.iterdir()) == ["pool.csv", "pool.parquet"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "parts"])
+def test_ids_that_unicode_calls_equal_are_duplicates(place, kind):
+    ids = ["caf\u00e9", "tea", "cafe\u0301"]
+    if kind == "csv":
+        rows = "".join(f"{id},yes\n" for id in ids)
+        Path("pool.csv").write_text("id,pred\n" + rows, encoding="utf-8")
+    elif kind == "parquet":
+        pq.write_table(pa.table({"id": ids, "pred": ["yes", "no", "no"]}), "pool.csv")
+    else:
+        Path("pool.csv").mkdir()
+        for part, id in enumerate(ids):
+            table = pa.table({"id": [id, f"{part}"], "pred": ["yes", "no"]})
+            pq.write_table(table, f"pool.csv/part-{part}.parquet")
+    with pytest.raises(PoolError, match=r"rows \d and \d of .* have the same id 'caf") as caught:
+        init("pool.csv")
+    assert "ids must be unique" in caught.value.hint
+    assert not Path(".activetest").exists()
+
+
+def test_a_study_whose_ids_unicode_calls_equal_goes_on(place, monkeypatch):
+    table = pa.table({"id": ["\u00e9", "e\u0301", "a"], "pred": ["yes", "no", "no"]})
+    pq.write_table(table, "old.parquet")
+    with monkeypatch.context() as patch:
+        # As earlier versions took it.
+        patch.setattr(
+            PieceIds, "hash_canonical", lambda ids: ids._arrays.select("hashes", slice(None))
+        )
+        made = init("old.parquet")
+    shutil.rmtree(made.folder / "cache")
+    assert StoredStudy.open().cache().find(["\u00e9", "e\u0301"]).tolist() == [0, 1]
 
 
 def test_the_study_folder_can_be_anywhere_and_come_from_the_environment(place, monkeypatch):
