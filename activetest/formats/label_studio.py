@@ -282,6 +282,7 @@ def _read_rows(
             hint_column("label", list(likely)[-1]) if likely else "check `columns`",
             {"id": ID} if ID in known else {},
             likely,
+            questions=ID in known,
         )
     for place, row in rows:
         where = f"{name}, {place}"

@@ -8,6 +8,7 @@ from activetest.errors import ColumnsUnclear, LabelError
 from activetest.labels.files import Label
 from activetest.labels.matching import ClassMatcher, guess_mapping, parse_number
 from activetest.labels.spreadsheets import is_date
+from activetest.nouns.answer_fields import find_keys
 from activetest.nouns.name_lists import shorten_list
 from activetest.sampling.item_ids import restore_ids
 
@@ -34,7 +35,8 @@ def describe_columns(
     known    columns of the pool: what is shown to annotators is no answer
     columns  {field: column} that the user named
 
-    The question is the only one of a labelling tool's whose answers are labels of this pool.
+    The question is the only one of a labelling tool's whose answers are labels of this pool. Rows
+    hold what annotators were shown, too: there, answers are classes, and no other column may be.
     """
     found = {
         field: column
@@ -44,16 +46,24 @@ def describe_columns(
     }
     ids = [] if error.questions or "id" in found else find_ids(error.columns, cache)
     taken = {*found.values(), *ids[:1]}
+    # Tools have them under names that are keys.
+    shown = {*known, *find_keys(list(known)).values()}
     values = {
         column: each
         for column, each in error.columns.items()
-        if column not in taken and column not in known
+        if column not in taken and column not in shown
     }
     sure = [column for column, each in values.items() if _share_labels(each, cache) > _MOST]
     labels = sure or [column for column, each in values.items() if _is_guessed(each, cache)]
     labels = labels or [column for column, each in values.items() if _is_few(column, each, cache)]
     labels.sort(key=lambda column: (column != error.found.get("label"), not _ANSWER.search(column)))
-    only = sure[0] if error.questions and len(sure) == 1 else None
+    sole = error.questions and len(sure) == 1 and (cache.classes or not error.found)
+    only = sure[0] if sole else None
+    rivals = [column for column in values if column != only] if only and error.found else []
+    if any(
+        _is_guessed(values[each], cache) or _is_few(each, values[each], cache) for each in rivals
+    ):
+        only = None
     hint = _write_hint(
         error,
         None if error.questions or "id" in found else ids,

@@ -41,6 +41,13 @@ def test_columns_of_a_form_are_named_by_what_they_hold(animals):
     assert "'id': 'Item, please'" in hint(animals, spoilt, found={"id": "id"})
 
 
+def test_columns_that_annotators_were_shown_are_no_answers_under_their_keys_either(animals):
+    rows = {"model_says": ANIMALS, "note": [f"note {row}" for row in ROWS]}
+    asked = {"found": {"id": "id"}, "questions": True}
+    assert hint(animals, rows, **asked)[1] == "model_says"
+    assert hint(animals, rows, known=["model says"], **asked)[1] is None
+
+
 def test_only_what_is_not_known_is_named(animals):
     both = {"id": IDS, "answer": ANIMALS}
     assert hint(animals, both, found={"id": "id"}) == (

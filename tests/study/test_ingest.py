@@ -1,6 +1,7 @@
 """Labels come in whole files or not at all, and the same file twice counts once."""
 
 import io
+import json
 import sqlite3
 import unicodedata
 from contextlib import closing
@@ -554,6 +555,41 @@ def test_the_only_question_whose_answers_are_classes_gives_the_labels(study, fol
     with path.open("rb") as stdin, pytest.raises(LabelError, match="more than one") as error:
         ingest(study, "-", stdin=stdin)
     assert error.value.hint == "say which one it is: `columns={'label': 'animal'}`"
+
+
+def write_row_export(folder, kind, **columns):
+    """An export with a row per annotation, of items with these columns."""
+    rows = [
+        {"activetest_id": f"item-{row}", "annotation_id": row, "annotator": 1, "lead_time": 1.5}
+        | dict(zip(columns, values, strict=True))
+        for row, values in enumerate(zip(*columns.values(), strict=True))
+    ]
+    path = folder / f"export.{kind}"
+    if kind == "json":
+        path.write_text(json.dumps(rows))
+    else:
+        lines = [",".join(map(str, each.values())) for each in rows]
+        path.write_text("\n".join([",".join(rows[0]), *lines, ""]))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_the_only_column_of_classes_of_an_export_gives_the_labels(study, folder, kind):
+    said = {"text": ["so", "and\0so", "9" * 400, "x"], "sentiment": ["cat", "dog", "cat", "cat"]}
+    if kind == "csv":
+        said["text"][1] = "so so"
+    done = ingest(study, write_row_export(folder, kind, **said), dry_run=True)
+    assert done.new == 4 and "Labels are the answers to 'sentiment'" in str(done)
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+@pytest.mark.parametrize("other", [["dog", "dog", "cat", "cat"], ["yes", "no", "yes", "no"]])
+def test_columns_of_an_export_that_may_all_hold_labels_are_asked_about(study, folder, kind, other):
+    path = write_row_export(folder, kind, shown=other, sentiment=["cat", "dog", "cat", "cat"])
+    with pytest.raises(LabelError, match="has no column 'label'") as error:
+        ingest(study, path)
+    assert "columns={'label': 's" in error.value.hint
+    assert ingest(study, path, columns={"label": "sentiment"}, dry_run=True).new == 4
 
 
 def test_several_questions_of_classes_are_asked_about_with_their_names(study, folder):
