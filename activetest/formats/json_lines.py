@@ -3,8 +3,9 @@
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -63,10 +64,30 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     Raises PoolError for what cannot be parsed.
     """
     shape = _find_shape(path)
+    if shape is None:
+        yield from _type_blocks(path, "", lambda: _read_blocks(path, None))
+        return
+    with TemporaryFile() as kept:
+        # What rows of a document became is read again, and not the document.
+        sizes: list[int] = []
 
-    def read_blocks() -> Iterator[bytes]:
-        return _read_blocks(path, shape)
+        def read_blocks() -> Iterator[bytes]:
+            if sizes:
+                kept.seek(0)
+                yield from map(kept.read, sizes)
+                return
+            for block in _read_blocks(path, shape):
+                kept.write(block)
+                sizes.append(len(block))
+                yield block
 
+        yield from _type_blocks(path, shape.note, read_blocks)
+
+
+def _type_blocks(
+    path: Path, note: str, read_blocks: Callable[[], Iterator[bytes]]
+) -> Iterator[pa.Table]:
+    """The tables of blocks of lines, which are read twice; see read_pool."""
     schema = None
     for block in read_blocks():
         with raising_parse_errors(path):
@@ -79,7 +100,7 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
             )
     if schema is None:
         raise PoolError(f"{path} has no rows", hint="give one JSON object per line")
-    metadata = add_notes(schema, [shape.note] if shape else []).metadata
+    metadata = add_notes(schema, [note] if note else []).metadata
     yield schema.empty_table().replace_schema_metadata(metadata)
     options = pyarrow.json.ParseOptions(explicit_schema=schema)
     for block in read_blocks():

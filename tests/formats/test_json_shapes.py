@@ -183,3 +183,24 @@ def test_another_list_of_lists_says_what_to_write(tmp_path, document):
     with pytest.raises(PoolError, match="first does not hold the names") as caught:
         read(tmp_path, document)
     assert "with the names of the columns" in caught.value.hint
+
+
+@pytest.mark.parametrize("block", [1, 40, 2**24])
+def test_the_rows_of_a_document_become_lines_once_whatever_they_hold(tmp_path, monkeypatch, block):
+    made = []
+    write_blocks = json_lines._write_blocks
+    monkeypatch.setattr(json_lines, "_BLOCK", block)
+    monkeypatch.setattr(
+        json_lines, "_write_blocks", lambda shape: made.append(shape) or write_blocks(shape)
+    )
+    texts = ["a\0b", "line\nend", "é\u2028", "9" * 400, "", "{}"]
+    rows = [{"id": f"{at}", "text": each, "x": at + 0.5} for at, each in enumerate(texts)]
+    found, notes = read(tmp_path, {"rows": [*rows, {"id": "last", "text": None, "y": 1}]})
+    assert found["text"] == [*texts, None] and found["y"] == [None] * len(texts) + [1]
+    assert found["id"][-1] == "last" and notes == ["the rows are the 7 objects under 'rows'"]
+    assert len(made) == 1
+
+
+def test_a_very_long_number_in_rows_of_a_document_is_an_error_that_names_the_file(tmp_path):
+    with pytest.raises(PoolError, match=r"p\.json"):
+        read(tmp_path, '{\n"rows": [{"id": "a", "x": ' + "9" * 5000 + "}]}")
