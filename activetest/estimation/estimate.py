@@ -422,7 +422,9 @@ def _widen_tails(value: Value, found: Interval, level: float) -> Interval:
     below, above = (
         float(np.hypot(distance, times * each))
         for distance, each in zip(
-            (centre - found.lower, found.upper - centre), estimate.farthest, strict=True
+            (centre - found.lower, found.upper - centre),
+            value.of_pool.estimate.farthest,
+            strict=True,
         )
     )
     return replace(found, lower=centre - below, upper=centre + above)
