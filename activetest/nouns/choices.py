@@ -21,6 +21,13 @@ class Task(StrEnum):
     REGRESSION = "regression"
 
 
+class Scale(StrEnum):
+    """How outputs say probabilities, where they are no plain ones."""
+
+    LOGITS = "logits"
+    LOG_PROBABILITIES = "log-probabilities"
+
+
 class Question(StrEnum):
     """What a study asks about groups, or about combinations of attributes."""
 
@@ -313,6 +320,11 @@ class ColumnChoices:
         "guides the draws.",
         Section.DATA, kind=Kind.NAMES, metavar="COL,...",
         default="other columns of several words an item; none for none", completes="columns",
+    )  # fmt: skip
+    scale: str | None = declare(
+        "How the model's outputs say probabilities, where they are no plain ones: of logits, their "
+        "softmax or sigmoid is taken.", Section.DATA, values=tuple(Scale),
+        default="probabilities as they are",
     )  # fmt: skip
 
 

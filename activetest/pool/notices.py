@@ -106,10 +106,13 @@ def _describe_outputs(schema: Schema) -> str:
         return f"predicted values: column {column}" + (
             f", with standard deviations in {schema.std!r}" if schema.std else ""
         )
+    kind = schema.scale.replace("-", " ")
+    of_one = {"logits": "logit"}.get(schema.scale, kind.removesuffix("ies") + "y" * bool(kind))
     return {
-        "prob-list": f"probabilities: column {column}, a list per item",
-        "prob-columns": f"probabilities: columns {_shorten(schema.outputs)}",
-        "score": f"score: column {column} is the probability of class {schema.positive!r}"
+        "prob-list": f"{kind or 'probabilities'}: column {column}, a list per item",
+        "prob-columns": f"{kind or 'probabilities'}: columns {_shorten(schema.outputs)}",
+        "score": f"score: column {column} is the {of_one or 'probability'} of class "
+        + repr(schema.positive)
         + (f"; predicted from {schema.threshold:g} on" if schema.pred is None else ""),
         "pred": f"hard labels: column {column}; "
         "without probabilities there is no log-loss and no Brier score",

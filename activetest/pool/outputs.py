@@ -7,8 +7,10 @@ from itertools import takewhile
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
+from scipy.special import expit, softmax
 
 from activetest.nouns import class_sets
+from activetest.nouns.choices import Scale
 from activetest.nouns.rows import Array, Outputs
 from activetest.pool.classes import find_codes
 from activetest.pool.columns import BadRow, encode_values, read_numbers, read_vectors, reject_nulls
@@ -90,13 +92,15 @@ def read_values(batch: pa.RecordBatch, column: str, rule: str = NO_GAPS) -> Arra
 def _read_scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """Scores are probabilities of the positive class; the prediction follows from the threshold."""
     column = schema.outputs[0]
-    score = require_finite(read_numbers(batch.column(column)), column).astype(np.float32)
+    values = require_finite(read_numbers(batch.column(column)), column)
+    score = find_probabilities(values[:, None], schema)[:, 0]
     if len(bad := np.flatnonzero((score < 0) | (score > 1))):
         raise BadRow(
             int(bad[0]),
             f"{column!r} is {score[bad[0]]:g}",
             "a score is the probability of the positive class, in [0, 1]"
             + ("; divide percentages by 100" if 1 < score[bad[0]] <= 100 else "")
+            + '; `scale="logits"` reads logits'
             + '; `task="regression"` reads it as a predicted value',
         )
     positive = schema.classes.index(schema.positive)
@@ -162,7 +166,7 @@ def correct_probabilities(
         raise BadRow(
             int(row),
             f"{columns[code]!r} holds {probs[row, code]:g} for class {values[code]!r}",
-            "probabilities are in [0, 1]; for logits, apply a softmax first",
+            'probabilities are in [0, 1]; `scale="logits"` reads logits',
         )
     error = np.abs(total - 1)
     if error.max(initial=0) > TOLERANCE:
@@ -186,15 +190,41 @@ def correct_probabilities(
 
 def _read_probabilities(batch: pa.RecordBatch, schema: Schema) -> Array:
     """(R, C) float32."""
+    return find_probabilities(_read_numbers(batch, schema), schema)
+
+
+def find_probabilities(values: Array, schema: Schema) -> Array:
+    """(R, C) float32 probabilities of numbers (R, C) on the scale of the schema.
+
+    Raises BadRow where they are probabilities already.
+    """
+    if not schema.scale:
+        return values.astype(np.float32, copy=False)
+    values = values.astype(float)
+    total = values.sum(axis=1)
+    plain = (values >= 0).all() and (np.abs(total - 1) <= TOLERANCE).all()
+    if len(values) and plain and values.shape[1] > 1:
+        raise BadRow(
+            0,
+            f"{schema.outputs[0]!r} holds probabilities: they lie in [0, 1] and sum to 1",
+            "leave `scale` out",
+        )
+    if schema.scale == Scale.LOG_PROBABILITIES:
+        return np.exp(values).astype(np.float32)
+    if values.shape[1] == 1:
+        return expit(values).astype(np.float32)
+    return softmax(values, axis=1).astype(np.float32)
+
+
+def _read_numbers(batch: pa.RecordBatch, schema: Schema) -> Array:
+    """(R, C) the columns of outputs."""
     if schema.kind == "prob-list":
         array = batch.column(schema.outputs[0])
         reject_nulls(array, schema.outputs[0], NO_GAPS)
-        return read_vectors(array, schema.outputs[0], len(schema.classes)).astype(
-            np.float32, copy=False
-        )
+        return read_vectors(array, schema.outputs[0], len(schema.classes))
+    kind = float if schema.scale else np.float32
     return np.stack(
-        [read_numbers(batch.column(c)).astype(np.float32, copy=False) for c in schema.outputs],
-        axis=1,
+        [read_numbers(batch.column(c)).astype(kind, copy=False) for c in schema.outputs], axis=1
     )
 
 

@@ -151,6 +151,7 @@ class Pool:
         feature_shape: str | None = None,
         other_columns: str | Iterable[str] = (),
         text: str | Iterable[str] | None = None,
+        scale: str | None = None,
     ) -> "Pool":
         """Read the schema of the pool and give every column its role.
 
@@ -170,6 +171,7 @@ class Pool:
         feature_shape                   of the image that the features are, as "28x28"
         other_columns                   what other models predict
         text                            columns of free text; None finds them in the values
+        scale                           a Scale of outputs that are no plain probabilities
 
         Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice that
         it does not allow.
@@ -192,6 +194,7 @@ class Pool:
             feature_shape=feature_shape or None,
             other_columns=_to_names(other_columns) or (),
             text=_to_names(text),
+            scale=scale,
         )
         found = read_class_names(files.schema.metadata) if class_names is None else class_names
         files.name_classes(found)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from activetest.nouns.choices import Task
+from activetest.nouns.choices import Scale, Task
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.column_names import (
     Probability,
@@ -83,6 +83,7 @@ def list_others(files: Files) -> Iterator[dict[str, Any]]:
     for column in numbers:
         if column not in sure and not find_predicted_beside(files, column.name):
             yield {"outputs": column.name}
+    yield from _propose_logits(files)
     names = {name.casefold(): name for name in table.names}
     yield from ({"judge": names[name]} for name in _VERDICTS if name in names)
 
@@ -129,35 +130,14 @@ def describe_unread(files: Files) -> list[str]:
 
     Of columns of numbers and lists of them it is said elsewhere how to read them.
     """
-    found: list[str] = []
-    logits: list[_Column] = []
-    for field in files.schema:
-        meaning = read_probability(field.name)
-        if meaning is None or OTHER_MODELS.search(field.name):
-            continue
-        if meaning.logit and (is_number(field.type) or is_vector(field.type)):
-            logits.append(_Column(field.name, meaning))
-        elif _holds_several(files, field):
-            found.append(
-                f"{field.name!r} may hold probabilities, and is not read: write a list of numbers "
-                "in the order of the classes to a column prob, or each to a column prob_CLASS"
-            )
-    return [*found, *_describe_logits(logits, files.schema)]
-
-
-def _describe_logits(logits: Sequence[_Column], table: pa.Schema) -> list[str]:
-    """What to write in place of logits."""
-    if not logits:
-        return []
-    names = shorten_list([repr(each.name) for each in logits])
-    classes = [each.meaning.class_name for each in logits]
-    hold = f"{names} {'hold' if len(logits) > 1 else 'holds'} logits by name"
-    if len(logits) > 1 and all(classes):
-        columns = shorten_list([f"prob_{each}" for each in classes])
-        return [f"{hold}: write their softmax to columns {columns}"]
-    if is_vector(table.field(logits[0].name).type):
-        return [f"{hold}: write their softmax, a list per row, to a column prob"]
-    return [f"{hold}: of two classes, write the sigmoid to a column score"]
+    return [
+        f"{field.name!r} may hold probabilities, and is not read: write a list of numbers "
+        "in the order of the classes to a column prob, or each to a column prob_CLASS"
+        for field in files.schema
+        if read_probability(field.name) is not None
+        and not OTHER_MODELS.search(field.name)
+        and _holds_several(files, field)
+    ]
 
 
 def _holds_several(files: Files, field: pa.Field) -> bool:
@@ -199,19 +179,43 @@ def _propose_lists(files: Files) -> Iterator[dict[str, Any]]:
 
 def _propose_columns(files: Files) -> Iterator[dict[str, Any]]:
     """Columns of probabilities whose names differ in a class alone."""
+    for way in _list_families(files, logit=False):
+        sample = _read_sample(files, way["outputs"])
+        probs = np.stack([read_numbers(sample.column(each)) for each in way["outputs"]], axis=1)
+        if _are_probabilities(probs):
+            yield way
+
+
+def _list_families(files: Files, *, logit: bool) -> Iterator[dict[str, Any]]:
+    """Columns of probabilities, or of logits, whose names differ in a class alone."""
     families: dict[str, list[_Column]] = {}
     for column in _find_probabilities(files.schema, is_amount):
-        if column.meaning.class_name and not column.meaning.logit:
+        if column.meaning.class_name and column.meaning.logit == logit:
             families.setdefault(column.meaning.pattern, []).append(column)
     for members in families.values():
-        names = [each.name for each in members]
         classes = [each.meaning.class_name for each in members]
-        if len(names) < 2 or len({*classes}) < len(classes):
-            continue
-        sample = _read_sample(files, names)
-        probs = np.stack([read_numbers(sample.column(each)) for each in names], axis=1)
-        if _are_probabilities(probs):
-            yield {"outputs": names, "classes": classes}
+        if len(members) > 1 and len({*classes}) == len(classes):
+            yield {"outputs": [each.name for each in members], "classes": classes}
+
+
+def _propose_logits(files: Files) -> Iterator[dict[str, Any]]:
+    """Logits and log-probabilities by name: of all classes, or the logit of one of two."""
+    for way in _list_families(files, logit=True):
+        yield way | {"scale": _find_scale(way["outputs"][0])}
+    for column in _find_probabilities(files.schema, is_vector):
+        if column.meaning.logit and _read_lists(files, column.name) is not None:
+            yield {"outputs": column.name, "scale": _find_scale(column.name)}
+    alone = [each for each in _find_probabilities(files.schema, is_number) if each.meaning.logit]
+    # Of log-probabilities of texts, language models write one for each answer.
+    if len(alone) == 1 and _find_scale(alone[0].name) == Scale.LOGITS:
+        way = {"outputs": alone[0].name, "scale": Scale.LOGITS.value, **_CLASSIFICATION}
+        yield way | _name_classes(files, alone[0])
+
+
+def _find_scale(name: str) -> str:
+    """What a name with logits or log-probabilities in it says."""
+    plain = {"logit", "logits"}.isdisjoint(split_words(name))
+    return (Scale.LOG_PROBABILITIES if plain else Scale.LOGITS).value
 
 
 def _list_predictions(table: pa.Schema) -> list[str]:

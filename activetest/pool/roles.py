@@ -58,6 +58,7 @@ def assign_roles(
     Raises PoolError when there are no outputs, a column is missing or has a type that cannot serve.
     """
     reject_duplicates(table)
+    score_is_value = score_is_value and not choices.scale
     id_column = choices.id or ("id" if "id" in table.names else None)
     if id_column is not None:
         _require(table, id_column, _is_id, "ids must be strings or whole numbers")
@@ -127,6 +128,7 @@ def assign_roles(
         std=std,
         positive=choices.positive,
         threshold=choices.threshold,
+        scale=choices.scale or "",
         features=features,
         groups=groups,
         computed=computed,
@@ -218,6 +220,11 @@ def _reject_without_effect(choices: ColumnChoices, task: str, kind: str, pred: s
     if choices.threshold != ColumnChoices.threshold and (kind != "score" or pred is not None):
         ruled = f"column {pred!r} holds the predictions" if pred else "there is no column of scores"
         raise ChoiceError(f"`threshold` has no effect: {ruled}", hint="leave it out")
+    if choices.scale and (task == "regression" or kind == "pred"):
+        raise ChoiceError(
+            "`scale` has no effect: there are no probabilities",
+            hint='leave it out, or name numbers: `outputs=columns, task="classification"`',
+        )
     for name in ("classes", "positive"):
         if task == "regression" and getattr(choices, name) is not None:
             raise ChoiceError(

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from activetest.errors import ChoiceError
+from activetest.nouns.choices import Scale
 from activetest.pool.groups import columns_of
 
 # Before the number of a row, counting from 0, in ids that no other program makes.
@@ -22,6 +23,7 @@ class Schema:
     id            column of ids; None where there is none
     pred          column of predicted classes or values; None where it follows from outputs
     std           column of predictive standard deviations (regression)
+    scale         of outputs that are no plain probabilities: a Scale; empty for those that are
     classes       names of the classes, in code order; empty for regression
     open_classes  whether labels outside classes are allowed (hard labels: they are simply wrong)
     positive      the positive class of a binary pool
@@ -78,6 +80,7 @@ class Schema:
     others: tuple[str, ...] = ()
     shape: tuple[int, ...] = ()
     texts: tuple[str, ...] = ()
+    scale: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples; what few pools have, only where it is."""
@@ -185,7 +188,7 @@ _OF_ATTRIBUTES = (
 )
 
 
-_OF_FEW = (*_OF_ATTRIBUTES, "named", "names", "numbered", "others", "shape", "texts")
+_OF_FEW = (*_OF_ATTRIBUTES, "named", "names", "numbered", "others", "shape", "texts", "scale")
 # Without them a pool has its items and what the model says.
 _NOT_NEEDED = ("features", "shape", "texts", "groups", *_OF_ATTRIBUTES)
 
@@ -204,6 +207,7 @@ def _to_tuples(value: Any) -> Any:
 _VALUES = {
     "task": ("classification", "regression"),
     "kind": ("prob-list", "prob-columns", "score", "pred"),
+    "scale": tuple(Scale),
 }
 
 

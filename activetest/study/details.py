@@ -236,6 +236,7 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
         "text": list(schema.texts),
         "weight": schema.weight,
         "price": schema.price,
+        "scale": schema.scale,
         "threshold": None if schema.threshold == Schema.threshold else schema.threshold,
     }
     found |= {name: value for name, value in roles.items() if value}

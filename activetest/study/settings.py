@@ -34,7 +34,7 @@ from activetest.study.config import parse_schema
 from activetest.study.stored import StoredStudy
 
 # Roles of columns that stay after the first draw: probabilities and labels rest on them.
-_LASTING = ("id", "outputs", "classes", "threshold", "weight", "price")
+_LASTING = ("id", "outputs", "scale", "classes", "threshold", "weight", "price")
 
 
 def has_rounds(study: StoredStudy) -> bool:
@@ -120,6 +120,7 @@ def kept_columns(
         "task": schema.task,
         "positive": schema.positive,
         "threshold": schema.threshold,
+        "scale": schema.scale or None,
         "classes": None if schema.open_classes else schema.classes or None,
         "weight": schema.weight,
         "price": schema.price,
@@ -130,6 +131,7 @@ def kept_columns(
         # It says what the outputs are; task and positive class follow from its values.
         if judge not in schema.outputs:
             stored |= {"positive": None, "task": None, "classes": None, "threshold": 0.5}
+            stored |= {"scale": None}
         stored["outputs"] = (judge,)
     elif schema.judge and "judge" not in columns and "outputs" not in columns:
         stored["judge"] = schema.judge
@@ -141,7 +143,7 @@ def kept_columns(
         schema.kind == "pred" or tuple(c for c in outputs if c != "pred") != schema.outputs
     ):
         # Task, classes and what is positive follow from the outputs.
-        stored |= {"classes": None, "positive": None, "task": None}
+        stored |= {"classes": None, "positive": None, "task": None, "scale": None}
     if columns.get("classes", schema.classes) != schema.classes:
         stored["positive"] = None
     kept = {key: value for key, value in stored.items() if key not in columns}

@@ -58,6 +58,31 @@ CASES = {
         {"logits": pa.array([[3.0, -1.0]] * ROWS), "y_pred": WORDS},
         {"outputs": "y_pred"},
     ),
+    "logits of all classes": (
+        {"logit_a": [2.0] * ROWS, "logit_b": [3.0] * ROWS},
+        {"outputs": ["logit_a", "logit_b"], "classes": ["a", "b"], "scale": "logits"},
+    ),
+    "a list of logits alone": (
+        {"logits": pa.array([[3.0, -1.0]] * ROWS)},
+        {"outputs": "logits", "scale": "logits"},
+    ),
+    "a logit of one class": (
+        {"fraud_logit": [2.0] * ROWS},
+        {
+            "outputs": "fraud_logit",
+            "scale": "logits",
+            **BINARY,
+            "classes": ["not fraud", "fraud"],
+        },
+    ),
+    "log-probabilities": (
+        {"logprob_a": [-0.1] * ROWS, "logprob_b": [-2.35] * ROWS},
+        {
+            "outputs": ["logprob_a", "logprob_b"],
+            "classes": ["a", "b"],
+            "scale": "log-probabilities",
+        },
+    ),
     "percentages": ({"risk_score": [100 * each for each in SHARES]}, {"outputs": "risk_score"}),
     "scores that do not sum to 1": (
         {"score_math": SHARES, "score_art": SHARES, "verdict": WORDS},
@@ -93,14 +118,6 @@ def test_settings_in_a_hint_open_the_pool(tmp_path):
 
 
 UNREAD = {
-    "'logit_a', 'logit_b' hold logits by name: write their softmax to columns prob_a, prob_b": {
-        "logit_a": [2.0] * ROWS,
-        "logit_b": [3.0] * ROWS,
-    },
-    "'logit' holds logits by name: of two classes, write the sigmoid": {"logit": [2.0] * ROWS},
-    "'logits' holds logits by name: write their softmax, a list per row": {
-        "logits": pa.array([[3.0, -1.0]] * ROWS)
-    },
     "'label_probs' may hold probabilities, and is not read": {
         "label_probs": pa.array([[{"label": "a", "prob": 0.5}]] * ROWS)
     },
@@ -112,6 +129,10 @@ UNREAD = {
 def test_probabilities_that_are_not_read_are_named(tmp_path, sentence):
     (found,) = describe_unread(Files(write(tmp_path, UNREAD[sentence])))
     assert found.startswith(sentence)
+
+
+def test_the_log_probability_of_an_answer_is_not_that_of_a_class(tmp_path):
+    assert list(list_others(Files(write(tmp_path, {"logprob": [-0.1] * ROWS})))) == []
 
 
 def test_plain_columns_are_not_called_unread(tmp_path):
