@@ -26,6 +26,7 @@ class Scale(StrEnum):
 
     LOGITS = "logits"
     LOG_PROBABILITIES = "log-probabilities"
+    CONFIDENCE = "confidence"
 
 
 class Question(StrEnum):
@@ -323,7 +324,8 @@ class ColumnChoices:
     )  # fmt: skip
     scale: str | None = declare(
         "How the model's outputs say probabilities, where they are no plain ones: of logits, their "
-        "softmax or sigmoid is taken.", Section.DATA, values=tuple(Scale),
+        "softmax or sigmoid is taken; a confidence is the probability of the predicted one of two "
+        "classes, in a column of its own.", Section.DATA, values=tuple(Scale),
         default="probabilities as they are",
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ import pyarrow.types as kinds
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns import class_sets
 from activetest.nouns.canonical import make_canonical
-from activetest.nouns.choices import ColumnChoices
+from activetest.nouns.choices import ColumnChoices, Scale
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.pool import columns
@@ -158,9 +158,21 @@ def _count_list_classes(pool: "Pool", column: str) -> int:
 
 
 def _name_two_classes(pool: "Pool") -> tuple[str, ...]:
-    """Names of the classes of a score: those in its column of predictions, else 0 and 1."""
-    if pool.schema.pred is not None and len(found := _find_predicted(pool)) == 2:
+    """Names of the classes of a score: those in its column of predictions, else 0 and 1.
+
+    Raises ChoiceError where it is the confidence in other than two predicted classes.
+    """
+    pred = pool.schema.pred
+    found = () if pred is None else _find_predicted(pool)
+    if len(found) == 2:
         return found
+    if pool.schema.scale == Scale.CONFIDENCE:
+        raise ChoiceError(
+            f'`scale="confidence"` needs two classes, and {pred!r} has {len(found)}: of more, it '
+            "says nothing of those that are not predicted",
+            hint=f"`outputs={pred!r}` without `scale` reads the predicted classes; of two of which "
+            "one is predicted throughout, `classes` names both",
+        )
     return ("0", "1")
 
 

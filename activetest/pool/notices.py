@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from activetest.nouns.choices import Scale
 from activetest.nouns.class_sets import find_sets
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.file_notes import read_file_notes
@@ -106,6 +107,8 @@ def _describe_outputs(schema: Schema) -> str:
         return f"predicted values: column {column}" + (
             f", with standard deviations in {schema.std!r}" if schema.std else ""
         )
+    if schema.scale == Scale.CONFIDENCE:
+        return f"confidence: column {column}, in the class that {schema.pred!r} predicts"
     kind = schema.scale.replace("-", " ")
     of_one = {"logits": "logit"}.get(schema.scale, kind.removesuffix("ies") + "y" * bool(kind))
     return {

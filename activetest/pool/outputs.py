@@ -103,8 +103,13 @@ def _read_scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
             + '; `scale="logits"` reads logits'
             + '; `task="regression"` reads it as a predicted value',
         )
-    positive = schema.classes.index(schema.positive)
     probs = np.empty((len(score), 2), np.float32)
+    if schema.scale == Scale.CONFIDENCE:
+        rows, pred = np.arange(len(score)), _read_codes(batch, schema)
+        probs[rows, pred], probs[rows, 1 - pred] = score, 1 - score
+        disagreeing = int((score < 1 - score).sum())
+        return Checked(Outputs(pred, probs), [score, pred], disagreeing=disagreeing)
+    positive = schema.classes.index(schema.positive)
     probs[:, positive], probs[:, 1 - positive] = score, 1 - score
     chosen = np.where(score >= schema.threshold, positive, 1 - positive).astype(np.int32)
     pred = chosen if schema.pred is None else _read_codes(batch, schema)
@@ -198,7 +203,7 @@ def find_probabilities(values: Array, schema: Schema) -> Array:
 
     Raises BadRow where they are probabilities already.
     """
-    if not schema.scale:
+    if schema.scale in ("", Scale.CONFIDENCE):
         return values.astype(np.float32, copy=False)
     values = values.astype(float)
     total = values.sum(axis=1)

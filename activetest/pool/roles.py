@@ -9,7 +9,7 @@ import pyarrow.types as kinds
 
 from activetest import catalog
 from activetest.errors import ChoiceError, PoolError
-from activetest.nouns.choices import ColumnChoices
+from activetest.nouns.choices import ColumnChoices, Scale
 from activetest.nouns.class_sets import describe_remedy
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.column_names import is_bare_prediction, is_outcome, is_truth
@@ -225,6 +225,11 @@ def _reject_without_effect(choices: ColumnChoices, task: str, kind: str, pred: s
             "`scale` has no effect: there are no probabilities",
             hint='leave it out, or name numbers: `outputs=columns, task="classification"`',
         )
+    if choices.scale == Scale.CONFIDENCE and pred is None:
+        raise ChoiceError(
+            '`scale="confidence"` needs a column of the predicted class beside it',
+            hint="name both of them with `outputs`",
+        )
     for name in ("classes", "positive"):
         if task == "regression" and getattr(choices, name) is not None:
             raise ChoiceError(
@@ -314,6 +319,8 @@ def _check_named_outputs(
     Named beside others, pred holds the predicted classes; where it is not named, it plays no part.
     """
     columns = tuple(choices.outputs or ())
+    if choices.scale == Scale.CONFIDENCE and len(columns) > 1:
+        return _find_confidence(table, columns)
     if pred is not None and pred in columns and columns != (pred,):
         columns = tuple(column for column in columns if column != pred)
     else:
@@ -345,6 +352,22 @@ def _check_named_outputs(
     if looks_like_score and choices.task != "regression" and is_number(kind) and not value:
         return "score", columns, pred
     return "pred", columns, columns[0]
+
+
+def _find_confidence(
+    table: pa.Schema, columns: tuple[str, ...]
+) -> tuple[str, tuple[str, ...], str | None]:
+    """(kind, columns, column of predictions) where a confidence stands beside a predicted class."""
+    for column in columns:
+        _require(table, column, is_scalar, "a confidence and a predicted class are one per row")
+    decimal = [name for name in columns if kinds.is_floating(table.field(name).type)]
+    others = [name for name in columns if name not in decimal]
+    if len(decimal) != 1 or len(others) != 1:
+        raise ChoiceError(
+            '`scale="confidence"` needs a column of decimals and one of predicted classes',
+            hint="name both of them with `outputs`",
+        )
+    return "score", (decimal[0],), others[0]
 
 
 def _check_probabilities(table: pa.Schema, columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -25,6 +25,9 @@ judge-scale     a judge from 1 to 10 of people who give 0 to 4: its level and it
                 it gives 10 to a tenth of the items; 2,000 items
 judge-weak      a judge that knows little: it explains 15 % of the variance of skewed scores; 500
                 items
+verdicts-mostly, -lenient, -weak, -rare
+                a judge's verdicts, pass or fail: nearly always right; passes four in ten of what
+                people fail; knows little; a twelfth fails. 1,200 to 2,500 items
 wine            grades from 3 to 9 by twelve measurements; the model is a linear regression of 400
                 other wines, which wine.train.parquet holds with their grades; 4,500 items
 """
@@ -161,6 +164,16 @@ def judge_weak(rng: np.random.Generator) -> Columns:
     return {"pred": score, "label": np.round(50 * label) / 50, "length": length}
 
 
+def give_verdicts(
+    rng: np.random.Generator, size: int, passed: float, kept: float, caught: float
+) -> Columns:
+    """People pass so many items; the judge passes so many of these, and fails so many others."""
+    label = rng.random(size) < passed
+    said = np.where(label, rng.random(size) < kept, rng.random(size) >= caught)
+    words = np.array(["fail", "pass"])
+    return {"pred": words[said.astype(int)], "label": words[label.astype(int)]}
+
+
 def wine(rng: np.random.Generator, size: int = 4_900) -> Columns:
     """Measurements from four hidden causes; grades bend where a line does not.
 
@@ -198,13 +211,20 @@ POOLS: dict[str, Callable[[np.random.Generator], Columns]] = {
     "judge-weak": judge_weak,
     "wine": wine,
 }
+VERDICTS: dict[str, Callable[[np.random.Generator], Columns]] = {
+    "verdicts-mostly": lambda rng: give_verdicts(rng, 2_000, 0.7, 0.99, 0.96),
+    "verdicts-lenient": lambda rng: give_verdicts(rng, 1_500, 0.6, 0.95, 0.6),
+    "verdicts-weak": lambda rng: give_verdicts(rng, 1_200, 0.5, 0.78, 0.6),
+    "verdicts-rare": lambda rng: give_verdicts(rng, 2_500, 0.91, 0.985, 0.94),
+}
 # Rows at the end of a pool that its model was trained on.
 TRAINING_ROWS = {"wine": 400}
 
 
 def write_pool(folder: Path, name: str, seed: int) -> Path:
     """Write one pool, its answer key and its training rows, if any; the path of the pool."""
-    columns = POOLS[name](np.random.default_rng([seed, list(POOLS).index(name)]))
+    makers = POOLS | VERDICTS
+    columns = makers[name](np.random.default_rng([seed, list(makers).index(name)]))
     if rows := TRAINING_ROWS.get(name):
         train = {column: values[-rows:] for column, values in columns.items() if column != "pred"}
         pq.write_table(pa.table(train), folder / f"{name}.train.parquet")
@@ -220,7 +240,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    for name in POOLS:
+    for name in POOLS | VERDICTS:
         print(write_pool(options.folder, name, options.seed))
 
 

@@ -1,4 +1,4 @@
-"""Outputs that are no plain probabilities: logits, and log-probabilities."""
+"""Outputs that are no plain probabilities: logits, log-probabilities, and confidences."""
 
 from decimal import Decimal
 
@@ -11,6 +11,7 @@ from pytest import approx
 from activetest.errors import ActivetestError, ChoiceError, PoolError
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
+from activetest.pool.unclear import Unclear
 from activetest.study.study import Study
 
 ROWS = 40
@@ -137,3 +138,80 @@ def test_decimals_are_numbers_here_too(tmp_path):
     logits = [Decimal("1.50"), Decimal("-2.25")] * (ROWS // 2)
     _, probs = read(write(tmp_path, {"score": logits}), scale="logits")
     assert probs[:2, 1] == approx([0.8175745, 0.0953494], abs=1e-6)
+
+
+# --- the confidence of the predicted class
+
+SURE = np.linspace(0.51, 0.99, ROWS)
+SAID = np.array(["ham", "spam"])[np.arange(ROWS) % 2]
+
+
+@pytest.mark.parametrize("names", [("score", "pred"), ("conf", "answer")])
+def test_of_two_classes_a_confidence_says_both_probabilities(tmp_path, names):
+    score, said = names
+    path = write(tmp_path, {score: SURE, said: SAID})
+    schema, probs = read(path, outputs=[said, score], scale="confidence")
+    assert (schema.classes, schema.pred) == (("ham", "spam"), said)
+    assert probs[:, 0] == approx(np.where(SAID == "ham", SURE, 1 - SURE), abs=1e-6)
+    assert probs.sum(axis=1) == approx(1)
+
+
+def test_a_score_that_may_be_a_confidence_is_asked_about_and_either_line_works(tmp_path):
+    path = write(tmp_path, {"score": np.resize(SURE, 80)[:ROWS], "pred": SAID})
+    many = tmp_path / "many.parquet"
+    table = pq.read_table(path)
+    pq.write_table(
+        pa.concat_tables([table, table]).set_column(0, "id", pa.array(range(2 * ROWS))), many
+    )
+    with pytest.raises(Unclear) as caught:
+        Pool.open(many)
+    first, second = (reading.settings for reading in caught.value.readings)
+    assert second == {"outputs": ["score", "pred"], "scale": "confidence"}
+    for settings in (first, second):
+        Pool.open(many, **settings)
+
+
+def test_a_study_of_a_confidence_knows_what_the_other_class_is_worth(tmp_path):
+    labels = np.where(np.arange(ROWS) % 5 == 0, "ham", SAID)
+    path = write(tmp_path, {"score": SURE, "pred": SAID})
+    settings = {"outputs": ["score", "pred"], "scale": "confidence", "metric": "brier"}
+    Study.create(path, tmp_path / "study", seed=1, **settings)
+    study = Study.open(tmp_path / "study")
+    study.ingest(dict(zip(map(str, range(ROWS)), labels.tolist(), strict=True)))
+    right = labels == SAID
+    brier = (2 * np.where(right, 1 - SURE, SURE) ** 2).mean()
+    found = {row.metric: row.estimate for row in study.report().estimates}
+    assert found["brier"] in (approx(brier, rel=1e-5), approx(brier / 2, rel=1e-5))
+    # What is not named stays.
+    study.change(metric="error")
+    assert 'scale = "confidence"' in (tmp_path / "study" / "study.toml").read_text()
+
+
+def test_of_more_classes_a_confidence_says_too_little(tmp_path):
+    path = write(tmp_path, {"score": SURE, "pred": (NAMES * ROWS)[:ROWS]})
+    with pytest.raises(ChoiceError, match="needs two classes, and 'pred' has 3") as caught:
+        Pool.open(path, outputs=["score", "pred"], scale="confidence")
+    assert "`outputs='pred'`" in caught.value.hint
+    Pool.open(path, outputs="pred")
+
+
+def test_of_two_classes_one_may_be_predicted_throughout(tmp_path):
+    path = write(tmp_path, {"score": SURE, "pred": ["ham"] * ROWS})
+    settings = {"outputs": ["score", "pred"], "scale": "confidence"}
+    with pytest.raises(ChoiceError, match="has 1"):
+        Pool.open(path, **settings)
+    _, probs = read(path, classes=["ham", "spam"], **settings)
+    assert probs[:, 0] == approx(SURE, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("columns", "outputs"),
+    [
+        ({"score": SURE}, "score"),
+        ({"score": SURE, "other": SURE}, ["score", "other"]),
+        ({"score": SURE, "pred": SAID, "third": SAID}, ["score", "pred", "third"]),
+    ],
+)
+def test_a_confidence_stands_beside_one_predicted_class(tmp_path, columns, outputs):
+    with pytest.raises(ChoiceError, match='`scale="confidence"` needs a column'):
+        Pool.open(write(tmp_path, columns), outputs=outputs, scale="confidence")

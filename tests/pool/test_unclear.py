@@ -137,8 +137,9 @@ def test_a_score_that_is_never_low_looks_like_a_confidence(tmp_path, column):
     path = write(tmp_path, score=SURE, **{column: WORDS})
     error = ask(path)
     assert error.problem.startswith("'score' is never below 0.5 while both classes are predicted")
-    assert error.readings[-1].settings == {"outputs": column}
-    assert try_readings(path, error) == [("classification", "score"), ("classification", "pred")]
+    both = {"outputs": ["score", column], "scale": "confidence"}
+    assert error.readings[-1].settings == both
+    assert try_readings(path, error) == [("classification", "score"), ("classification", "score")]
     assert "score" in Pool.open(path, outputs=column).schema.features
 
 
