@@ -43,6 +43,7 @@ def inspect(
     found = look(sys.stdin.buffer if file == "-" else file, **options.read_choices(choices))
     spelled = replace(
         found,
+        question=to_commands(found.question),
         create=found.create and to_commands(f"`{found.create}`"),
         readings=tuple(
             StudyReading(to_commands(each.meaning), to_commands(f"`{each.create}`"))

@@ -62,10 +62,11 @@ class Unclear(PoolError):
     """The outputs can be read in several ways.
 
     readings  of which the last is the likeliest
+    remedy    what helps where none of them is right; empty where nothing is known
     """
 
     def __init__(self, problem: str, readings: Iterable[Reading], remedy: str = "") -> None:
-        self.readings = tuple(readings)
+        self.readings, self.remedy = tuple(readings), remedy
         hint = "; ".join(
             f"`{write_settings(each.settings)}` if {each.meaning}" for each in self.readings
         )
@@ -275,7 +276,11 @@ def check_classes(
     if numeric:
         readings.insert(0, Reading({"task": Task.REGRESSION.value}, "they are predicted numbers"))
     elif looks == "numbers written as text":
-        remedy = "predicted numbers are read where they are written plainly, as 1234.5"
+        remedy = (
+            "predicted numbers are read where they are written plainly, as 1234.5 or 1234,5: in a "
+            "spreadsheet, give the column the format of numbers, without signs and without "
+            "separators of thousands, and save the file again"
+        )
     elif looks == "texts of several words":
         remedy = "of texts, give a column that says how good each is, such as a judge's verdict: "
         remedy += "`judge=column`"

@@ -166,7 +166,7 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
         if not files.rows:
             raise PoolError(f"{source.name} has no rows", hint="give a file with items")
         ways, error = choose_settings(path, files, source.name, given)
-        question, error = (error.problem, None) if error and ways else ("", error)
+        question, error = (_ask(error), None) if error and ways else ("", error)
         settings, pool = (ways[-1].settings, ways[-1].pool) if ways else ({**given}, None)
         labels = find_labels(files, pool)
         offered = [(each.name, each.count) for each in labels if not each.restates]
@@ -200,6 +200,11 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
             seen, summary=(*seen.summary, *notes), problem=error.problem, hint=error.hint
         )
     return _make_public(seen)
+
+
+def _ask(unclear: ActivetestError) -> str:
+    """What is unclear, and what helps where no reading is right."""
+    return "; ".join(filter(None, [unclear.problem, getattr(unclear, "remedy", "")]))
 
 
 def _describe_restated(labels: LabelColumn) -> str:

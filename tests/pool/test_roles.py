@@ -37,6 +37,8 @@ class Case(NamedTuple):
 
 
 CLASSES = {"task": "classification"}
+LOGITS, CONFIDENCE = {"scale": "logits"}, {"scale": "confidence"}
+BELOW = [-each for each in NUMBERS]
 ERRORS = {
     "product": Case(
         {"pred": WORDS, "g": WORDS, "h": WORDS},
@@ -104,7 +106,34 @@ ERRORS = {
     ),
     "threshold outside": Case({"score": SHARES}, {"threshold": 2}, [{"threshold": 0.5}]),
     "score above one": Case(
-        {"score": NUMBERS}, {"task": "classification"}, [{"task": "regression"}]
+        {"score": NUMBERS}, {"task": "classification"}, [{"task": "regression"}, LOGITS]
+    ),
+    "logits of all classes": Case({"prob_0": NUMBERS, "prob_1": BELOW}, {}, [LOGITS]),
+    "scale of probabilities": Case(WIDE, LOGITS, [{"scale": None}]),
+    "scale of hard labels": Case(
+        {"pred": WORDS, "chance": NUMBERS},
+        LOGITS,
+        [{"scale": None}, {"outputs": "chance", **CLASSES}],
+    ),
+    "confidence alone": Case(
+        {"score": SHARES, "said": WORDS},
+        {"outputs": "score", **CONFIDENCE},
+        [{"outputs": ["score", "said"]}],
+    ),
+    "confidence of words": Case(
+        {"score": SHARES, "said": WORDS, "note": WORDS},
+        {"outputs": ["note", "said"], **CONFIDENCE},
+        [{"outputs": ["score", "said"]}],
+    ),
+    "confidence in one of three": Case(
+        {"score": SHARES, "pred": [*WORDS[1:], "c"]},
+        {"outputs": ["score", "pred"], **CONFIDENCE},
+        [{"outputs": "pred", "scale": None}],
+    ),
+    "confidence in one throughout": Case(
+        {"score": SHARES, "pred": WORDS[:1] * ROWS},
+        {"outputs": ["score", "pred"], **CONFIDENCE},
+        [{"classes": [WORDS[0], "other"]}],
     ),
     "unknown class": Case(
         {"pred": WORDS}, {"classes": ["a", "c"]}, [{"classes": ["a", "b"]}, {"classes": None}]

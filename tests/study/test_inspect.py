@@ -425,6 +425,17 @@ def test_what_is_unclear_is_asked_and_every_line_works(place, capsys, case):
     assert all(f"    {line}\n" in page for line in lines)
 
 
+def test_of_numbers_written_as_text_it_is_said_how_they_can_be_read(place, capsys):
+    path = place / "prices.csv"
+    path.write_text("id,pred\n" + "".join(f"{row},{row}.5 %\n" for row in range(80)))
+    page = " ".join(look(capsys, "prices.csv").split())
+    assert "as 1234.5 or 1234,5: in a spreadsheet, give the column the format of numbers" in page
+    # The advice, obeyed.
+    path.write_text(path.read_text().replace(" %", ""))
+    assert app.main(["init", "prices.csv"]) == 0
+    assert at.Study.open().setup.schema.task == "regression"
+
+
 def test_settings_of_columns_are_kept_and_the_others_found(place, capsys):
     columns = {"key": IDS, "score": SCORES, "other": WORDS, "fraud_score": SCORES}
     write_csv(place / "pool.csv", pa.table(columns))
