@@ -118,6 +118,18 @@ def _leave_one_out(
         others: Array = scaled.sum(axis=0) - scaled[start:]
         return others
 
-    moments = add_moments(weight, residual, deviation, learned[:, None], add)
+    count, moments = add_moments(weight, residual, deviation, learned[:, None], add)
     squares = add((weight * deviation) ** 2, np.ones_like(weight))
-    return solve_scale(*moments, squares / max(len(weight) - 1, 1), own=True)
+    # Weights that hardly differ say little of the level: it is that of the residuals.
+    share = np.ones_like(weight)
+    level = add(weight * residual, share) / np.maximum(add(weight, share), 1e-300)
+    yy, y1, y2, x11, x12, x22 = moments
+    moments = (
+        np.maximum(yy - 2 * level * y1 + level**2 * x11, 0.0),
+        y1 - level * x11,
+        y2 - level * x12,
+        *(x11, x12, x22),
+    )
+    scale = squares / max(len(weight) - 1, 1)
+    shift, slope = solve_scale(count, moments, scale, own=True)
+    return level + shift, slope

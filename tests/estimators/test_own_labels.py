@@ -5,7 +5,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from activetest.estimators._own_labels import find_first_chances, find_odds_of_last
+from activetest.estimators._own_labels import (
+    _leave_one_out,
+    find_first_chances,
+    find_odds_of_last,
+)
 
 
 def race(chance, order):
@@ -45,3 +49,21 @@ def test_chances_at_the_first_draw_are_those_of_the_race():
     order = np.array([5, 0, 7, 2])
     _, prob = race(chance, order)
     assert find_first_chances(prob) == pytest.approx(chance[order], rel=1e-12)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.02, 0.1, 0.5])
+def test_the_level_is_that_of_the_other_labels_however_little_weights_differ(spread):
+    """A judge is 4.7 too high: weights that are nearly alike would not show it by themselves."""
+    rng = np.random.default_rng(2)
+    weight = 1 + spread * rng.uniform(-1, 1, (60, 1))
+    deviation = rng.normal(size=(60, 1))
+    residual = -4.7 - 0.4 * deviation + 0.3 * rng.normal(size=(60, 1))
+    shift, slope = _leave_one_out(weight, residual, deviation, np.zeros(60), 0)
+    assert shift == pytest.approx(-4.7, abs=0.35)
+    assert slope == pytest.approx(0.6, abs=0.15)
+    # Nothing of it is of the draw's own label.
+    changed = residual.copy()
+    changed[7] += 3.0
+    other, steeper = _leave_one_out(weight, changed, deviation, np.zeros(60), 0)
+    assert other[7] == pytest.approx(shift[7], abs=1e-9) and other[8] != shift[8]
+    assert steeper[7] == pytest.approx(slope[7], abs=1e-9)
