@@ -101,6 +101,14 @@ def _describe_task(schema: Schema) -> str:
     return f"{len(schema.classes)} classes: {_shorten(schema.classes)}"
 
 
+# {scale: outputs on it, and one of them}.
+_OUTPUTS = {
+    "": ("probabilities", "probability"),
+    Scale.LOGITS: ("logits", "logit"),
+    Scale.LOG_PROBABILITIES: ("log probabilities", "log probability"),
+}
+
+
 def _describe_outputs(schema: Schema) -> str:
     column = repr(schema.outputs[0])
     if schema.task == "regression":
@@ -109,12 +117,11 @@ def _describe_outputs(schema: Schema) -> str:
         )
     if schema.scale == Scale.CONFIDENCE:
         return f"confidence: column {column}, in the class that {schema.pred!r} predicts"
-    kind = schema.scale.replace("-", " ")
-    of_one = {"logits": "logit"}.get(schema.scale, kind.removesuffix("ies") + "y" * bool(kind))
+    many, single = _OUTPUTS[schema.scale]
     return {
-        "prob-list": f"{kind or 'probabilities'}: column {column}, a list per item",
-        "prob-columns": f"{kind or 'probabilities'}: columns {_shorten(schema.outputs)}",
-        "score": f"score: column {column} is the {of_one or 'probability'} of class "
+        "prob-list": f"{many}: column {column}, a list per item",
+        "prob-columns": f"{many}: columns {_shorten(schema.outputs)}",
+        "score": f"score: column {column} is the {single} of class "
         + repr(schema.positive)
         + (f"; predicted from {schema.threshold:g} on" if schema.pred is None else ""),
         "pred": f"hard labels: column {column}; "

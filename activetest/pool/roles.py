@@ -220,6 +220,11 @@ def _reject_without_effect(choices: ColumnChoices, task: str, kind: str, pred: s
     if choices.threshold != ColumnChoices.threshold and (kind != "score" or pred is not None):
         ruled = f"column {pred!r} holds the predictions" if pred else "there is no column of scores"
         raise ChoiceError(f"`threshold` has no effect: {ruled}", hint="leave it out")
+    if choices.scale and choices.scale not in tuple(Scale):
+        raise ChoiceError(
+            f"no scale is called {choices.scale!r}",
+            hint=catalog.nearest(str(choices.scale), tuple(Scale)),
+        )
     if choices.scale and (task == "regression" or kind == "pred"):
         raise ChoiceError(
             "`scale` has no effect: there are no probabilities",

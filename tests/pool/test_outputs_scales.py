@@ -126,9 +126,10 @@ def test_without_probabilities_there_is_no_scale(tmp_path, columns):
 
 
 def test_a_scale_that_there_is_not_is_refused(tmp_path):
-    path = write(tmp_path, columns_of(PROBS, "prob"))
-    with pytest.raises(ActivetestError, match="scale"):
+    path = write(tmp_path, columns_of(LOGITS, "prob"))
+    with pytest.raises(ChoiceError, match="no scale is called 'odds'"):
         Study.create(path, tmp_path / "study", scale="odds")
+    assert not (tmp_path / "study").exists()
     entries = {"task": "classification", "kind": "prob-columns", "outputs": ["prob_a"]}
     with pytest.raises(ActivetestError, match="scale"):
         Schema.from_dict(entries | {"scale": "odds"})
