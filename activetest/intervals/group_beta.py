@@ -6,7 +6,7 @@ one, at an effective sample size, as Korn and Graubard 1998 have it for whole sa
 
 import numpy as np
 
-from activetest.intervals._belief import raise_variances, widen_loss, widen_share
+from activetest.intervals._belief import raise_variances, widen_loss
 from activetest.intervals._shares import (
     CLOPPER_PEARSON,
     JEFFREYS,
@@ -58,7 +58,5 @@ def interval(
         lower, upper = round_outward(lower, upper, estimate.open_items)
     # Jeffreys' limits leave out a bound that the value itself is at.
     ends = float(max(min(lower, value), low)), float(min(max(upper, value), high))
-    widen = widen_share if counted else widen_loss
-    lower, upper = widen(estimate, ends, level, decides=decides)
-    lower, upper = max(lower, low), min(upper, high)
+    lower, upper = widen_loss(estimate, ends, level, decides=decides)
     return Interval(lower, upper, level, "group-beta", max(raised))

@@ -123,32 +123,31 @@ def _check_confidence(files: Files, schema: Schema) -> None:
     many = "both classes are" if len(classes) == 2 else f"{len(classes)} classes are"
     second = classes[-1] if schema.pred else "1"
     outputs = [score, schema.pred] if schema.pred else score
-    readings = [
-        Reading(
-            {"outputs": outputs, "task": Task.CLASSIFICATION.value},
-            f"it is the probability of {second!r}",
-        ),
-        Reading(
-            {"outputs": column},
-            f"{column!r} is the predicted class and {score!r} its confidence, which then is a "
-            "feature",
-        ),
-    ]
-    remedy = (
-        f"with a probability of each class, in columns prob_{classes[0]}, prob_{classes[1]} ..., "
-        "there are metrics of probabilities, too"
+    probability = Reading(
+        {"outputs": outputs, "task": Task.CLASSIFICATION.value},
+        f"it is the probability of {second!r}",
     )
     if len(classes) == 2:
         # Of two classes it says the probabilities of both.
-        both = {"outputs": [score, column], "scale": Scale.CONFIDENCE.value}
-        readings[1:] = [
-            Reading(both, f"it is the confidence in the class that {column!r} predicts")
-        ]
+        confidence = Reading(
+            {"outputs": [score, column], "scale": Scale.CONFIDENCE.value},
+            f"it is the confidence in the class that {column!r} predicts",
+        )
         remedy = ""
+    else:
+        confidence = Reading(
+            {"outputs": column},
+            f"{column!r} is the predicted class and {score!r} its confidence, which then is a "
+            "feature",
+        )
+        remedy = (
+            f"with a probability of each class, in columns prob_{classes[0]}, prob_{classes[1]} "
+            "..., there are metrics of probabilities, too"
+        )
     raise Unclear(
         f"{score!r} is never below {low:.3g} while {many} predicted in {column!r}: it looks like "
         f"the confidence of the predicted class, and not like the probability of {second!r}",
-        readings,
+        [probability, confidence],
         remedy,
     )
 

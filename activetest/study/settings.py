@@ -130,8 +130,8 @@ def kept_columns(
     if judge := columns.get("judge"):
         # It says what the outputs are; task and positive class follow from its values.
         if judge not in schema.outputs:
-            stored |= {"positive": None, "task": None, "classes": None, "threshold": 0.5}
-            stored |= {"scale": None}
+            stored |= {"positive": None, "task": None, "classes": None, "scale": None}
+            stored["threshold"] = 0.5
         stored["outputs"] = (judge,)
     elif schema.judge and "judge" not in columns and "outputs" not in columns:
         stored["judge"] = schema.judge

@@ -193,13 +193,13 @@ def open_scene(name: str, seed: int, folder: Path | None, without: tuple[str, ..
     of_groups = () if "groups" in without else recipe.of_groups
     cells = list(list_cells(pool, metrics, of_groups))
     rows = pool.cache.rows(0, pool.cache.size)
-    uniform = {}
-    for metric in metrics if "claims" not in without else ():
+    uniform, claimed = {}, metrics if "claims" not in without else []
+    if claimed and recipe.choices.get("annotators") == "dawid-skene":
+        uniform, claimed = measure_heard(recipe, pool, metrics), []
+    for metric in claimed:
         rng = np.random.default_rng(1)
         found = compute_baseline(metric, rows.outputs, pool.truth, LOOKS, rng, rows.weight)
         uniform[metric.title] = [found.budgets.tolist(), found.errors.tolist()]
-    if uniform and recipe.choices.get("annotators") == "dawid-skene":
-        uniform = measure_heard(recipe, pool, metrics)
     return SimpleNamespace(
         room=room,
         recipe=recipe,
