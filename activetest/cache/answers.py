@@ -30,7 +30,7 @@ _MOST_COLUMNS = 3
 # Rows that are learned from, at most; and different ones, at least.
 MOST_ROWS, FEWEST_ROWS = 20_000, 50
 # Rows judged at a time.
-_AT_ONCE = 1 << 14
+_AT_ONCE = 1 << 12
 # Answers that are learned each; all others are one.
 MOST_CLASSES = 100
 # Standard deviations beyond which a feature says no more.
@@ -241,8 +241,8 @@ class _Trees:
 
     def predict(self, inputs: Array) -> Array:
         """(R, C) log-probabilities of rows that it did not learn."""
-        trees = self.forest.estimators_[:_OUT_OF_BAG]
-        return self._spread(sum(each.predict_proba(inputs) for each in trees) / len(trees))
+        trees, inputs = self.forest.estimators_[:_OUT_OF_BAG], np.ascontiguousarray(inputs)
+        return self._spread(sum(each.tree_.predict(inputs) for each in trees) / len(trees))
 
     def _spread(self, shares: Array) -> Array:
         """(R, C) log-probabilities from shares of the classes that it knows."""
@@ -284,8 +284,8 @@ class _Ridge:
 
     def predict(self, inputs: Array) -> Array:
         """(R, C) log-probabilities of rows that it did not learn."""
-        scores = self._design(inputs) @ self.weights
-        return np.asarray(log_softmax(scores * self.factor, axis=1))
+        scores = self.expand(inputs).astype(float, copy=False) @ self.weights[:-1]
+        return np.asarray(log_softmax((scores + self.weights[-1]) * self.factor, axis=1))
 
     def _design(self, inputs: Array) -> Array:
         return np.hstack([self.expand(inputs).astype(float), np.ones((len(inputs), 1))])
@@ -300,7 +300,13 @@ def _choose_kernel(inputs: Array, answers: Array, targets: Array) -> _Ridge:
 
     def correlate(scale: float) -> Callable[[Array], Array]:
         shrink = -scale / usual
-        return lambda rows: np.exp(shrink * square_distances(rows.astype(float), centres))
+        def expand(rows: Array) -> Array:
+            found = square_distances(rows.astype(float), centres)
+            found *= shrink
+            correlations: Array = np.exp(found, out=found)
+            return correlations
+
+        return expand
 
     found = [_Ridge(inputs, answers, targets, correlate(scale)) for scale in _SCALES]
     return found[find_nearly_largest(-np.array([each.error for each in found]))]
