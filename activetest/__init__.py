@@ -10,7 +10,7 @@
 Names are imported when they are first used.
 """
 
-__version__ = "0.8.0"
+__version__ = "0.9.0"
 
 # As in typing, which is not imported for this alone.
 TYPE_CHECKING = False
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         LabelConflict,
         LabelError,
         LargeCache,
-        LearnedAgain,
         NotEstimable,
         PoolChanged,
         PoolError,
@@ -48,7 +47,6 @@ __all__ = [
     "LabelConflict",
     "LabelError",
     "LargeCache",
-    "LearnedAgain",
     "NotEstimable",
     "PoolChanged",
     "PoolError",

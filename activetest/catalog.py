@@ -20,12 +20,12 @@ there without importing the file.
     TITLE               what a metric is called in a sentence, where its name is not that; {} stands
                         for its argument, and what is in brackets is left out without one
     NEEDS_FEATURES      it sees all features of a row, and learns from training rows if any
-    USES_FEATURES       it sees them, and learns from training rows, where there are any
+    SAW_FEATURES        it saw them in rounds of versions before 0.9
     SEES_IMAGES         it looks at features that are an image with convolutions
     AUGMENTS            it can learn from features and labels alone, and from items of the pool
                         with the model's labels: see nouns.choices.Augmentation
-    USES_EVIDENCE       it sees what learners of the model's answers say of each, where the pool has
-                        features
+    USES_EVIDENCE       it sees what learners of the model's answers, and of training rows, say of
+                        each, where the pool has features or texts
     USES_OTHER_MODELS   it sees what other models say, if there are any
     NEEDS_OTHER_MODELS  it cannot do without them
     NEEDS_MEMBERS       it compares the members of a surrogate
@@ -33,8 +33,7 @@ there without importing the file.
     NEEDS_KINDS         an acquisition that is given which outcomes each metric tells apart
     RIGHT_OR_WRONG      a surrogate that only says whether the prediction is right, not the class
     CHOOSES_GROUPS      it chooses between groups, not between items
-    CONTINUES           whether a surface can be fitted from the state of an earlier fit, and of
-                        surrogates whether what one round learned is kept in the next
+    CONTINUES           whether a surface can be fitted from the state of an earlier fit
     CROSSES             a surrogate that is fitted fast enough to be fitted once more for each fold
                         of a round: see rounds.crossing
     NEEDS_GOLD          items of which an attribute model must know the true attributes

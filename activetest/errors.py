@@ -14,7 +14,7 @@ ActivetestError             a problem and a hint; the command line prints both a
 └── NotEstimable            what was asked for does not exist with the labels there are
 
 `ValueError` is for programmers, `ActivetestError` for users. `CacheRebuilt`, `LargeCache`,
-`LearnedAgain`, `SummaryMissing` and `TextsShortened` are warnings.
+`SummaryMissing` and `TextsShortened` are warnings.
 """
 
 import errno
@@ -118,10 +118,6 @@ class CacheRebuilt(UserWarning):
 
 class LargeCache(UserWarning):
     """The cache that is about to be written is large, or far larger than the pool."""
-
-
-class LearnedAgain(UserWarning):
-    """What the last round's surrogate had learned cannot be read, and is learned again."""
 
 
 class SummaryMissing(UserWarning):

@@ -9,17 +9,21 @@ from collections.abc import Iterable, Mapping
 
 from activetest import catalog
 from activetest.cache.cache import Cache
-from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN
+from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN, TRAINED
 from activetest.errors import ChoiceError, PoolError
 from activetest.pool.pool import Pool
 
 # The facts by which the file of a surrogate states that it uses a part, and those by which it does
 # where there is one.
 _USES = {
-    FEATURES: ("NEEDS_FEATURES", "USES_FEATURES"),
+    FEATURES: ("NEEDS_FEATURES",),
+    TRAIN: ("NEEDS_FEATURES", "USES_EVIDENCE"),
     EXTERNAL: ("USES_OTHER_MODELS",),
     EVIDENCE: ("USES_EVIDENCE",),
+    TRAINED: ("USES_EVIDENCE",),
 }
+# The fact by which a surrogate states that it saw all features in rounds of earlier versions.
+_SAW_FEATURES = "SAW_FEATURES"
 
 
 def attach_auxiliary(
@@ -48,15 +52,28 @@ def attach_auxiliary(
     """
     names, past, parts = set(names), set(past), []
     fingerprints = fingerprints or {}
-    if _needs_features(names | past, pool):
-        from activetest.cache import features, training_rows
+    saw = fingerprints.get(FEATURES) and find_surrogates_that_saw(FEATURES, past)
+    if find_surrogates_using(FEATURES, names | past) or saw:
+        from activetest.cache import features
 
-        part = features.ensure_features(cache, pool)
+        features.ensure_features(cache, pool)
         parts.append(FEATURES)
-        if train is not None and _needs_features(names, pool):
-            fingerprint = fingerprints.get(TRAIN)
-            training_rows.ensure_training_rows(cache, pool, part, train, fingerprint=fingerprint)
-            parts.append(TRAIN)
+    if train is not None and _learns_from_rows(names, pool):
+        from activetest.cache import features, trained, training_rows
+
+        units, fingerprint = features.ensure_features(cache, pool), fingerprints.get(TRAIN)
+        rows = training_rows.ensure_training_rows(
+            cache, pool, units, train, fingerprint=fingerprint
+        )
+        parts.append(TRAIN)
+        if find_surrogates_using(TRAINED, names):
+            trained.ensure_trained(cache, pool, rows)
+            parts.insert(0, TRAINED)
+    elif find_surrogates_that_saw(TRAINED, past) and fingerprints.get(TRAINED):
+        from activetest.cache import trained
+
+        if trained.open_trained(cache, pool, fingerprints[TRAINED]):
+            parts.insert(0, TRAINED)
     if find_surrogates_using(EVIDENCE, names | past) and _foretells_answers(pool):
         from activetest.cache import evidence
 
@@ -79,7 +96,7 @@ def attach_auxiliary(
         cache, pool, other_models, fingerprint
     ):
         parts.append(EXTERNAL)
-    return Cache(cache.folder, parts) if parts else cache
+    return cache.attach(parts) if parts else cache
 
 
 def check_unused_files(
@@ -94,7 +111,7 @@ def check_unused_files(
         from activetest.cache import training_rows
 
         training_rows.check_training_rows(pool, train)
-        users = _list_surrogates_using(FEATURES)
+        users = _list_surrogates_using(TRAIN)
         notices.append(f"{train} waits for a surrogate that learns from it: {users}")
     if other_models and EXTERNAL not in cache.parts:
         from activetest.cache import other_models as others
@@ -111,7 +128,7 @@ def needs_other_models(name: str) -> bool:
 
 
 def find_surrogates_using(part: str, names: Iterable[str]) -> list[str]:
-    """Those of the surrogates of these names whose beliefs rest on a part: features or external."""
+    """Those of the surrogates of these names whose beliefs rest on a part of the cache."""
     return sorted(
         name
         for name in names
@@ -119,11 +136,21 @@ def find_surrogates_using(part: str, names: Iterable[str]) -> list[str]:
     )
 
 
-def _needs_features(names: Iterable[str], pool: Pool) -> bool:
-    """Whether a surrogate sees features, because it has to or because the pool has any."""
-    users = find_surrogates_using(FEATURES, names)
-    needing = any(catalog.fact("surrogates", name, "NEEDS_FEATURES") for name in users)
-    return needing or bool(users and pool.schema.features)
+def find_surrogates_that_saw(part: str, past: Iterable[str]) -> list[str]:
+    """The same, also those that rested on it in rounds of earlier versions."""
+    past = set(past)
+    saw = part == FEATURES
+    earlier = {name for name in past if saw and catalog.fact("surrogates", name, _SAW_FEATURES)}
+    return sorted(earlier.union(find_surrogates_using(part, past)))
+
+
+def _learns_from_rows(names: Iterable[str], pool: Pool) -> bool:
+    """Whether a surrogate of coming rounds learns from training rows."""
+    names = set(names)
+    if find_surrogates_using(FEATURES, names):
+        return True
+    listens = find_surrogates_using(TRAINED, names)
+    return bool(listens and (pool.schema.features or pool.schema.texts))
 
 
 def _foretells_answers(pool: Pool) -> bool:

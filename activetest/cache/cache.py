@@ -28,6 +28,7 @@ from activetest.cache.parts import (
     FEATURES,
     PARTS,
     TRAIN,
+    TRAINED,
     Part,
     read_part_manifest,
 )
@@ -113,6 +114,12 @@ class Cache:
         self.keeps_results = False
         self.reopen: Callable[[], Cache | None] | None = None
         self._mending = RLock()
+
+    def attach(self, parts: Sequence[str], unavailable: Mapping[str, str] | None = None) -> "Cache":
+        """The same cache with these parts. Raises as Cache does."""
+        attached = Cache(self.folder, parts, unavailable)
+        attached.keeps_results = self.keeps_results
+        return attached
 
     def close(self) -> None:
         """Close its files, where nothing refers to rows of it any more.
@@ -243,7 +250,9 @@ class Cache:
 
         def read() -> TrainingRows:
             part = self._parts[TRAIN]
-            return TrainingRows(part.read("features"), part.read("labels"))
+            return TrainingRows(
+                part.read("labels"), lambda: self._read_checked(lambda: part.read("features"))
+            )
 
         return self._read_checked(read)
 
@@ -360,6 +369,7 @@ class Cache:
             features=read_part(FEATURES),
             evidence=read_part(EVIDENCE),
             facts=read_part(EVIDENCE, FACTS),
+            trained=read_part(TRAINED),
             external=lambda: self._spread_classes(read_part(EXTERNAL)()),
             weight=read_weight,
             price=read("price"),

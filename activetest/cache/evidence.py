@@ -3,8 +3,9 @@
 import numpy as np
 
 from activetest.cache import features as all_features
-from activetest.cache.answers import Answers, Features, Source, learn_answers
+from activetest.cache.answers import Answers, learn_answers
 from activetest.cache.cache import Cache
+from activetest.cache.learners import Features, Source
 from activetest.cache.parts import EVIDENCE, FACTS, FEATURES, Part, drafting_part, open_part
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array

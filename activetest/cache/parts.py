@@ -18,9 +18,10 @@ from activetest.cache.pieces import PieceArrays, name_piece
 from activetest.errors import CacheDamaged
 from activetest.nouns.rows import Array
 
-FEATURES, TRAIN, EXTERNAL, EVIDENCE = PARTS = "features", "train", "external", "evidence"
-# Beside the columns of evidence.
-FACTS = "facts"
+PARTS = "features", "train", "external", "evidence", "trained"
+FEATURES, TRAIN, EXTERNAL, EVIDENCE, TRAINED = PARTS
+# Beside the columns of evidence; and beside training rows, how many letters of texts are read.
+FACTS, LONGEST = "facts", "longest"
 # The archive of what is no array of items, and those of the pieces of the pool.
 WHOLE, PIECE = "arrays.npz", "{}.npz"
 _VERSION = 6

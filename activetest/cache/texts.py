@@ -1,4 +1,4 @@
-"""Texts of the items: a learner that foretells the model's answers from them, and facts of them.
+"""Texts of the items: a learner that foretells classes from them, and facts of them.
 
 Words and groups of three and four letters are hashed to columns (Weinberger et al. 2009), from
 which logistic regression by stochastic gradient learns the model's answers in five folds. Of an
@@ -6,7 +6,7 @@ open question, whose answers are too many to foretell, a few facts are columns i
 texts and answers are, and how many lines, digits and words there are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.special import log_softmax
 
-from activetest.cache.answers import GRID, MOST_CLASSES, Learner, find_factor
+from activetest.cache.learners import GRID, MOST_CLASSES, Learner, find_factor
 from activetest.nouns.rows import Array
 from activetest.pool.columns import read_text
 from activetest.pool.ids import hash_rows, hash_text
@@ -34,7 +34,7 @@ _FARTHEST = 4.0
 
 
 class Texts:
-    """Texts of N items, cut to what is read of them; see answers.Source."""
+    """Texts of N items, cut to what is read of them; see learners.Source."""
 
     most_classes = MOST_CLASSES
 
@@ -53,10 +53,10 @@ class Texts:
         """(R,) uint64, the same for texts that are the same."""
         return inputs.hashes
 
-    def list_learners(self, inputs: "_Lines", answers: Array, count: int) -> Iterator[Learner]:
+    def list_learners(self, inputs: "_Lines", labels: Array, count: int) -> Iterator[Learner]:
         """One, of words and letters."""
         if any(pc.any(pc.match_substring_regex(each, r"\w\w")).as_py() for each in inputs.columns):
-            yield _WordsAndLetters(inputs, answers, count)
+            yield _WordsAndLetters(inputs, labels, count)
 
 
 class _Lines:
@@ -126,23 +126,59 @@ def _hash_words(inputs: _Lines) -> Any:
     return hstack(parts, format="csr")
 
 
-def read_texts(pool: Pool) -> tuple[Texts, Array]:
+def read_texts(pool: Pool, longest: int | None = None) -> tuple[Texts, Array]:
     """The texts of the pool, and (N, F) counts in them: see _count.
+
+    longest  letters of a text that are read; as of find_longest for None
 
     Raises PoolError where the file is damaged.
     """
-    longest = int(np.clip(_LETTERS // pool.rows, _FEWEST, _MOST))
+    longest = longest or find_longest(pool.rows)
     cut: list[list[pa.Array]] = [[] for _ in pool.schema.texts]
     counts = []
     for lines in pool.texts():
         for column, each in zip(cut, lines, strict=True):
-            column.append(_cut(each, longest))
+            column.append(cut_lines(each, longest))
         counts.append(np.hstack([_count(each) for each in lines]))
     whole = [pa.concat_arrays(column) for column in cut]
     return Texts(whole), np.concatenate(counts)
 
 
-def _cut(lines: pa.Array, longest: int) -> pa.Array:
+def find_longest(rows: int) -> int:
+    """Letters of a text that are read, where there are so many rows."""
+    return int(np.clip(_LETTERS // rows, _FEWEST, _MOST))
+
+
+def store_texts(columns: Sequence[pa.Array]) -> dict[str, Array]:
+    """Arrays of numbers that hold columns (N,) of texts; see restore_texts."""
+    stored = {}
+    for number, column in enumerate(columns):
+        lines = column.cast(pa.large_binary())
+        lengths = pc.binary_length(lines).to_numpy(zero_copy_only=False)
+        stored[f"ends-{number}"] = np.cumsum(lengths, dtype=np.int64)
+        whole = b"".join(lines.to_pylist())
+        stored[f"letters-{number}"] = np.frombuffer(whole, np.uint8)
+    return stored
+
+
+def restore_texts(read: Callable[[str], Array], count: int) -> Texts:
+    """The texts of so many columns; read gives an array by its name.
+
+    Raises ValueError for what store_texts cannot have given.
+    """
+    columns = []
+    for number in range(count):
+        ends, letters = read(f"ends-{number}"), read(f"letters-{number}")
+        offsets = np.append(np.zeros(1, np.int64), ends)
+        if (np.diff(offsets) < 0).any() or offsets[-1] != len(letters):
+            raise ValueError("texts of training rows do not fit together")
+        buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(letters.tobytes())]
+        found = pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
+        columns.append(found.cast(pa.large_string()))
+    return Texts(columns)
+
+
+def cut_lines(lines: pa.Array, longest: int) -> pa.Array:
     """(R,) large_string: the beginning and the end of texts that are longer."""
     ends = longest // 3
     begin = pc.utf8_slice_codeunits(lines, 0, longest - ends)

@@ -9,23 +9,42 @@ import pyarrow as pa
 from activetest.cache import tables
 from activetest.cache.cache import Cache
 from activetest.cache.features import Scale, read_scale
-from activetest.cache.parts import TRAIN, WHOLE, Draft, Part, drafting_part, open_copy, open_part
+from activetest.cache.parts import (
+    LONGEST,
+    TRAIN,
+    WHOLE,
+    Draft,
+    Part,
+    drafting_part,
+    open_copy,
+    open_part,
+)
+from activetest.cache.texts import cut_lines, find_longest, store_texts
 from activetest.errors import ChoiceError, PoolError
 from activetest.labels.matching import ClassMatcher
 from activetest.nouns.class_names import read_class_names
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
 from activetest.pool.classes import find_codes, list_width
-from activetest.pool.columns import encode_values, read_columns, read_numbers, reject_nulls
+from activetest.pool.columns import (
+    encode_values,
+    read_columns,
+    read_numbers,
+    read_text,
+    reject_nulls,
+)
 from activetest.pool.files import Files
 from activetest.pool.hashing import mix
-from activetest.pool.ids import hash_rows
+from activetest.pool.ids import hash_rows, hash_text
 from activetest.pool.outputs import read_values, require_finite
 from activetest.pool.pool import Pool
-from activetest.pool.roles import is_number, is_scalar, is_vector
+from activetest.pool.roles import is_number, is_scalar, is_text, is_vector
 from activetest.pool.schema import Schema
+from activetest.pool.texts import read_lines
 
 LABELS = ("label", "y", "target", "truth")
+# A text is as much to read as so many numbers.
+_TEXT = 512
 _LABEL_RULE = "every row needs a label; remove those without"
 
 
@@ -44,6 +63,7 @@ def ensure_training_rows(
     schema = pool.schema
     folder = cache.folder / TRAIN
     pool_origin = [features.origin, schema.task, list(schema.classes)]
+    pool_origin += [list(schema.texts)] if schema.texts else []
     try:
         origin = {"pool": pool_origin, "file": tables.read_stamp(source)}
     except PoolError:
@@ -63,7 +83,7 @@ def check_training_rows(pool: Pool, source: str) -> None:
     with tables.open_table(source) as files:
         _name_classes(files, pool)
         label = _find_label_column(files.schema, pool, source)
-        for _, _, labels, unknown in _read_blocks(files, pool, label, source):
+        for _, _, labels, unknown, _ in _read_blocks(files, pool, label, source, ()):
             usable += int(np.count_nonzero(_find_usable(labels, pool.schema)))
             unmatched += unknown
     _reject_unmatched(usable, unmatched, pool.schema, source)
@@ -74,25 +94,42 @@ def _write_part(draft: Draft, pool: Pool, scale: Scale, source: str) -> None:
     schema = pool.schema
     kind = np.int64 if schema.task == "classification" else float
     kept: list[Array] = []
+    words: list[list[pa.Array]] = []
     total, unmatched, missing = 0, Counter[str](), Counter[str]()
     with tables.open_table(source) as files, draft.writing(WHOLE) as writer:
         writer.create("features", (0, len(scale.centre)), np.float32)
         _name_classes(files, pool)
         label = _find_label_column(files.schema, pool, source)
-        for start, features, labels, unknown in _read_blocks(files, pool, label, source):
+        texts = _list_texts(files.schema, pool)
+        longest = find_longest(max(pool.rows, tables.count_rows(files)))
+        blocks = _read_blocks(files, pool, label, source, texts)
+        for start, features, labels, unknown, lines in blocks:
             unmatched += unknown
             keep = _find_usable(labels, schema)
+            words.append([cut_lines(each, longest).filter(pa.array(keep)) for each in lines])
             missing += _count_missing([column[keep] for column in features], schema.features)
-            writer.extend("features", scale.standardise(features)[keep])
+            table = scale.standardise(features) if features else np.empty((len(labels), 0))
+            writer.extend("features", table[keep])
             kept.append(labels[keep].astype(kind))
             keys = mix(np.arange(start, start + len(labels), dtype=np.uint64))
             values = [part for column in features for part in column.reshape(len(labels), -1).T]
+            values += [hash_text(read_text(each, "text")) for each in lines]
             total += int(hash_rows(keys, [*values, labels]).sum(dtype=np.uint64))
         writer.put("labels", np.concatenate(kept))
+        if texts:
+            columns = [pa.concat_arrays(each) for each in zip(*words, strict=True)]
+            for name, stored in store_texts(columns).items():
+                writer.put(name, stored)
+            writer.put(LONGEST, np.array([longest]))
     draft.fingerprint = f"{total % 2**64:016x}"
     rows = sum(map(len, kept))
     _reject_unmatched(rows, unmatched, schema, source)
     draft.notices += _describe_part(source, label, rows, unmatched, missing)
+    if left_out := [name for name in schema.texts if name not in texts]:
+        draft.notices.append(
+            f"{source} has no texts in {shorten_list(left_out)}: words of training rows are not "
+            "learned"
+        )
 
 
 def _count_missing(features: list[Array], names: tuple[str, ...]) -> Counter[str]:
@@ -125,14 +162,19 @@ def _describe_part(
 
 def _find_label_column(table: pa.Schema, pool: Pool, source: str) -> str:
     """The column of labels. Raises PoolError where it or a feature is missing or cannot serve."""
-    if not pool.schema.features:
+    if not pool.schema.features and not pool.schema.texts:
         raise ChoiceError(
-            f"the pool has no features, so nothing can be learnt from {source}",
-            hint="name features with `features`, or leave `train` out",
+            f"the pool has no features and no texts, so nothing can be learnt from {source}",
+            hint="name features with `features`, or texts with `text`, or leave `train` out",
         )
     for name in pool.schema.features:
         _check_feature(table, name, pool, source)
-    free = [name for name in LABELS if name not in pool.schema.features]
+    if not pool.schema.features and not _list_texts(table, pool):
+        raise PoolError(
+            f"{source} has no text in {shorten_list(list(pool.schema.texts))}, as the pool has",
+            hint="training rows need every column of texts; `text` says which are used",
+        )
+    free = [name for name in LABELS if name not in (*pool.schema.features, *pool.schema.texts)]
     label = next((name for name in free if name in table.names), None)
     if label is None:
         raise PoolError(
@@ -149,6 +191,13 @@ def _find_label_column(table: pa.Schema, pool: Pool, source: str) -> str:
             else "labels of a pool that predicts values are numbers",
         )
     return label
+
+
+def _list_texts(table: pa.Schema, pool: Pool) -> tuple[str, ...]:
+    """The columns of texts: all those of the pool, or none."""
+    texts = pool.schema.texts
+    there = all(name in table.names and is_text(table.field(name).type) for name in texts)
+    return texts if there else ()
 
 
 def _name_classes(files: Files, pool: Pool) -> None:
@@ -182,15 +231,17 @@ def _check_feature(table: pa.Schema, name: str, pool: Pool, source: str) -> None
 
 
 def _read_blocks(
-    files: Files, pool: Pool, label: str, source: str
-) -> Iterator[tuple[int, list[Array], Array, Counter[str]]]:
-    """(first row, features, labels, {unknown class: rows}) of some rows at a time."""
+    files: Files, pool: Pool, label: str, source: str, texts: tuple[str, ...]
+) -> Iterator[tuple[int, list[Array], Array, Counter[str], list[pa.Array]]]:
+    """(first row, features, labels, {unknown class: rows}, texts) of some rows at a time."""
     names = pool.schema.features
-    needed = list(dict.fromkeys((*names, label)))
-    for start, batch in tables.read_strips(files, needed, len(pool.feature_names())):
+    needed = list(dict.fromkeys((*names, label, *texts)))
+    width = len(pool.feature_names()) + _TEXT * len(texts)
+    for start, batch in tables.read_strips(files, needed, width):
         with tables.locating_bad_rows(source, start, batch):
             labels, unknown = _read_labels(batch, label, pool.schema)
-            yield start, read_columns(batch, names, pool.widths), labels, unknown
+            lines = [read_lines(batch.column(name)) for name in texts]
+            yield start, read_columns(batch, names, pool.widths), labels, unknown, lines
 
 
 def _read_labels(batch: pa.RecordBatch, column: str, schema: Schema) -> tuple[Array, Counter[str]]:

@@ -20,7 +20,6 @@ from activetest.errors import (
     ActivetestError,
     CacheRebuilt,
     LargeCache,
-    LearnedAgain,
     SummaryMissing,
     TextsShortened,
     explain_refusal,
@@ -38,7 +37,7 @@ _REFUSED = (*FULL, errno.EACCES, errno.EPERM, errno.EROFS)
 _IMPOSSIBLE = (errno.ENAMETOOLONG, errno.ELOOP)
 _INTERRUPTED = 130
 # Warnings that users are to read.
-_NOTICES = (CacheRebuilt, LargeCache, LearnedAgain, SummaryMissing, TextsShortened)
+_NOTICES = (CacheRebuilt, LargeCache, SummaryMissing, TextsShortened)
 
 app = typer.Typer(
     cls=formatter.Group,

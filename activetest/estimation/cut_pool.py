@@ -108,4 +108,5 @@ class CutPool:
             lambda: rows.price,
             lambda: rows.evidence,
             lambda: rows.facts,
+            lambda: rows.trained,
         )

@@ -378,11 +378,8 @@ class Choices:
     metrics: tuple[str, ...] = derive("names of metrics")
     surrogate: str = declare(
         "Method that predicts the missing labels.",
-        Section.SAMPLING, required=True, rule="name", metavar="NAME",
-        default="agreement; auto with features, training rows or other models; "
-        "residual for regression",
-        simulated=Simulated.SEVERAL,
-        completes="surrogates",
+        Section.SAMPLING, value="auto", rule="name", metavar="NAME",
+        simulated=Simulated.SEVERAL, completes="surrogates",
     )  # fmt: skip
     acquisition: str = declare(
         "Method that decides which items are drawn more often.",

@@ -104,12 +104,13 @@ class Rows:
     price    (R,) price of each item's label; None where all cost alike
     features (R, D) float32 all features, standardised over the pool; missing values are 0
     evidence (R, K) float32 what learners of the model's answers say: see cache.answers
+    trained  (R, 1) float32 what training rows say: see cache.trained; (R, 0) where they say nothing
     facts    (R, F) float32 facts of texts and of answers: see cache.texts; None without evidence
     external (R, E, C) what E other models predict: class probabilities, where a model says only
              which class 1 and 0; (R, E) values for regression
 
     right, wrong and spread are None for regression, where outcomes are not right or wrong;
-    features, evidence and external are None unless a surrogate needs them.
+    features, evidence, trained and external are None unless a surrogate needs them.
     """
 
     index: Array
@@ -125,6 +126,7 @@ class Rows:
     price: OnDemand = OnDemand()
     evidence: OnDemand = OnDemand()
     facts: OnDemand = OnDemand()
+    trained: OnDemand = OnDemand()
 
     @property
     def mass(self) -> Array:
@@ -152,6 +154,7 @@ class Rows:
             lambda: _take(self.price, index),
             lambda: _take(self.evidence, index),
             lambda: _take(self.facts, index),
+            lambda: _take(self.trained, index),
         )
 
 

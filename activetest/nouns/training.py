@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from activetest.nouns.choices import Augmentation
-from activetest.nouns.rows import Array, Rows
-from activetest.nouns.surrogate import Surrogate
+from activetest.nouns.rows import Array, OnDemand, Rows
 
 if TYPE_CHECKING:
     from activetest.nouns.pool import PoolView
@@ -15,12 +14,19 @@ if TYPE_CHECKING:
 class TrainingRows:
     """Rows that are not the pool's and whose labels are known.
 
-    features  (M, D) float32, standardised like those of the pool
     labels    (M,) class codes or values
+    features  (M, D) float32, standardised like those of the pool; D may be 0
     """
 
-    features: Array
     labels: Array
+    features: OnDemand = OnDemand()
+
+    @property
+    def known_features(self) -> Array:
+        """(M, D) features, which rows of a pool with features have. Raises ValueError otherwise."""
+        if self.features is None:
+            raise ValueError("these rows have no features")
+        return self.features
 
 
 @dataclass(frozen=True)
@@ -38,12 +44,9 @@ class TrainingSet:
                  in for training rows; None where the surrogate does not need them
     augment      see nouns.choices.Augmentation
     pool         all items, of which some are learned with the black box's labels; needed for
-                 augment "agreement", and where a surrogate continues
+                 augment "agreement"
     shares       (classes,) how often each class is predicted in the pool, counting one more
                  prediction of each; None for regression, and where outputs are probabilities
-    earlier      the surrogate of the last round, where this one may go on from it
-    keeps_evidence   whether what the earlier one learned of other things than labels is kept,
-                 whatever the number of labels is now
     image        (height, width) or (height, width, channels) of the image that features are; empty
                  where they are a plain list
     """
@@ -59,8 +62,6 @@ class TrainingSet:
     augment: str = Augmentation.OUTPUTS.value
     pool: "PoolView | None" = None
     shares: Array | None = None
-    earlier: Surrogate | None = None
-    keeps_evidence: bool = False
     image: tuple[int, ...] = ()
 
     @property

@@ -22,7 +22,7 @@ from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_
 from activetest.ledger.ledger import Answer
 from activetest.nouns.choices import Selection
 from activetest.nouns.estimate import RARE
-from activetest.nouns.log import DECLINED, LABELLED, Log
+from activetest.nouns.log import DECLINED, LABELLED, Log, Round
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
@@ -53,7 +53,10 @@ CHANGES: dict[int, str] = {
     4: "which predicted the items of a round from labels of earlier rounds alone",
     5: "which learned less from a batch of scores, and was narrower without a range",
     6: "which learned less from a batch of verdicts, and allowed for less in heavy tails",
+    7: "which learned training rows, and the values that features foretell, as labels came in",
 }
+# Changes of surrogates: those of rounds that another one drew change nothing.
+_CHANGED_SURROGATES = {7: "auto"}
 
 
 def write_notes(
@@ -285,11 +288,22 @@ def _describe_imported(log: Log) -> list[Note]:
 
 def _describe_older_methods(log: Log) -> list[Note]:
     """That numbers of a study may have changed since an earlier version drew its rounds."""
-    older = [each.number for each in log.history if each.methods < max(CHANGES)]
+    surrogates = {
+        each.number: catalog.bare_name(each.choices.get("surrogate", "")) for each in log.history
+    }
+
+    def concerns(methods: int, each: Round) -> bool:
+        surrogate = _CHANGED_SURROGATES.get(methods)
+        return each.methods < methods and surrogate in (None, surrogates[each.number])
+
+    older = [each.number for each in log.history if any(concerns(new, each) for new in CHANGES)]
     if not older:
         return []
-    oldest = min(each.methods for each in log.history)
-    changes = ", ".join(change for methods, change in CHANGES.items() if methods > oldest)
+    changes = ", ".join(
+        change
+        for methods, change in CHANGES.items()
+        if any(concerns(methods, each) for each in log.history)
+    )
     which = f"Round {older[0]} was" if len(older) == 1 else f"Rounds 1 to {older[-1]} were"
     text = (
         f"{which} drawn by an earlier version of activetest, {changes}: numbers may differ "

@@ -1,6 +1,5 @@
 """Fitting: the labels that a round knows, and the surrogate fitted to them."""
 
-import warnings
 from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from activetest import catalog, progress
-from activetest.errors import LearnedAgain, PoolChanged, StudyError
+from activetest.errors import PoolChanged, StudyError
 from activetest.item_statistics.statistic import Statistic, statistic
-from activetest.ledger.arrays import UnreadableParameters
 from activetest.nouns.choices import Choices, Refit
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.pool import PoolView
@@ -80,7 +78,7 @@ def get_surrogates(
         return [get_surrogate(log, cache, choices, seed=seed) for log, seed in pairs]
     learned = [list_learned(log, choices) for log in logs]
     positions, labels = map(np.concatenate, zip(*learned, strict=True))
-    known = _collect_training(positions, labels, cache)
+    known = replace(_collect_training(positions, labels, cache), **_list_inputs(cache, choices))
     counts = [len(positions) for positions, _ in learned]
     return [weigh_surrogate(each, cache) for each in together(known, counts)]
 
@@ -188,7 +186,7 @@ def fit_surrogate(
 ) -> Surrogate:
     """The chosen surrogate, fitted to every label that is known, or to none: see list_learned."""
     known = _collect_training(*list_learned(log, choices), cache)
-    known = replace(known, **_list_inputs(log, cache, choices, known.rows))
+    known = replace(known, **_list_inputs(cache, choices))
     name, options = catalog.split_options("surrogates", choices.surrogate)
     method = catalog.load("surrogates", name)
     # It may have loaded a library of its own.
@@ -200,22 +198,18 @@ def fit_surrogate(
 def fit_others(
     round: Round, cache: PoolView, sets: Sequence[tuple[Array, Array]]
 ) -> list[Surrogate]:
-    """Surrogates like that of a round, each fitted to another set of positions and labels.
-
-    What that one had learned of anything but labels is kept.
-    """
+    """Surrogates like that of a round, each fitted to another set of positions and labels."""
     choices = Choices.from_record(round.choices)
     name, options = catalog.split_options("surrogates", choices.surrogate)
     method = catalog.load("surrogates", name)
     together = getattr(method, "fit_together", None)
+    about = _list_inputs(cache, choices)
     with one_blas_thread(), progress.step("fitting the surrogate"):
         if together is not None and not options:
             positions, labels = map(np.concatenate, zip(*sets, strict=True))
-            counts = [len(positions) for positions, _ in sets]
-            fitted = together(_collect_training(positions, labels, cache), counts)
+            known = replace(_collect_training(positions, labels, cache), **about)
+            fitted = together(known, [len(positions) for positions, _ in sets])
             return [weigh_surrogate(each, cache) for each in fitted]
-        about = _list_features(cache, choices, cache.rows(0, 1))
-        about |= {"earlier": _restore_unweighted(round, cache), "keeps_evidence": True}
         rng = np.random.default_rng([round.number, *b"others"])
         found = []
         for positions, labels in sets:
@@ -262,55 +256,21 @@ def _count_verdicts(cache: PoolView, rows: Rows) -> Array | None:
     return cache.compute_once("shares of verdicts", count)
 
 
-def _list_inputs(log: Log, cache: PoolView, choices: Choices, rows: Rows) -> dict[str, Any]:
-    """{field of TrainingSet: value} of what else the chosen surrogate learns from.
-
-    rows  are any of the pool's
-    """
-    inputs = _list_features(cache, choices, rows)
-    continues = catalog.fact("surrogates", choices.surrogate, "CONTINUES")
-    if inputs and continues and choices.refit != Refit.NEVER:
-        inputs |= {"earlier": _find_earlier(log, cache, choices)}
-    return inputs
-
-
-def _list_features(cache: PoolView, choices: Choices, rows: Rows) -> dict[str, Any]:
-    """The same, without what an earlier round has learned."""
+def _list_inputs(cache: PoolView, choices: Choices) -> dict[str, Any]:
+    """{field of TrainingSet: value} of what else the chosen surrogate learns from."""
 
     def states(fact: str) -> bool:
         return bool(catalog.fact("surrogates", choices.surrogate, fact))
 
-    inputs: dict[str, Any] = {}
     if states("NEEDS_FEATURES"):
-        inputs = {"background": _take_background(cache, _BACKGROUND_ROWS)}
-    elif states("USES_FEATURES") and rows.features is not None:
-        inputs = {"background": _take_background(cache, _MORE_ROWS)}
-    if inputs:
-        inputs |= {"train": cache.train, "augment": choices.augment, "pool": cache}
-        inputs |= {"image": tuple(cache.roles.get("shape", ()))}
-    return inputs
-
-
-def _find_earlier(log: Log, cache: PoolView, choices: Choices) -> Surrogate | None:
-    """The surrogate of the last round, if it is the chosen one and can be used again.
-
-    Warns with LearnedAgain where its files are missing or damaged: they only save time.
-    """
-    if not log.history or choices.surrogate in cache.unavailable:
-        return None
-    last = log.history[-1]
-    if last.imported or last.choices["surrogate"] != choices.surrogate:
-        return None
-    try:
-        return _restore_unweighted(last, cache)
-    except UnreadableParameters as damage:
-        warnings.warn(
-            f"{damage.problem}: what the surrogate of round {last.number} had learned is learned "
-            "again",
-            LearnedAgain,
-            stacklevel=2,
-        )
-        return None
+        return {
+            "background": _take_background(cache, _BACKGROUND_ROWS),
+            "train": cache.train,
+            "augment": choices.augment,
+            "pool": cache,
+            "image": tuple(cache.roles.get("shape", ())),
+        }
+    return {"train": cache.train} if states("USES_EVIDENCE") else {}
 
 
 def _take_background(cache: PoolView, most: int) -> Rows:

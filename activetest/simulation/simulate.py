@@ -44,7 +44,6 @@ from activetest.sampling import plan as rounds
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.question import usual_acquisition
 from activetest.sampling.settings import Settings, complete_task, read_settings
-from activetest.sampling.usual_surrogate import usual_surrogate
 from activetest.simulation.answer_key import read_answer_key
 from activetest.simulation.answers import (
     ANSWER,
@@ -305,7 +304,6 @@ def _strategies(
 ) -> tuple[Choices, ...]:
     """Every way to draw that is compared; further are metrics after the one aimed at."""
     roles = pool.schema.to_dict() | {"uri": pool.uri}
-    usual = usual_surrogate(pool.schema, given.files.values())
     common = {name: given.choices[name] for name in _SHARED if name in given.choices}
     if given.costs is not None:
         common["costs"] = read_costs(given.costs, pool.schema.classes)
@@ -321,7 +319,7 @@ def _strategies(
     return strategies(
         common | dict(of_groups),
         roles,
-        surrogates=given.choices.get("surrogate") or (usual,),
+        surrogates=given.choices.get("surrogate") or (Choices.surrogate,),
         acquisitions=acquisitions,
         selections=given.choices.get("selection", (Choices.selection,)),
         powers=given.choices.get("power", (Choices.power,)),

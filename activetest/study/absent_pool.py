@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from activetest.cache.cache import Cache, open_cache
-from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN
+from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN, TRAINED
 from activetest.cache.summary import MOST_BYTES, keep_summary, read_summary, unpack_summary
 from activetest.errors import CacheDamaged, PoolError, StudyError
 from activetest.study import provenance
@@ -20,6 +20,7 @@ _WORDS = {
     EVIDENCE: "what features say of the model's answers",
     FEATURES: "all features of the items",
     TRAIN: "training rows",
+    TRAINED: "what training rows say of the items",
     EXTERNAL: "what other models say",
 }
 

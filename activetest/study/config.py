@@ -28,6 +28,7 @@ FINGERPRINTS = (
     "other_models_fingerprint",
     "features_fingerprint",
     "evidence_fingerprint",
+    "trained_fingerprint",
 )
 # The lists of a study, and what an entry of each says. Today every list has one entry, and only the
 # address of the part is anybody's choice.

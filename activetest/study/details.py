@@ -1,6 +1,6 @@
 """The details of a report: what it rests on, for a page that has to stand for itself."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime
@@ -35,7 +35,6 @@ from activetest.reporting.sampled_shares import compare_with_pool
 from activetest.reporting.worst_items import find_worst_items
 from activetest.safe_text import make_readable, mask_secrets, shorten_readable
 from activetest.sampling.question import usual_acquisition, usual_floor
-from activetest.sampling.usual_surrogate import usual_surrogate
 from activetest.study.config import parse_schema
 from activetest.study.export import DrawLog
 from activetest.study.folder import INSIDE
@@ -207,8 +206,7 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
     Columns of ids, outputs, classes and features are what the pool's schema says.
     """
     choices, schema = study.choices, parse_schema(study.pool)
-    files = [study.pool.get(key) for key in ("train", "other_models")]
-    usual = _find_usual(choices, schema, files)
+    usual = _find_usual(choices, schema)
     named = (choices.metric, *choices.also)
     found: dict[str, Any] = {}
     if choices.target:
@@ -246,8 +244,8 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
     return {name: found[name] for name in DECLARATIONS if name in found}
 
 
-def _find_usual(choices: Choices, schema: Schema, files: Iterable[str | None]) -> dict[str, Any]:
-    """The defaults of the choices of a study of such a pool and files, with such a question."""
+def _find_usual(choices: Choices, schema: Schema) -> dict[str, Any]:
+    """The defaults of the choices of a study of such a pool, with such a question."""
     metrics = default_metrics(schema.task, schema.kind, schema.classes)
     if schema.judge:
         metrics = judge_metrics(schema.task, schema.positive)
@@ -256,7 +254,6 @@ def _find_usual(choices: Choices, schema: Schema, files: Iterable[str | None]) -
     usual = {each.name: each.default for each in fields(Choices)}
     return usual | {
         "metric": metrics[:1],
-        "surrogate": usual_surrogate(schema, files),
         "acquisition": usual_acquisition(choices.question),
         "floor": usual_floor(choices.acquisition),
     }

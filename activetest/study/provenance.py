@@ -10,7 +10,7 @@ from typing import Any
 
 from activetest.cache import auxiliary
 from activetest.cache.cache import Cache
-from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN
+from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN, TRAINED
 from activetest.errors import PoolChanged, PoolError
 from activetest.pool.pool import Pool
 from activetest.safe_text import mask_secrets
@@ -24,8 +24,9 @@ KEYS = {
     EXTERNAL: "other_models_fingerprint",
     FEATURES: "features_fingerprint",
     EVIDENCE: "evidence_fingerprint",
+    TRAINED: "trained_fingerprint",
 }
-_SEEN_BY_ROUNDS = (FEATURES, EXTERNAL, EVIDENCE)
+_SEEN_BY_ROUNDS = (FEATURES, EXTERNAL, EVIDENCE, TRAINED)
 
 
 def attach_auxiliary(
@@ -55,6 +56,7 @@ def attach_auxiliary(
         for key, part in FILES.items()
         if key not in changed or not files[key]
     }
+    known |= {part: entries.get(KEYS[part]) for part in (FEATURES, TRAINED)}
     try:
         cache = auxiliary.attach_auxiliary(
             cache,
@@ -80,14 +82,13 @@ def mark_unavailable(
 ) -> Cache:
     """The cache, which then knows the past surrogates that cannot predict again."""
     unavailable = _find_unavailable(cache, entries, files, past)
-    return Cache(cache.folder, cache.parts, unavailable) if unavailable else cache
+    return cache.attach(cache.parts, unavailable) if unavailable else cache
 
 
 def find_missing_part(cache: Cache, entries: Mapping[str, Any], *, coming: str) -> str | None:
     """The part that the coming surrogate sees and the cache lacks; None where it has all."""
-    users = {TRAIN: FEATURES}
     for part, key in KEYS.items():
-        used = auxiliary.find_surrogates_using(users.get(part, part), {coming})
+        used = auxiliary.find_surrogates_using(part, {coming})
         if used and entries.get(key) and part not in cache.parts:
             return part
     return None
@@ -99,7 +100,7 @@ def check_unchanged(
     """Raises PoolChanged where the coming surrogate would see other values than past ones saw."""
     for part in _SEEN_BY_ROUNDS:
         before, now = entries.get(KEYS[part]), cache.part_fingerprint(part)
-        users = auxiliary.find_surrogates_using(part, past)
+        users = auxiliary.find_surrogates_that_saw(part, past)
         if not users or not auxiliary.find_surrogates_using(part, {coming}):
             continue
         if now and before not in (None, now):
@@ -117,7 +118,7 @@ def choose_fingerprints(
     found = {}
     for part, key in KEYS.items():
         before, now = entries.get(key), cache.part_fingerprint(part)
-        if part in _SEEN_BY_ROUNDS and auxiliary.find_surrogates_using(part, past):
+        if part in _SEEN_BY_ROUNDS and auxiliary.find_surrogates_that_saw(part, past):
             value = before or now
         elif part == TRAIN and "train" not in changed:
             value = now or before
@@ -164,18 +165,19 @@ def _find_unavailable(
     past: set[str],
 ) -> dict[str, str]:
     """{surrogate: why} of past rounds whose surrogates cannot predict again."""
-    others = files.get("other_models")
+    others, train = files.get("other_models"), files.get("train")
     features = f"what the features say in {name_source(entries['uri'])}"
     data = {
         FEATURES: features,
         EVIDENCE: features,
         EXTERNAL: f"what other models say{f' in {mask_secrets(others)}' if others else ''}",
+        TRAINED: f"what training rows say{f' in {mask_secrets(train)}' if train else ''}",
     }
     found = {}
     for part in _SEEN_BY_ROUNDS:
         before, now = entries.get(KEYS[part]), cache.part_fingerprint(part)
         state = "is not what it was" if now else "is not there as it was"
-        for name in auxiliary.find_surrogates_using(part, past):
+        for name in auxiliary.find_surrogates_that_saw(part, past):
             missing = not now and auxiliary.needs_other_models(name)
             if before not in (None, now) or missing:
                 found[name] = f"{data[part]} {state} when rounds were drawn with surrogate {name!r}"

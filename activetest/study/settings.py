@@ -29,7 +29,6 @@ from activetest.sampling.choices import (
     usual_looks,
 )
 from activetest.sampling.question import chooses_between, usual_acquisition, usual_floor
-from activetest.sampling.usual_surrogate import usual_surrogate
 from activetest.study.config import parse_schema
 from activetest.study.stored import StoredStudy
 
@@ -189,9 +188,7 @@ def choose_choices(
     entries = {"uri": pool.uri} | pool.schema.to_dict()
     metrics = default_metrics(entries["task"], entries["kind"], entries["classes"])
     regression = pool.schema.task == Task.REGRESSION
-    default = Choices(
-        metric=metrics[0], metrics=metrics, surrogate=usual_surrogate(pool.schema, files.values())
-    )
+    default = Choices(metric=metrics[0], metrics=metrics)
     stored = _fit_choices(study, default, pool.schema) if study else default
     stored = replace(stored, groups=pool.schema.groups, attributes=pool.schema.attributes)
     settings = _complete_question(given, stored, fresh=study is None and not regression)

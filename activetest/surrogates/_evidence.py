@@ -1,17 +1,13 @@
-"""Evidence besides labels: what features, training rows and other models say of a prediction.
+"""Evidence besides labels: what training rows and other models say of a prediction.
 
 Each kind is a column: of classes the logit that the model's prediction is right, of values the
 predicted label minus the model's prediction.
 
-- SELF: a forest learns the model's own predictions from the features of at most 3,000 evenly spaced
-  items, with known labels in place of predictions. Where it would have predicted otherwise, the
-  model is more often wrong.
-- TRAINING: a forest of training rows and known labels; of classes, the mean of its logit and that
-  of a multinomial regression of the same, in shares that predict training rows best.
+- TRAINING: what learners of training rows say, learned once with the pool: see cache.trained.
 - OTHERS: the mean of what other models say.
 
-What is learned is learned again as labels come in, at 20, 40, 80 and 160 of them, and kept in
-between. An item that it was learned from is judged by the trees that did not draw it.
+Rounds of versions before 0.9 have columns of forests that they learned again as labels came in, of
+training rows and, as SELF, of the model's own predictions: see _evidence_past.
 """
 
 from collections.abc import Mapping
@@ -27,21 +23,13 @@ from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import KEPT
 from activetest.nouns.training import TrainingSet
 from activetest.parallel import map_reduce
-from activetest.surrogates._evidence_learned import (
-    Learned,
-    can_regress,
-    find_axes,
-    learn,
-    learn_twice,
-    read_inputs,
-    restore_learned,
-)
+from activetest.surrogates._evidence_past import Learned, read_inputs, restore_learned
 
 SELF, TRAINING, OTHERS = "predictions", "training rows", "other models"
-# What is learned besides, for the column of training rows.
+# What was learned besides, for the column of training rows.
 LINEAR = "training rows, linear"
 
-# Numbers of labels from which on what is learned is learned again.
+# Numbers of labels from which on forests were learned again.
 _STAGES = (0, 20, 40, 80, 160)
 # Pseudo-count of a forest's share, and how certain a column can be.
 _TREES, _SPARE = 100, 0.5
@@ -56,23 +44,26 @@ class Evidence:
     """What is known of items besides labels and the model's outputs: a column for each name.
 
     names    of SELF, TRAINING and OTHERS those that there are, in this order
-    labels   number of labels that were known when it was learned
+    labels   number of labels that were known
     classes  number of classes; 0 for values
-    learned  {name: what was learned}
-    axes     (D, W) float32, from features to the inputs of forests; None where these are the same
     rows     number of training rows
     others   number of other models
+
+    Of rounds of versions before 0.9:
+
+    learned  {name: what was learned}
+    axes     (D, W) float32, from features to the inputs of forests; None where these are the same
     linear   share of LINEAR in the column of training rows
-    columns  (N, names but OTHERS) float32, of all items of the pool that it is attached to
+    columns  (N, learned names) float32, of all items of the pool that it is attached to
     """
 
     names: tuple[str, ...]
     labels: int
     classes: int
-    learned: Mapping[str, Learned] = field(default_factory=dict)
-    axes: Array | None = None
     rows: int = 0
     others: int = 0
+    learned: Mapping[str, Learned] = field(default_factory=dict)
+    axes: Array | None = None
     linear: float = 0.0
     columns: Array | None = field(default=None, compare=False, repr=False)
 
@@ -93,15 +84,20 @@ class Evidence:
         return int(self.learned[SELF].model.width) if SELF in self.learned else 0
 
     def values(self, rows: Rows) -> Array:
-        """(R, names) logits that the prediction is right, or predicted labels minus predictions."""
-        found = [self._judge(rows) if self.columns is None else self.columns[rows.index]]
+        """(R, names) logits that the prediction is right, or predicted labels minus predictions.
+
+        Raises ValueError for rows without what they say.
+        """
+        found = []
+        if self.learned:
+            found.append(self._judge(rows) if self.columns is None else self.columns[rows.index])
+        elif TRAINING in self.names:
+            if rows.trained is None or not rows.trained.shape[1]:
+                raise ValueError("the rows have nothing from training rows")
+            found.append(rows.trained)
         if OTHERS in self.names:
             found.append(_judge_by_others(rows, self.classes)[:, None])
-        return np.hstack(found).astype(float)
-
-    def at_labels(self, training: TrainingSet) -> Array:
-        """(M, names) the same for the labelled rows, by trees that did not learn from them."""
-        return self.values(training.rows)
+        return np.hstack(found or [np.empty((len(rows.index), 0))]).astype(float)
 
     def attach(self, pool: PoolView) -> "Evidence":
         """The same for this pool, whose items may have moved since it was learned.
@@ -120,7 +116,7 @@ class Evidence:
         return replace(here, columns=stored["columns"])
 
     def _judge_all(self, pool: PoolView) -> Array:
-        """(N, names but OTHERS) float32 columns of all items."""
+        """(N, learned names) float32 columns of all items."""
 
         def judge_piece(piece: tuple[int, int]) -> list[Array]:
             return [self._judge(pool.rows(*piece))]
@@ -129,9 +125,7 @@ class Evidence:
         return np.concatenate(found)
 
     def _judge(self, rows: Rows) -> Array:
-        """(R, names but OTHERS) float32 columns of what was learned."""
-        if not self.learned:
-            return np.empty((len(rows.index), 0), np.float32)
+        """(R, learned names) float32 columns of what was learned."""
         inputs = read_inputs(rows, self.axes)
         found = {
             name: _scale_judgement(each.judge(rows, inputs), rows, self.classes)
@@ -167,47 +161,20 @@ class Evidence:
         return {f"{_PREFIX}{key}": value for key, value in stored.items()}
 
 
-def learn_evidence(
-    training: TrainingSet, *, earlier: Evidence | None, rng: np.random.Generator
-) -> Evidence:
-    """The evidence that there is, learned again where the labels have passed a stage.
-
-    earlier  of the last round, kept in between; None for the first
-
-    Raises ValueError for features without a background sample.
-    """
-    names = _list_names(training)
-    known = [name for name in names if name != OTHERS]
-    if can_regress(training) and known:
-        known.append(LINEAR)
-    count = len(training.labels)
-    rows = 0 if training.train is None else len(training.train.labels)
-    external = training.rows.external
-    others = 0 if external is None else external.shape[1]
-    if not known:
-        return Evidence(names, count, training.classes, others=others)
-    if (
-        earlier is not None
-        and list(earlier.learned) == known
-        and earlier.classes == training.classes
-        and (training.keeps_evidence or _find_stage(earlier.labels) == _find_stage(count))
-    ):
-        return replace(earlier, names=names, rows=rows, others=others)
-    axes = find_axes(training)
-    learned, linear = {}, 0.0
-    if SELF in known:
-        learned[SELF] = learn(training, axes, of_self=True, rng=rng)
-    if LINEAR in known:
-        width = share = None
-        if earlier is not None and LINEAR in earlier.learned:
-            width, share = float(earlier.learned[LINEAR].model.width), earlier.linear
-        learned[TRAINING], learned[LINEAR], linear = learn_twice(
-            training, axes, width=width, share=share, rng=rng
-        )
-    elif TRAINING in known:
-        learned[TRAINING] = learn(training, axes, of_self=False, rng=rng)
-    found = Evidence(names, count, training.classes, learned, axes, rows, others, linear)
-    return found if training.pool is None else found.attach(training.pool)
+def find_evidence(training: TrainingSet) -> Evidence:
+    """The evidence that there is."""
+    rows, external = training.rows, training.rows.external
+    there = {
+        TRAINING: rows.trained is not None and rows.trained.shape[1] > 0,
+        OTHERS: external is not None,
+    }
+    return Evidence(
+        tuple(name for name, exists in there.items() if exists),
+        len(training.labels),
+        training.classes,
+        0 if training.train is None else len(training.train.labels),
+        0 if external is None else external.shape[1],
+    )
 
 
 def restore_evidence(params: Mapping[str, Any]) -> Evidence:
@@ -225,7 +192,7 @@ def restore_evidence(params: Mapping[str, Any]) -> Evidence:
     learned = {
         name: restore_learned(_take_named(stored, f"{name}."), classes)
         for name in (*names, LINEAR)
-        if name != OTHERS and (name != LINEAR or f"{LINEAR}.weights" in stored)
+        if f"{name}.items" in stored
     }
     if axes is not None:
         axes = np.asarray(axes, np.float32)
@@ -235,7 +202,9 @@ def restore_evidence(params: Mapping[str, Any]) -> Evidence:
     linear = float(stored["linear"])
     if not 0 <= linear <= 1 or (LINEAR in learned and TRAINING not in learned):
         raise ValueError("a regression has no share in what training rows say")
-    return Evidence(names, labels, classes, learned, axes, rows, others, linear)
+    if SELF in names and SELF not in learned:
+        raise ValueError("nothing was learned of the model's own predictions")
+    return Evidence(names, labels, classes, rows, others, learned, axes, linear)
 
 
 def _take_named(params: Mapping[str, Any], prefix: str) -> dict[str, Any]:
@@ -245,19 +214,6 @@ def _take_named(params: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         for name, value in params.items()
         if name.startswith(prefix)
     }
-
-
-def _list_names(training: TrainingSet) -> tuple[str, ...]:
-    """The columns that there are."""
-    features = training.rows.features
-    there = features is not None and features.shape[1] > 0
-    found = {
-        # Learners of the model's answers are columns of the pool: see cache.answers.
-        SELF: there and training.rows.evidence is None,
-        TRAINING: there and training.train is not None,
-        OTHERS: training.rows.external is not None,
-    }
-    return tuple(name for name, exists in found.items() if exists)
 
 
 def _find_stage(labels: int) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from activetest.nouns.distances import square_distances
 from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array
-from activetest.surrogates._evidence import OTHERS, SELF, TRAINING
+from activetest.surrogates._evidence import OTHERS, TRAINING
 from activetest.surrogates._logistic import average_gaussians, fit_laplace, sigmoid
 from activetest.surrogates._thinning import evenly_spaced
 from activetest.surrogates.agreement import CALIBRATION, CLASS, FEATURES
@@ -47,12 +47,10 @@ class Prior(NamedTuple):
     """What columns are worth before any label.
 
     slopes   {column: mean of its slope}; 0 for the others
-    narrow   width of the slope of SELF, in units of the other slopes'
     mass     how likely it is
     """
 
     slopes: Mapping[str, float]
-    narrow: float
     mass: float
 
 
@@ -225,8 +223,6 @@ def list_priors(layout: Layout, intercepts: Array) -> tuple[Array, Array, Array]
                 mean[layout.find(name)] = slope
             if not prior.slopes:
                 mean[: layout.effects + 1] = intercepts
-            if SELF in layout.evidence:
-                deviation[layout.find(SELF)] *= prior.narrow
             means.append(mean)
             deviations.append(deviation)
             masses.append(prior.mass * learner[:, 2].prod())
@@ -237,27 +233,18 @@ def _list_slopes(layout: Layout) -> Iterator[Prior]:
     """The priors of one width.
 
     What was learned from true labels is as good as the model's own word, or all count alike, or one
-    counts alone. What the features make of the model's predictions may correct that a little.
+    counts alone.
     """
     learned = [name for name in (TRAINING, OTHERS) if name in layout.evidence]
     stated = [CONFIDENCE] if layout.stated else []
     alike = _count_alike([*stated, *learned])
-    narrow = (0.1, 0.5) if SELF in layout.evidence else (1.0,)
-    if learned:
-        heads = [(alike, 1.0)]
-        if stated:
-            alone = [(_count_alike([name]), 0.2 / len(learned)) for name in learned]
-            heads = [(_count_alike(stated), 0.4), (alike, 0.4), *alone]
-        for (slopes, mass), each in product(heads, narrow):
-            yield Prior(slopes, each, mass / len(narrow))
-    elif SELF not in layout.evidence:
-        yield Prior(alike, 1.0, 1.0)
-    elif stated:
-        yield Prior(alike, 0.1, 0.4)
-        yield Prior(alike, 0.5, 0.3)
-        yield Prior(_count_alike([CONFIDENCE, SELF]), 0.5, 0.3)
+    if stated and learned:
+        yield Prior(_count_alike(stated), 0.4)
+        yield Prior(alike, 0.4)
+        for name in learned:
+            yield Prior(_count_alike([name]), 0.2 / len(learned))
     else:
-        yield Prior(_count_alike([SELF]), 0.5, 1.0)
+        yield Prior(alike, 1.0)
 
 
 def _count_alike(names: Sequence[str]) -> dict[str, float]:

@@ -115,7 +115,7 @@ def _take_known(training: TrainingSet, rng: np.random.Generator) -> TrainingData
     """The training rows, if any, and then the augmented items, each with weight one."""
     inputs, labels = [input_columns(training.rows[:0], outputs=False)], [training.labels[:0]]
     if training.train is not None:
-        inputs.append(training.train.features)
+        inputs.append(training.train.known_features)
         labels.append(training.train.labels)
     augmented = None
     if training.augment == Augmentation.AGREEMENT:

@@ -26,7 +26,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates import residual
-from activetest.surrogates._evidence import SELF, Evidence, restore_evidence
+from activetest.surrogates._evidence import Evidence, restore_evidence
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE
 from activetest.surrogates.residual import GUESS_WEIGHT, Residual, design_columns, limit_variance
 
@@ -35,11 +35,9 @@ from activetest.surrogates.residual import GUESS_WEIGHT, Residual, design_column
 _OUTPUTS = ((0.3, 0.5), (1.0, 0.3), (4.0, 0.2))
 _COMPONENTS = ((0.03, 0.3), (0.1, 0.4), (0.3, 0.3))
 # Prior standard deviation of the evidence's coefficients, and the probabilities of the prior means:
-# the model alone, an even split, and each column alone, together. What features say of the model's
-# own predictions is no word about labels: its coefficient is 0, give or take a part of that.
+# the model alone, an even split, and each column alone, together.
 _EVIDENCE = 0.3
 _ALONE, _SPLIT, _EACH = 0.4, 0.4, 0.2
-_SELF = ((0.1, 0.5), (0.5, 0.5))
 # Labels from which on other priors than the narrowest one of the outputs are tried.
 _FEWEST_LABELS = 3
 # Prior standard deviations of the log-variance's slopes on the prediction and the rest, with the
@@ -53,18 +51,15 @@ _NORMAL_LABELS = 10.0
 _PASSES = 3
 
 
-def fit(
-    training: TrainingSet, evidence: Evidence, rng: np.random.Generator | None = None
-) -> "ValuesWithEvidence":
+def fit(training: TrainingSet, evidence: Evidence) -> "ValuesWithEvidence":
     """The posterior after M labels; deterministic."""
-    del rng
     errors = training.labels - training.rows.outputs.pred
-    columns = evidence.at_labels(training)
+    columns = evidence.values(training.rows)
     guess = RESIDUAL_VARIANCE_SHARE * training.scale**2
     variance = (GUESS_WEIGHT * guess + errors @ errors) / (GUESS_WEIGHT + len(errors))
     spread = float(np.sqrt(variance))
     design = np.hstack([design_columns(training.rows), columns])
-    priors = _list_priors(training.rows, evidence.names, len(errors), variance)
+    priors = _list_priors(training.rows, len(evidence.names), len(errors), variance)
     noise_design = _noise_columns(training.rows, columns, spread)
     noise_widths = _list_noise_widths(training.rows, columns.shape[1])
     log_variance = np.append(np.log(variance), np.zeros(noise_design.shape[1] - 1))
@@ -167,32 +162,28 @@ def _list_noise_widths(rows: Rows, evidence: int) -> list[tuple[Array, float]]:
 
 
 def _list_priors(
-    rows: Rows, names: tuple[str, ...], labels: int, variance: float
+    rows: Rows, evidence: int, labels: int, variance: float
 ) -> list[tuple[Array, Array, float]]:
     """(D,) prior means and variances of the mean's coefficients, and their probabilities.
 
-    Variances are in units of the residual's variance; names are those of the evidence.
+    Variances are in units of the residual's variance; evidence is how many columns it has.
     """
     head = 2 + (rows.outputs.std is not None)
     components = 1 + rows.design.shape[1] - head
     outputs = _OUTPUTS if labels >= _FEWEST_LABELS else _OUTPUTS[:1]
-    known = np.array([name != SELF for name in names], bool)
-    splits = [(np.zeros(len(names)), 1.0)]
-    if count := int(known.sum()):
-        splits = [(np.zeros(len(names)), _ALONE), (known / (count + 1), _SPLIT)]
-        splits += [(each, _EACH / count) for each in np.eye(len(names))[known]]
+    splits = [(np.zeros(evidence), 1.0)]
+    if evidence:
+        even = np.full(evidence, 1 / (evidence + 1))
+        splits = [(np.zeros(evidence), _ALONE), (even, _SPLIT)]
+        splits += [(each, _EACH / evidence) for each in np.eye(evidence)]
     found = []
-    for (output, first), (component, second), (split, third), (own, fourth) in product(
-        outputs,
-        _COMPONENTS if components else ((1.0, 1.0),),
-        splits,
-        _SELF if SELF in names else ((1.0, 1.0),),
+    for (output, first), (component, second), (split, third) in product(
+        outputs, _COMPONENTS if components else ((1.0, 1.0),), splits
     ):
-        widths = np.where(known, _EVIDENCE, own * _EVIDENCE)
-        sizes = np.repeat([output**2, component**2], [head, components])
-        variances = np.append(sizes, widths**2 / variance)
+        sizes = [output**2, component**2, _EVIDENCE**2 / variance]
+        variances = np.repeat(sizes, [head, components, evidence])
         means = np.append(np.zeros(head + components), split)
-        found.append((means, variances, first * second * third * fourth))
+        found.append((means, variances, first * second * third))
     return found
 
 

@@ -8,6 +8,7 @@ What errors cost is as in agreement. Of values, a linear regression of label min
 the same columns.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates import _values_with_evidence, agreement
-from activetest.surrogates._evidence import Evidence, learn_evidence, restore_evidence
+from activetest.surrogates._evidence import Evidence, find_evidence, restore_evidence
 from activetest.surrogates._logistic import sigmoid
 from activetest.surrogates._right_or_wrong import (
     Kernel,
@@ -29,10 +30,9 @@ from activetest.surrogates._right_or_wrong import (
 from activetest.surrogates._values_with_evidence import ValuesWithEvidence
 from activetest.surrogates.agreement import Agreement
 
-USES_FEATURES = True
 USES_EVIDENCE = True
 USES_OTHER_MODELS = True
-CONTINUES = True
+SAW_FEATURES = True
 CROSSES = True
 
 # No item is surer than this: a step divides by what is left.
@@ -43,12 +43,46 @@ _LEAST_OTHER = 0.01
 _FEWEST_CLASSES, _MOST_CLASSES, _LEAST_PROB = 3, 30, 1e-4
 
 
-def fit(training: TrainingSet, *, rng: np.random.Generator) -> "Auto | ValuesWithEvidence":
-    """The surrogate after M labels; evidence of the last round is learned again at some numbers."""
-    earlier = getattr(training.earlier, "evidence", None)
-    evidence = learn_evidence(training, earlier=earlier, rng=rng)
+def fit(
+    training: TrainingSet, *, rng: np.random.Generator | None = None
+) -> "Auto | ValuesWithEvidence":
+    """The surrogate after M labels; deterministic."""
+    del rng
+    return fit_together(training, [len(training.labels)])[0]
+
+
+def fit_together(
+    training: TrainingSet, counts: Sequence[int]
+) -> "list[Auto] | list[ValuesWithEvidence]":
+    """The surrogate of each of S sets of labels, which follow one another in the training set.
+
+    counts (S,) labels of each. What is found for a set does not depend on the others.
+    """
+    evidence, rows = find_evidence(training), training.rows
     if not training.classes:
-        return _values_with_evidence.fit(training, evidence, rng)
+        sets = _split(training, counts)
+        return [_values_with_evidence.fit(each, find_evidence(each)) for each in sets]
+    if evidence.names or rows.evidence is not None or _read_kernel_inputs(rows) is not None:
+        return [_fit_classes(each) for each in _split(training, counts)]
+    found = zip(agreement.fit_together(training, counts), counts, strict=True)
+    return [Auto(**vars(each), evidence=replace(evidence, labels=count)) for each, count in found]
+
+
+def _split(training: TrainingSet, counts: Sequence[int]) -> Iterator[TrainingSet]:
+    """The training set cut into sets of so many labels."""
+    ends = np.cumsum(counts)
+    for start, stop in zip(ends - counts, ends, strict=True):
+        part = slice(start, stop)
+        yield replace(
+            training,
+            rows=training.rows[part],
+            labels=training.labels[part],
+            stats=training.stats[part],
+        )
+
+
+def _fit_classes(training: TrainingSet) -> "Auto":
+    evidence = find_evidence(training)
     rows, effects = training.rows, agreement.count_effects(training)
     stated, design = rows.outputs.probs is not None, agreement.design_columns(rows, effects)
     components, count, learners = rows.design.shape[1] - stated, None, 0
@@ -59,7 +93,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> "Auto | ValuesWit
         # Of facts, as of components, nobody knows before any label what they say.
         components = count - learners
     fitted = fit_right_or_wrong(
-        np.hstack([design, evidence.at_labels(training)]),
+        np.hstack([design, evidence.values(rows)]),
         (training.labels == rows.outputs.pred).astype(float),
         Layout(effects, stated, components, evidence.names, learners),
         agreement.expect_right(training.shares, effects),

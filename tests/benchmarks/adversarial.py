@@ -165,7 +165,6 @@ def open_scene(name: str, seed: int, folder: Path | None, without: tuple[str, ..
     from activetest.item_statistics import specification
     from activetest.item_statistics.defaults import default_metrics
     from activetest.nouns.choices import Choices
-    from activetest.sampling.usual_surrogate import usual_surrogate
     from activetest.simulation.baseline import compute_baseline
 
     room = tempfile.TemporaryDirectory(prefix="activetest-adversarial-")
@@ -185,7 +184,6 @@ def open_scene(name: str, seed: int, folder: Path | None, without: tuple[str, ..
         metric=recipe.aim[0],
         also=recipe.aim[1:],
         metrics=recipe.metrics,
-        surrogate=usual_surrogate(pool.schema, ()),
         groups=pool.schema.groups,
         interval="sequential",
         budget=float(BUDGET),

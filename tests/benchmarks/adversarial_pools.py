@@ -408,12 +408,11 @@ def open_files(
     from activetest.cache.cache import build_cache
     from activetest.item_statistics import specification
     from activetest.pool.pool import Pool
-    from activetest.sampling.usual_surrogate import usual_surrogate
     from activetest.simulation.answer_key import read_answer_key
 
     pool = Pool.open(str(folder / f"{name}.parquet"), **roles)
     cache, key = build_cache(pool, where), folder / f"{name}.labels.csv"
-    cache = attach_auxiliary(cache, pool, {usual_surrogate(pool.schema, ())})
+    cache = attach_auxiliary(cache, pool, {"auto"})
     return SimpleNamespace(
         cache=cache,
         truth=read_answer_key(cache, key, unmatched=pool.schema.open_classes),

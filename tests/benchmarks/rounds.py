@@ -59,12 +59,11 @@ def main() -> None:
 def print_pool(options: argparse.Namespace, name: str, batch: int) -> None:
     """Play the studies of one pool in such batches, and print its rows."""
     from activetest.parallel import one_blas_thread
-    from activetest.sampling.usual_surrogate import usual_surrogate
 
     found: dict[int, list] = {}
     with tempfile.TemporaryDirectory() as folder, one_blas_thread():
         pool = build(options, name, Path(folder))
-        surrogate = options.surrogate or usual_surrogate(pool.schema, ())
+        surrogate = options.surrogate or "auto"
         for seed in range(options.runs):
             for budget, numbers in play(pool, surrogate, options, batch, seed):
                 found.setdefault(budget, []).append(numbers)

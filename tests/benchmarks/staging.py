@@ -101,7 +101,7 @@ def staged(
         truth = read_answer_key(made, key, unmatched=pool.schema.open_classes)
         rows = (
             str(files["train"])
-            if train and auxiliary.find_surrogates_using("features", [name])
+            if train and auxiliary.find_surrogates_using("train", [name])
             else None
         )
         made = auxiliary.attach_auxiliary(made, pool, [name], train=rows, other_models=other_models)

@@ -5,7 +5,7 @@ import pytest
 from pytest import approx
 from scipy.special import log_softmax
 
-from activetest.cache import answers
+from activetest.cache import answers, learners
 from activetest.cache.answers import learn_answers
 
 SIZE = 600
@@ -27,7 +27,7 @@ def make_boxes(count: int = SIZE, *, seed: int = 1, width: int = 5, classes: int
 
 def learn(features, said, confidence=None, keys=None):
     keys = hashes(len(said)) if keys is None else keys
-    return learn_answers([answers.Features(lambda rows: features[rows])], said, confidence, keys)
+    return learn_answers([learners.Features(lambda rows: features[rows])], said, confidence, keys)
 
 
 def test_an_answer_unlike_those_to_similar_items_has_a_low_column():
@@ -91,7 +91,7 @@ def test_items_with_the_same_features_are_judged_without_each_other(kept, monkey
 def test_items_that_were_not_learned_are_judged_as_those_that_were(monkeypatch):
     features, said, odd = make_boxes(3 * SIZE)
     monkeypatch.setattr(answers, "MOST_ROWS", SIZE)
-    monkeypatch.setattr(answers, "_AT_ONCE", 500)
+    monkeypatch.setattr(answers, "AT_ONCE", 500)
     found, keys = learn(features, said).columns, hashes(3 * SIZE)
     learned = np.argsort(np.argsort(keys)) < SIZE
     for of in (odd, ~odd):
@@ -140,11 +140,11 @@ def test_the_row_itself_has_no_part_in_its_ridge():
     """Leverages give what fits without each row give (Allen 1974)."""
     features, said, _ = make_boxes(80)
     inputs, targets = features[:, :3], (said[:, None] == np.arange(3)).astype(float)
-    ridge = answers._Ridge(inputs, said, targets, lambda rows: rows)
+    ridge = learners._Ridge(inputs, said, 3, lambda rows: rows)
     design = np.hstack([inputs.astype(float), np.ones((80, 1))])
     best = np.inf
-    for each in answers._RIDGES:
-        penalty = each * 80 / 1000 + answers._LEAST_RIDGE
+    for each in learners._RIDGES:
+        penalty = each * 80 / 1000 + learners._LEAST_RIDGE
         alone = []
         for row in range(80):
             rest = np.arange(80) != row

@@ -215,7 +215,7 @@ def test_texts_and_features_are_left_out_on_request(tmp_path, none):
     columns["x"] = np.arange(SIZE, dtype=float)
     address = write(tmp_path / "pool.parquet", columns)
     study = at.Study.create(address, tmp_path / "study", text=none, features=none)
-    assert study.setup.choices.surrogate == "agreement"
+    assert study.setup.choices.surrogate == "auto"
     assert not study.status().counts.evidence
 
 

@@ -16,7 +16,7 @@ from tests.guarantees.test_recorded_numbers import find_differences
 
 KEPT = sorted(str(path.parent.relative_to(STUDIES)) for path in STUDIES.glob(f"*/*/{EXPECTED}"))
 # What each study keeps, besides what can be built again.
-FILES = {"classes": ["ledger.db", "study.toml"], "values": ["ledger.db", "rounds", "study.toml"]}
+FILES = ["ledger.db", "study.toml"]
 
 
 def compare_with_expected(folder) -> None:
@@ -43,7 +43,7 @@ def test_a_study_of_an_earlier_version_goes_on_with_the_same_numbers(name):
 def test_a_study_of_this_version_can_be_kept(tmp_path, kind):
     folder = tmp_path / "kept"
     write_kept_study(folder, kind)
-    assert sorted(path.name for path in (folder / STUDY).iterdir()) == FILES[kind]
+    assert sorted(path.name for path in (folder / STUDY).iterdir()) == FILES
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 250_000
     compare_with_expected(folder)
     expected = json.loads((folder / EXPECTED).read_text(encoding="utf-8"))

@@ -13,7 +13,6 @@ from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.nouns.rows import Outputs
 from activetest.rounds.fit import (
     _count_verdicts,
-    _list_inputs,
     _try_out,
     find_predicted_as,
     find_reusable_round,
@@ -83,15 +82,6 @@ def test_a_surrogate_that_never_learns_from_labels_knows_none_whenever_it_is_fit
         played(pool, never, 2), pool, replace(never, refit="doubling"), seed=1, count=BATCH
     )
     assert (again.fit_round, again.fit_labels) == (3, 6)
-
-
-def test_what_an_earlier_round_learned_is_not_handed_to_one_that_never_learns(pool):
-    every = replace(CHOICES, surrogate="auto")
-    log = played(pool, every, 1)
-    # Its features are attached only to surrogates that are named when the cache is opened.
-    rows = replace(pool.rows(0, SIZE), features=np.zeros((SIZE, 2), np.float32))
-    assert _list_inputs(log, pool, every, rows)["earlier"] is not None
-    assert "earlier" not in _list_inputs(log, pool, replace(every, refit="never"), rows)
 
 
 def test_another_surrogate_or_schedule_is_fitted_at_once(pool):

@@ -72,7 +72,7 @@ def test_a_study_is_created_with_the_defaults(place):
 def test_a_regression_pool_has_its_own_defaults(place):
     write(place / "r.parquet", pred=np.arange(60) / 7)
     made = init("r.parquet", outputs=("pred",))
-    assert (made.choices.metric, made.choices.surrogate) == ("rmse", "residual")
+    assert (made.choices.metric, made.choices.surrogate) == ("rmse", "auto")
 
 
 @pytest.mark.parametrize("metric", ["mean", "mean[0,1]", ("rmse", "mean")])

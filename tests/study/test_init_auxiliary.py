@@ -244,4 +244,4 @@ def test_a_default_study_says_nothing_of_all_this(scene, capsys):
     assert "draws: optimal for error, surrogate auto\n" in shown
     assert set(pool_section(scene)).isdisjoint({*FILES, "train_fingerprint"})
     # Features are learned from, once.
-    assert StoredStudy.open().cache().parts == ("evidence", "features")
+    assert StoredStudy.open().cache().parts == ("evidence",)

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import activetest as at
-from activetest.cache import auxiliary
 from activetest.errors import ChoiceError, LabelError, PoolError, StorageError
 from activetest.study import next as verb
 from activetest.study.again import next_again
@@ -466,31 +463,3 @@ def test_a_workbook_without_its_package_draws_nothing(study, monkeypatch):
     with pytest.raises(ChoiceError, match="needs the package openpyxl"):
         Study.open().next(3, path="tasks.xlsx", format="xlsx")
     assert draws(study) == []
-
-
-# --- what a round's surrogate had learned
-
-
-@pytest.mark.parametrize("harm", ["missing", "damaged"])
-def test_what_cannot_be_read_is_learned_again(folder, write_pool, harm, monkeypatch):
-    """It only saves time: the evidence that `auto` learned from features before version 0.5."""
-    monkeypatch.setattr(auxiliary, "_foretells_answers", lambda pool: False)
-    write_pool(folder / "pool.parquet", 60)
-    study = at.Study.create("pool.parquet", seed=1, surrogate="auto")
-    study.ingest(dict.fromkeys(study.next(6).ids, "cat"))
-    for file in (folder / ".activetest" / "rounds").iterdir():
-        if harm == "missing":
-            file.unlink()
-        else:
-            file.write_bytes(file.read_bytes()[:-1])
-    with pytest.warns(at.LearnedAgain, match=f"{harm}.* round 1 had learned is learned again"):
-        study.report()
-    with pytest.warns(at.LearnedAgain, match=harm):
-        batch = study.next(6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", at.LearnedAgain)
-        study.ingest(dict.fromkeys(batch.ids, "cat"))
-        study.report()
-    # A metric that the first round did not record needs what it had learned.
-    with pytest.raises(at.StudyError, match=harm):
-        study.report(metrics=["recall[cat]"])

@@ -2,24 +2,19 @@
 
 import shutil
 import tomllib
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.errors import PoolChanged, PoolError, StudyError
+from activetest.errors import PoolChanged, PoolError
 from activetest.nouns.report import Weight
-from activetest.nouns.surrogate import KEPT
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
-from activetest.study.verify import verify
-from activetest.surrogates import _trees
 
 ROWS = 40
 TRAIN, JUDGES = "rows/train.parquet", "rows/judges.parquet"
@@ -259,44 +254,6 @@ def test_a_report_says_what_a_stack_is_made_of(scene, answered):
     assert report(StoredStudy.open()).surrogate_note == "agreement 100 %"
     start(surrogate="agreement")
     assert report(StoredStudy.open()).surrogate_note is None
-
-
-def kept_files() -> dict[str, int]:
-    """{file of a forest: when it was written}."""
-    return {
-        file.name: file.stat().st_mtime_ns
-        for file in Path(".activetest/rounds").iterdir()
-        if any(name.startswith(KEPT) for name in np.load(file).files)
-    }
-
-
-def test_what_auto_learns_is_kept_between_rounds_and_stored_once(scene, answered):
-    """Rounds at 0, 6, 12, 18 and 24 labels: two of them learn."""
-    sources = ("the model's confidence", "30 training rows")
-    answered(surrogate="auto", train=TRAIN, other_models=JUDGES)
-    first = kept_files()
-    assert len(first) == 1
-    assert report(StoredStudy.open()).auxiliary_outputs == (*sources, "2 other models")
-    for _ in range(3):
-        answered()
-    assert kept_files() == first
-    answered()
-    assert len(kept_files()) == 2
-    rounds = StoredStudy.open().log(StoredStudy.open().cache()).history
-    learned = [int(each.params[f"{KEPT}evidence.labels"]) for each in rounds]
-    assert learned == [0, 0, 0, 0, 24]
-    recorded, again = estimate(), estimate(metrics=UNRECORDED)
-    forget_cache()
-    assert (estimate(), estimate(metrics=UNRECORDED)) == (recorded, again)
-    assert verify(StoredStudy.open().folder).passed
-
-
-def test_a_forest_that_no_round_learned_is_refused(scene, answered, monkeypatch):
-    answered(surrogate="auto", train=TRAIN)
-    learn = _trees.Trees.check
-    monkeypatch.setattr(_trees.Trees, "check", lambda self: learn(replace(self, width=1)))
-    with pytest.raises(StudyError, match="surrogate of round 1 cannot be restored: a tree"):
-        next_batch(StoredStudy.open(), 6)
 
 
 def test_columns_of_other_models_are_listened_to_and_no_features(scene, answered):

@@ -357,7 +357,7 @@ def test_a_constant_loss_is_worth_no_number_of_random_labels(folder, label_file)
     ids = [row["id"] for row in next_batch(study, 30).rows]
     ingest(study, label_file(*(f"{item},1.1" for item in ids)))
     found = estimate_row(report(study), "rmse")
-    assert found.estimate == pytest.approx(0.1, rel=1e-4)
+    assert found.estimate == pytest.approx(0.1, rel=1e-3)
     assert found.n_eff is None
     assert found.quantity.saved is None
 

@@ -1,5 +1,7 @@
 """Small pools with features and all their labels, for surrogates that learn from them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,7 @@ class Pool:
     def training(self, count: int, *, train: bool = False, statistics: tuple = ()) -> TrainingSet:
         """The first count labels, and training rows where asked for."""
         rows, labels = self.rows[:count], self.labels[:count].astype(float)
+        rows = rows if train else replace(rows, trained=None)
         table = np.empty((count, len(statistics)))
         for t, name in enumerate(statistics):
             table[:, t] = statistic(name).value(rows.outputs, labels[:, None])[:, 0]
@@ -29,7 +32,7 @@ class Pool:
         return TrainingSet(rows, labels, table, statistics, self.classes, scale, **more)
 
 
-def _rows(features, outputs, external, names) -> Rows:
+def _rows(features, outputs, external, trained, names) -> Rows:
     size = len(features)
     constants = (None, None, None) if names is None else right_and_wrong(outputs, names)
     return Rows(
@@ -40,6 +43,7 @@ def _rows(features, outputs, external, names) -> Rows:
         *constants,
         features,
         external.astype(np.float32),
+        trained=trained.astype(np.float32)[:, None],
     )
 
 
@@ -66,10 +70,13 @@ def class_pool():
         labels, features = drawn(size)
         probs = class_probs(features[:, ::-1] * 0.5 + features * 0.5, 1.0).astype(np.float32)
         outputs = Outputs(probs.argmax(axis=1), probs)
-        external = np.stack([class_probs(features, 1.0), np.full((size, 3), 1 / 3)], axis=1)
+        truth = class_probs(features, 1.0)
+        external = np.stack([truth, np.full((size, 3), 1 / 3)], axis=1)
+        own = truth[np.arange(size), outputs.pred]
+        trained = np.clip(np.log(own) - np.log1p(-own), -8, 8)
         train_labels, train_features = drawn(300)
-        rows = _rows(features, outputs, external, STATISTICS[CLASSIFICATION])
-        return Pool(rows, labels, 3, TrainingRows(train_features, train_labels))
+        rows = _rows(features, outputs, external, trained, STATISTICS[CLASSIFICATION])
+        return Pool(rows, labels, 3, TrainingRows(train_labels, train_features))
 
     return make
 
@@ -91,9 +98,10 @@ def value_pool():
 
         features, truth, labels = drawn(size)
         outputs = Outputs(features[:, 1].astype(float), std=np.full(size, 0.75))
-        rows = _rows(features, outputs, np.stack([truth, truth + 0.1], axis=1), None)
+        others = np.stack([truth, truth + 0.1], axis=1)
+        rows = _rows(features, outputs, others, truth - outputs.pred, None)
         more, _, values = drawn(200)
-        return Pool(rows, labels, 0, TrainingRows(more, values))
+        return Pool(rows, labels, 0, TrainingRows(values, more))
 
     return make
 

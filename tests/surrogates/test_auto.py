@@ -108,7 +108,7 @@ def test_it_learns_without_scikit_learn(pool, monkeypatch):
     """Which takes longer to load than all the rest of a round."""
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
-    assert fit(pool().training(30, train=True)).evidence.learned
+    assert fit(pool().training(30, train=True)).evidence.names == ("training rows", "other models")
 
 
 # --- what it learns
@@ -269,17 +269,31 @@ def test_members_scatter_about_what_is_believed_and_sum_to_their_totals(pool):
             assert found == approx(np.stack(expected).sum(axis=2), rel=1e-3, abs=1e-3)
 
 
-def test_evidence_is_kept_between_the_numbers_of_labels_at_which_it_is_learned(pool):
-    made = pool(300)
-    first = fit(made.training(21))
-    kept = fit(replace(made.training(39), earlier=first), seed=1)
-    learned = fit(replace(made.training(40), earlier=kept), seed=1)
-    assert kept.evidence.learned is first.evidence.learned
-    assert learned.evidence.learned is not first.evidence.learned
+@pytest.mark.parametrize("known", ["nothing", "features"])
+def test_sets_that_are_fitted_together_do_not_see_each_other(pool, known):
+    """Without any evidence, as agreement does it; with some, one by one."""
+    made = pool(100)
+    if known == "nothing":
+        made = without(hard(made), "features", "external")
+    training = made.training(60, statistics=() if known == "nothing" else NAMES)
+    together = auto.fit_together(training, [20, 0, 40])
+    parts = (slice(0, 20), slice(20, 20), slice(20, 60))
+    for each, part in zip(together, parts, strict=True):
+        alone = fit(
+            replace(
+                training,
+                rows=training.rows[part],
+                labels=training.labels[part],
+                stats=training.stats[part],
+            )
+        )
+        np.testing.assert_array_equal(each.mode, alone.mode)
+        assert each.evidence == alone.evidence
+        assert each.evidence.labels == part.stop - part.start
 
 
 def test_the_file_says_what_it_uses():
-    facts = ("USES_FEATURES", "USES_OTHER_MODELS", "CONTINUES")
+    facts = ("USES_EVIDENCE", "USES_OTHER_MODELS", "SAW_FEATURES")
     assert all(catalog.fact("surrogates", "auto", fact) for fact in facts)
 
 

@@ -75,5 +75,5 @@ def make_images(size=400):
     probs = np.full((size, 2), 0.5, np.float32)
     outputs = Outputs(np.zeros(size, int), probs)
     features = images.reshape(size, 64).astype(np.float32)
-    rows = _rows(features, outputs, np.empty((size, 0, 2)), None)
+    rows = _rows(features, outputs, np.empty((size, 0, 2)), np.zeros(size), None)
     return Pool(rows, labels, 2, None), Image(8, 8)

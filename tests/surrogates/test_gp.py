@@ -137,7 +137,7 @@ def test_a_few_labels_without_noise_are_believed(value_pool):
     pool.rows.features[:] = np.linspace(-1.5, 1.5, 400)[:, None]
     pool.labels[:] = np.sin(2 * pool.rows.features[:, 0])
     seen = np.arange(15, 400, 33)
-    pool.train = TrainingRows(pool.rows.features[seen], pool.labels[seen])
+    pool.train = TrainingRows(pool.labels[seen], pool.rows.features[seen])
     members = fitted(pool.training(0, train=True)).members
     mean, variance = members.moments(pool.rows)
     inside = slice(seen[0], seen[-1])

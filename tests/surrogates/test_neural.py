@@ -222,7 +222,7 @@ def test_members_disagree_more_about_classes_where_one_is_missing(name, class_po
     pool = class_pool()
     training = pool.training(0, train=True)
     keep = training.train.labels != 2
-    train = TrainingRows(training.train.features[keep], training.train.labels[keep])
+    train = TrainingRows(training.train.labels[keep], training.train.features[keep])
     surrogate = fitted(name, replace(training, train=train))
     draws = surrogate.members.draws(pool.rows, np.arange(SIZES[name]))
     at_odds = entropy(draws.mean(axis=0)) - entropy(draws).mean(axis=0)

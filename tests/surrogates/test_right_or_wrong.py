@@ -5,7 +5,7 @@ import pytest
 from pytest import approx
 
 from activetest.surrogates import _right_or_wrong as model
-from activetest.surrogates._evidence import OTHERS, SELF, TRAINING
+from activetest.surrogates._evidence import OTHERS, TRAINING
 from activetest.surrogates._logistic import average_posterior, sigmoid
 from activetest.surrogates._right_or_wrong import (
     CONFIDENCE,
@@ -35,37 +35,24 @@ def fit(layout, design, right, inputs=None):
 
 
 def test_a_design_lists_effects_intercept_confidence_components_and_evidence():
-    layout = Layout(3, True, 8, (SELF, OTHERS))
+    layout = Layout(3, True, 8, (TRAINING, OTHERS))
     assert layout.size == 3 + 1 + 1 + 8 + 2
-    assert [layout.find(name) for name in (CONFIDENCE, SELF, OTHERS)] == [4, 13, 14]
+    assert [layout.find(name) for name in (CONFIDENCE, TRAINING, OTHERS)] == [4, 13, 14]
 
 
 def test_what_was_learned_from_labels_is_believed_like_the_model_or_alone():
-    layout = Layout(0, True, 0, (SELF, TRAINING, OTHERS))
+    layout = Layout(0, True, 0, (TRAINING, OTHERS))
     means, deviations, log_mass = list_priors(layout, NO_INTERCEPT)
-    # Columns: intercept, confidence, self, training rows, other models.
-    heads = {(0, 1, 0, 0, 0): 0.4, (0, 0, 0, 1, 0): 0.1, (0, 0, 0, 0, 1): 0.1}
+    # Columns: intercept, confidence, training rows, other models.
+    heads = {(0, 1, 0, 0): 0.4, (0, 0, 1, 0): 0.1, (0, 0, 0, 1): 0.1}
     third = 1 / 3
-    heads[0, third, 0, third, third] = 0.4
+    heads[0, third, third, third] = 0.4
     found: dict = {}
     for mean, mass in zip(means, np.exp(log_mass), strict=True):
         found[tuple(mean)] = found.get(tuple(mean), 0) + mass / 4
     assert found == {head: approx(mass) for head, mass in heads.items()}
-    # Every width of the slopes, with what the model's own predictions teach held tighter.
-    assert set(deviations[:, 3]) == {0.1, 0.3, 1.0, 3.0}
-    assert (deviations[:, 4] == deviations[:, 3]).all()
-    assert set(np.round(deviations[:, 2] / deviations[:, 3], 9)) == {0.1, 0.5}
-
-
-@pytest.mark.parametrize(
-    ("stated", "expected"), [(True, {(1, 0): 0.7, (0.5, 0.5): 0.3}), (False, {(1,): 1.0})]
-)
-def test_the_models_own_predictions_correct_its_confidence_or_stand_for_it(stated, expected):
-    means, _, log_mass = list_priors(Layout(0, stated, 0, (SELF,)), NO_INTERCEPT)
-    found: dict = {}
-    for mean, mass in zip(means[:, 1:], np.exp(log_mass), strict=True):
-        found[tuple(mean)] = found.get(tuple(mean), 0) + mass / 4
-    assert found == {head: approx(mass) for head, mass in expected.items()}
+    assert set(deviations[:, 2]) == {0.1, 0.3, 1.0, 3.0}
+    assert (deviations[:, 3] == deviations[:, 2]).all()
 
 
 def test_without_evidence_and_kernel_it_is_the_average_over_widths():
@@ -87,7 +74,7 @@ def test_without_any_word_on_an_item_the_intercepts_are_the_prior():
 # --- evidence
 
 
-@pytest.mark.parametrize("name", [SELF, TRAINING, OTHERS])
+@pytest.mark.parametrize("name", [TRAINING, OTHERS])
 def test_a_column_is_believed_as_far_as_it_has_proven_itself(name):
     for slope, least, most in ((0.0, -0.15, 0.2), (1.0, 0.7, 1.3)):
         layout, design, right = drawn(1500, (name,), {name: slope, CONFIDENCE: 1 - slope})

@@ -14,7 +14,7 @@ from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Outputs, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates import _values_with_evidence, auto, residual
-from activetest.surrogates._evidence import OTHERS, SELF, TRAINING
+from activetest.surrogates._evidence import OTHERS, TRAINING
 
 LABEL = (statistic("label:0.0"),)
 SIZE = 400
@@ -96,15 +96,14 @@ def test_before_any_label_other_models_count_for_a_part():
     assert fit(training).expected(rows, LABEL)[0] == approx(pred + 0.4, abs=1e-5)
 
 
-def test_before_any_label_what_features_say_of_predictions_counts_for_nothing(value_pool):
-    """Of its own predictions, that is; training rows count for .4 of the way."""
+def test_before_any_label_training_rows_count_for_less_than_half_of_the_way(value_pool):
     made = value_pool()
     made.rows = replace(made.rows, external=None)
     alone, taught = fit(made.training(0)), fit(made.training(0, train=True))
     pred = made.rows.outputs.pred
-    assert alone.evidence.names == (SELF,)
+    assert alone.evidence.names == ()
     assert alone.expected(made.rows, LABEL)[0] == approx(pred, abs=1e-5)
-    of_training = taught.evidence.values(made.rows)[:, 1]
+    of_training = taught.evidence.values(made.rows)[:, 0]
     assert taught.expected(made.rows, LABEL)[0] == approx(pred + 0.4 * of_training, abs=1e-5)
 
 
@@ -182,11 +181,11 @@ def test_far_from_all_labels_the_mean_is_no_less_certain_than_a_label():
 
 
 def test_it_is_restored_to_the_last_bit(value_pool):
-    """With forests of features and of training rows, and other models."""
+    """With training rows and other models."""
     made = value_pool()
     surrogate = fit(made.training(40, train=True))
     assert isinstance(surrogate, _values_with_evidence.ValuesWithEvidence)
-    assert set(surrogate.evidence.names) == {SELF, TRAINING, OTHERS}
+    assert set(surrogate.evidence.names) == {TRAINING, OTHERS}
     plain, arrays = split_params(surrogate.params())
     restored = auto.restore({**json.loads(json.dumps(plain)), **arrays})
     for each in (LABEL, (statistic("squared"),)):
@@ -215,12 +214,3 @@ def test_members_agree_with_the_beliefs(value_pool):
     assert variances.shape == means.shape
     totals, _ = surrogate.totals(made.rows[:20], members[:200], LABEL)
     assert totals[:, 0] == approx(means[:200].sum(axis=1))
-
-
-def test_evidence_is_kept_between_stages(value_pool):
-    made = value_pool()
-    first = fit(made.training(20))
-    second = fit(replace(made.training(39), earlier=first), seed=5)
-    third = fit(replace(made.training(40), earlier=first), seed=5)
-    assert second.evidence.labels == 20
-    assert third.evidence.labels == 40
