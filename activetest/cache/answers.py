@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.cache.learners import (
+    AT_ONCE,
     FEWEST_ROWS,
     GRID,
     LEAST_SHARE,
@@ -28,8 +29,6 @@ from activetest.nouns.rows import Array
 
 # Columns that are kept: each has slopes of its own to be found from labels.
 _MOST_COLUMNS = 3
-# Rows judged at a time.
-AT_ONCE = 1 << 12
 # No logit is farther from 0 than this.
 _MOST_LOGIT = 8.0
 # Standard errors by which a column foretells answers better than the shares of classes.

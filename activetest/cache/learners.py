@@ -20,6 +20,8 @@ from activetest.pool.ids import hash_rows
 MOST_CLASSES = 100
 # Rows that are learned from, at most; and different ones, at least.
 MOST_ROWS, FEWEST_ROWS = 20_000, 50
+# Rows worked on at once.
+AT_ONCE = 1 << 12
 # Standard deviations beyond which a feature says no more.
 _FARTHEST = 4.0
 _TREES, _DEPTH, _LEAF = 100, 12, 2
@@ -174,24 +176,31 @@ class _Ridge:
     ) -> None:
         self.expand, self.count = expand, count
         targets, self.centre = _list_targets(labels, count)
-        design = np.hstack([expand(inputs).astype(float), np.ones((len(inputs), 1))])
-        roots, turn = np.linalg.eigh(design.T @ design)
-        turned = design @ turn
-        towards, squares = turned.T @ targets, turned**2
-        errors, scores, kept = [], [], []
-        for ridge in _RIDGES:
-            shrunk = 1 / (np.maximum(roots, 0) + ridge * len(design) / 1000 + _LEAST_RIDGE)
-            leverage = np.minimum(squares @ shrunk, _MOST_LEVERAGE)[:, None]
-            found = turned @ (shrunk[:, None] * towards)
-            found = (found - leverage * targets) / (1 - leverage)
+        expanded = expand(inputs)
+        turned = np.ones((len(inputs), expanded.shape[1] + 1))
+        turned[:, :-1] = expanded
+        del expanded
+        roots, turn = np.linalg.eigh(turned.T @ turned)
+        for rows in _split_rows(len(turned)):
+            turned[rows] = turned[rows] @ turn
+        towards = turned.T @ targets
+        penalties = np.array(_RIDGES)[:, None] * len(turned) / 1000 + _LEAST_RIDGE
+        kept = 1 / (np.maximum(roots, 0) + penalties)
+        errors, scores = [], []
+        for shrunk in kept:
+            found = np.empty(targets.shape)
+            for rows in _split_rows(len(turned)):
+                part = turned[rows]
+                leverage = np.minimum(part**2 @ shrunk, _MOST_LEVERAGE)[:, None]
+                alone = part @ (shrunk[:, None] * towards) - leverage * targets[rows]
+                found[rows] = alone / (1 - leverage)
             errors.append(((found - targets) ** 2).mean())
             scores.append(found)
-            kept.append(shrunk)
         best = find_nearly_largest(-np.array(errors))
-        self.error, scores = errors[best], scores[best]
+        self.error = errors[best]
         self.weights = turn @ (kept[best][:, None] * towards)
-        self.factor = find_factor(scores, labels) if count else 1.0
-        self.held_out = self._read(scores)
+        self.factor = find_factor(scores[best], labels) if count else 1.0
+        self.held_out = self._read(scores[best])
 
     def predict(self, inputs: Array) -> Array:
         """Of rows that it did not learn."""
@@ -236,6 +245,11 @@ class _KernelRidge:
 
     def _read(self, scores: Array) -> Array:
         return _read_scores(scores, self.centre, self.factor, self.count)
+
+
+def _split_rows(count: int) -> Iterator[slice]:
+    """Parts of so many rows that are worked on at once."""
+    return (slice(start, start + AT_ONCE) for start in range(0, count, AT_ONCE))
 
 
 def _list_targets(labels: Array, count: int) -> tuple[Array, float]:

@@ -16,9 +16,10 @@ import numpy as np
 from scipy.special import log_softmax
 
 from activetest.cache import features as all_features
-from activetest.cache.answers import AT_ONCE, SURELY, find_logits
+from activetest.cache.answers import SURELY, find_logits
 from activetest.cache.cache import Cache
 from activetest.cache.learners import (
+    AT_ONCE,
     FEWEST_ROWS,
     GRID,
     LEAST_SHARE,

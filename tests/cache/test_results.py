@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from activetest.cache.auxiliary import attach_auxiliary
 from activetest.cache.cache import ensure_cache, list_damage
 from activetest.cache.results import keep_result, list_results
 from activetest.errors import CacheRebuilt
 from activetest.pool.pool import Pool
+from activetest.study.provenance import mark_unavailable
 from tests.makers import build_pool, change_array
 
 VALUES = {"first": np.arange(6.0).reshape(2, 3), "second": np.array([3, 1], np.int32)}
@@ -97,3 +99,17 @@ def test_only_the_cache_of_a_study_keeps_results_for_later_processes(tmp_path, c
     again = ensure_cache(Pool.open(str(tmp_path / "pool.parquet")), cache.folder)
     check(again.compute_stored("model", 1, compute))
     assert compute.calls == 4
+
+
+def test_auxiliary_data_leave_it_to_the_cache_whether_results_are_kept(tmp_path, compute):
+    """Of pools with features, a batch was predicted from its own labels again in every report."""
+    build_pool(tmp_path, 80)
+    pool = Pool.open(str(tmp_path / "pool.parquet"))
+    entries = {"uri": "pool.parquet", "evidence_fingerprint": "another"}
+    for number in (1, 2):
+        study = attach_auxiliary(ensure_cache(pool, tmp_path / "cache"), pool, {"auto"})
+        assert study.parts == ("evidence",)
+        study = mark_unavailable(study, entries, files={}, past={"auto"})
+        assert study.unavailable
+        check(study.compute_stored("model", 1, compute))
+        assert compute.calls == 1 and list_results(study.folder) == ["results/model"], number
