@@ -50,11 +50,17 @@ class Stage:
 
     @cached_property
     def stats(self) -> np.ndarray:
-        """(N,) the statistic that the metric is the mean of."""
+        """(N,) the statistic that the metric is the mean of; the first of several."""
+        return self.values[0]
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """(d, N) the statistics that the metric is made of."""
         outputs = self.made.rows(0, self.made.size).outputs
         if outputs.probs is not None:
             outputs = replace(outputs, probs=outputs.probs.astype(float))
-        return self.metric.statistics[0].value(outputs, self.truth[:, None])[:, 0].astype(float)
+        found = [each.value(outputs, self.truth[:, None])[:, 0] for each in self.metric.statistics]
+        return np.array(found, float)
 
     def uniform(self, budgets: tuple[int, ...], seed: int = 0) -> Baseline:
         """What uniform draws would have done."""

@@ -164,12 +164,16 @@ def play(stage: Stage, budgets: tuple[int, ...], batch: int, seed: int) -> np.nd
 
 
 def step_sums(frozen, drawn: np.ndarray, stage: Stage) -> list[np.ndarray]:
-    """The sums of a round's draws, see sum_steps, over h, 1 and the surrogate's guess g."""
+    """The sums of a round's draws, see sum_steps, over h, 1 and the surrogate's guesses g.
+
+    Of a metric of d statistics there are d of h and of g.
+    """
     expected = [
-        frozen.surrogate.expected(stage.made.rows(*piece), stage.metric.statistics)[0]
+        frozen.surrogate.expected(stage.made.rows(*piece), stage.metric.statistics)
         for piece in stage.made.chunks()
     ]
-    columns = np.stack([stage.stats, np.ones(stage.made.size), np.concatenate(expected)])
+    ones = np.ones((1, stage.made.size))
+    columns = np.vstack([stage.values, ones, np.hstack(expected)])
     return sum_steps(columns, frozen.weight, drawn)
 
 
@@ -200,13 +204,15 @@ def exact(steps: list[np.ndarray], view, stage: Stage) -> float:
 
     sample = samples.build_sample(view.evidence, stage.metric, view.evidence.groups[0])
     center = sample.imputed_sum / sample.left[:, None]
-    level, slope, _ = (part[:, 0] for part in _calibration(sample, center))
-    ones = np.ones(len(level))
-    # h - guess = h - (level - slope center) - slope g
-    forms = np.stack([ones, slope * center[:, 0] - level, -slope], axis=1)
+    level, slope, _ = _calibration(sample, center)
+    # How far a metric of several means, or a root of one, moves with each.
+    gradient = np.asarray(stage.metric.gradient(stage.values.mean(axis=1)), float).reshape(-1)
+    # The sum over statistics of h - guess = h - (level - slope center) - slope g.
+    moved = (slope * center - level) @ gradient
+    forms = np.column_stack([np.tile(gradient, (len(level), 1)), moved, -slope * gradient])
     sums = np.array(steps)
-    squares = np.einsum("mi,mij,mj->m", forms, sums[:, :3], forms)
-    means = np.einsum("mi,mi->m", forms, sums[:, 3])
+    squares = np.einsum("mi,mij,mj->m", forms, sums[:, :-1], forms)
+    means = np.einsum("mi,mi->m", forms, sums[:, -1])
     variances = (squares - means**2) / sample.size**2
     return float((sample.weights**2 * variances).sum())
 
