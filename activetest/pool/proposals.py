@@ -32,6 +32,10 @@ from activetest.pool.unclear import (
 )
 
 _CLASSIFICATION = {"task": Task.CLASSIFICATION.value}
+_JUDGE = "judge"
+# Words of columns in which judges say why.
+_REASONS = {"reason", "reasons", "reasoning", "comment", "explanation", "rationale", "id", "model"}
+_REASONS |= {"name", "prompt", "text"}
 _VERDICTS = ("verdict", "grade", "rating", "judgement", "judgment", "judge")
 # Rows that are looked at, columns of each kind, and how far from 1 probabilities may sum.
 _SAMPLE, _MOST, _ROUNDING = 1000, 100, 0.01
@@ -62,6 +66,7 @@ def list_proposals(files: Files) -> Iterator[dict[str, Any]]:
 def list_others(files: Files) -> Iterator[dict[str, Any]]:
     """Settings for a table that has no outputs by convention."""
     table = files.schema
+    yield from ({"judge": name} for name in _list_judged(table))
     yield from _propose_lists(files)
     together = list(_propose_columns(files))
     yield from together
@@ -86,6 +91,16 @@ def list_others(files: Files) -> Iterator[dict[str, Any]]:
     yield from _propose_logits(files)
     names = {name.casefold(): name for name in table.names}
     yield from ({"judge": names[name]} for name in _VERDICTS if name in names)
+
+
+def _list_judged(table: pa.Schema) -> list[str]:
+    """Columns whose names say that a judge filled them, without reasons: judge_score, llm_judge."""
+    named = [name for name in table.names if _JUDGE in split_words(name)]
+    return [
+        name
+        for name in named
+        if is_scalar(table.field(name).type) and not {*split_words(name)} & _REASONS
+    ]
 
 
 def check_rivals(files: Files, settings: dict[str, Any]) -> None:

@@ -90,6 +90,14 @@ CASES = {
     ),
     "capitals": ({"Prediction": WORDS}, {"outputs": "Prediction"}),
     "a verdict": ({"Verdict": WORDS}, {"judge": "Verdict"}),
+    "a judge's verdict beside its reasons": (
+        {"judge_reason": IDS, "judge_verdict": WORDS},
+        {"judge": "judge_verdict"},
+    ),
+    "grades of a judge, which are no classes": (
+        {"llmJudgeScore": [k % 5 + 1 for k in range(ROWS)]},
+        {"judge": "llmJudgeScore"},
+    ),
 }
 
 
