@@ -81,7 +81,7 @@ def check_training_rows(pool: Pool, source: str) -> None:
     """Read the file and write nothing. Raises as ensure_training_rows does."""
     usable, unmatched = 0, Counter[str]()
     with tables.open_table(source) as files:
-        _name_classes(files, pool)
+        _read_as_pool(files, pool)
         label = _find_label_column(files.schema, pool, source)
         for _, _, labels, unknown, _ in _read_blocks(files, pool, label, source, ()):
             usable += int(np.count_nonzero(_find_usable(labels, pool.schema)))
@@ -98,7 +98,7 @@ def _write_part(draft: Draft, pool: Pool, scale: Scale, source: str) -> None:
     total, unmatched, missing = 0, Counter[str](), Counter[str]()
     with tables.open_table(source) as files, draft.writing(WHOLE) as writer:
         writer.create("features", (0, len(scale.centre)), np.float32)
-        _name_classes(files, pool)
+        _read_as_pool(files, pool)
         label = _find_label_column(files.schema, pool, source)
         texts = _list_texts(files.schema, pool)
         longest = find_longest(max(pool.rows, tables.count_rows(files)))
@@ -200,8 +200,12 @@ def _list_texts(table: pa.Schema, pool: Pool) -> tuple[str, ...]:
     return texts if there else ()
 
 
-def _name_classes(files: Files, pool: Pool) -> None:
-    """Read labels as the names that the file has for them, where those of the pool are read so."""
+def _read_as_pool(files: Files, pool: Pool) -> None:
+    """Read labels as the names that the file has for them, where those of the pool are read so.
+
+    Numbers written as text are read as those of the pool.
+    """
+    files.read_written(pool.schema.written_forms)
     if pool.schema.numbered:
         found = read_class_names(files.schema.metadata)
         files.name_classes({name: found[name] for name in LABELS if name in found})

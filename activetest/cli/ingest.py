@@ -40,6 +40,14 @@ def ingest(
         "--columns",
         "FIELD=COL,...",
     ) = None,
+    decimal: Annotated[
+        str | None,
+        Option(
+            "--decimal",
+            metavar="MARK",
+            help="Decimal mark (. or ,) of numbers such as 1,234, where all can have either.",
+        ),
+    ] = None,
     undo: Annotated[bool, Option("--undo", help="Take the last file back. Use it alone.")] = False,
     study: options.Folder = None,
 ) -> None:
@@ -48,7 +56,7 @@ def ingest(
 
     changes: dict[str, Any] = {"replace": replace, "dry_run": dry_run, "as_is": as_is}
     changes |= {"map": options.read_map(map), "missing": options.split_names(missing) or ()}
-    changes |= {"columns": options.split_pairs("--columns", columns)}
+    changes |= {"columns": options.split_pairs("--columns", columns), "decimal": decimal}
     if undo == bool(labels) or (undo and any(changes.values())):
         raise ChoiceError("ingest takes a file, or --undo alone", "activetest ingest labels.csv")
     with progress_line.shown():

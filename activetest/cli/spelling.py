@@ -106,6 +106,7 @@ _INGEST = {
     "missing": Parameter("--missing", Takes.NAMES),
     "as_is": Parameter("--as-is", Takes.NOTHING),
     "columns": Parameter("--columns", Takes.PAIRS),
+    "decimal": Parameter("--decimal"),
     **_DRY_RUN,
 }
 _METHODS = {

@@ -10,6 +10,8 @@ from dataclasses import Field, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from activetest.nouns.written_numbers import DECIMALS
+
 # A comma outside of brackets.
 _COMMA = re.compile(r",(?![^\[\]]*\])")
 
@@ -327,6 +329,10 @@ class ColumnChoices:
         "softmax or sigmoid is taken; a confidence is the probability of the predicted one of two "
         "classes, in a column of its own.", Section.DATA, values=tuple(Scale),
         default="probabilities as they are",
+    )  # fmt: skip
+    decimal: str | None = declare(
+        "Decimal mark of numbers that are written as text, such as 1,234 %, where all of a column "
+        "can have either.", Section.DATA, values=DECIMALS, default="the one that it must be",
     )  # fmt: skip
 
 

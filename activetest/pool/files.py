@@ -20,6 +20,7 @@ from activetest.errors import ActivetestError, PoolError
 from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
 from activetest.pool.file_notes import add_file_note
 from activetest.pool.nested import Inner, find_inner, view_batch, view_schema
+from activetest.pool.number_texts import read_texts
 from activetest.pool.parts import (
     add_partitions,
     choose_parts,
@@ -73,6 +74,7 @@ class Files:
         self._found, self._left_out = self._wait(lambda: _list_files(self._filesystem, root, name))
         self._root = root
         self._names: dict[str, tuple[str, ...]] = {}
+        self._forms: dict[str, str] = {}
         self._needed: str | None = None
 
     def stamp(self) -> list[list]:
@@ -116,6 +118,18 @@ class Files:
             if field.name in names and kinds.is_integer(field.type)
         }
 
+    def read_written(self, forms: Mapping[str, str]) -> None:
+        """Read columns of text as numbers.
+
+        forms  {column: how it is written, see number_texts}; of columns that are not there or of
+               another type, nothing is read otherwise
+        """
+        self._forms = {
+            field.name: forms[field.name]
+            for field in self._columns
+            if field.name in forms and is_text(field.type)
+        }
+
     def leave_out_gaps(self, column: str) -> None:
         """Leave rows out that have nothing in a column; they are counted when that is needed."""
         self._needed = column
@@ -136,11 +150,12 @@ class Files:
     @property
     def schema(self) -> pa.Schema:
         """Columns of the first file, as they are read; those of the others are the same."""
-        if not self._names:
+        if not self._names and not self._forms:
             return self._columns
+        types = dict.fromkeys(self._names, pa.string())
+        types |= dict.fromkeys(self._forms, pa.float64())
         fields = [
-            pa.field(field.name, pa.string() if field.name in self._names else field.type)
-            for field in self._columns
+            pa.field(field.name, types.get(field.name, field.type)) for field in self._columns
         ]
         return pa.schema(fields, self._columns.metadata)
 
@@ -169,6 +184,8 @@ class Files:
 
     def _find_stated_range(self, piece: Piece, column: str) -> tuple[float, float] | None:
         """The smallest and the largest number of a row group by its footer; None where unknown."""
+        if column in self._forms:
+            return None
         with _raising_pool_errors(piece.path, f"{piece.path} cannot be read"):
             chunk = self._find_chunk(piece, column)
             found = chunk.statistics if chunk else None
@@ -365,15 +382,27 @@ class Files:
                 raise _call_short(problem, stated, read)
 
     def _name_values(self, batch: pa.RecordBatch, start: int, path: str) -> pa.RecordBatch:
-        """The batch with names for numbers. Raises PoolError for a number that has none."""
-        if self._names.keys().isdisjoint(batch.schema.names):
+        """The batch with names for numbers, and numbers for texts.
+
+        Raises PoolError for a number that has no name, and for a text that is no such number.
+        """
+        if {*self._names, *self._forms}.isdisjoint(batch.schema.names):
             return batch
-        columns = {
-            name: _take_names(column, self._names[name], f"column {name!r} of {path}", start)
-            if name in self._names
-            else column
-            for name, column in zip(batch.schema.names, batch.columns, strict=True)
-        }
+        columns = {}
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            columns[name] = column
+            if name in self._names:
+                where = f"column {name!r} of {path}"
+                columns[name] = _take_names(column, self._names[name], where, start)
+            elif name in self._forms:
+                columns[name], row = read_texts(column, self._forms[name])
+                if row is not None:
+                    raise PoolError(
+                        f"column {name!r} of {path} is {column[row].as_py()!r} in row "
+                        f"{start + row:,} (counting from 0), and numbers written in another way "
+                        "elsewhere",
+                        hint="write it as the others are written",
+                    )
         return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
     @cached_property

@@ -8,9 +8,11 @@ import pyarrow as pa
 from activetest.nouns.choices import Scale
 from activetest.nouns.class_sets import find_sets
 from activetest.nouns.name_lists import shorten_list
+from activetest.nouns.written_numbers import COMMA, PERCENT
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
 from activetest.pool.image_shape import write_shape
+from activetest.pool.number_texts import DIVIDED
 from activetest.pool.roles import INDEX, OTHER_MODELS, is_telling, is_text, may_be_feature
 from activetest.pool.schema import Schema
 
@@ -38,6 +40,7 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int, gaps: int = 0) ->
                 f"numbers with names in the file, read as these: {_shorten(schema.named)}"
                 if schema.named
                 else "",
+                _describe_written(schema),
                 _describe_ids(schema),
                 _describe_features(schema),
                 f"texts: {_shorten(schema.texts)}" if schema.texts else "",
@@ -89,6 +92,20 @@ def _describe_attributes(schema: Schema) -> str:
         for name, values in zip(schema.uncertain, schema.uncertain_values, strict=True)
     ]
     return "; ".join([f"attributes: {_shorten(schema.attributes)}", *cut, *uncertain])
+
+
+def _describe_written(schema: Schema) -> str:
+    """How columns of text are read as numbers."""
+    parts = []
+    for form in dict.fromkeys(schema.forms):
+        names = [name for name, each in schema.written_forms.items() if each == form]
+        how = "decimal comma" if form.startswith(COMMA) else "decimal point"
+        if form.endswith(DIVIDED):
+            how += ", percentages divided by 100"
+        elif PERCENT in form:
+            how += ", percent signs left out"
+        parts.append(f"{_shorten(names)} ({how})")
+    return f"numbers written as text: {'; '.join(parts)}" if parts else ""
 
 
 def _describe_ids(schema: Schema) -> str:

@@ -39,6 +39,7 @@ from activetest.pool.suggestions import suggest_roles
 from activetest.pool.texts import read_lines, resolve_texts
 from activetest.pool.uncertain import ReadAttribute, read_uncertain, resolve_values
 from activetest.pool.unclear import check_outputs, holds_codes
+from activetest.pool.written_numbers import WrittenNumbers, find_written_numbers
 from activetest.safe_text import mask_secrets
 
 # Values decoded at once (threads hold a few times as many), and the fewest rows.
@@ -125,6 +126,7 @@ class Pool:
         self.uri, self.schema, self.notices = mask_secrets(uri), schema, notices
         self.files = files or Files(uri)
         self.files.name_classes(schema.class_names)
+        self.files.read_written(schema.written_forms)
         if schema.judge:
             self.files.leave_out_gaps(schema.judge)
 
@@ -152,6 +154,8 @@ class Pool:
         other_columns: str | Iterable[str] = (),
         text: str | Iterable[str] | None = None,
         scale: str | None = None,
+        decimal: str | None = None,
+        forms: Mapping[str, str] | None = None,
     ) -> "Pool":
         """Read the schema of the pool and give every column its role.
 
@@ -172,6 +176,9 @@ class Pool:
         other_columns                   what other models predict
         text                            columns of free text; None finds them in the values
         scale                           a Scale of outputs that are no plain probabilities
+        decimal                         mark of numbers written as text, where it can be either
+        forms                           {column of text: how it is written} of those that are read
+                                        as numbers; None finds them in the values
 
         Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice that
         it does not allow.
@@ -195,9 +202,15 @@ class Pool:
             other_columns=_to_names(other_columns) or (),
             text=_to_names(text),
             scale=scale,
+            decimal=decimal,
         )
         found = read_class_names(files.schema.metadata) if class_names is None else class_names
         files.name_classes(found)
+        written = (
+            find_written_numbers(files, choices) if forms is None else WrittenNumbers({**forms}, {})
+        )
+        files.read_written(written.forms)
+        written.check(choices)
         judged = None
         if choices.judge:
             choices, judged = resolve_judge(files, choices, mask_secrets(name))
@@ -205,6 +218,9 @@ class Pool:
             _assign_roles(files, choices, judged, mask_secrets(name)),
             named=tuple(files.class_names),
             names=tuple(files.class_names.values()),
+            written=tuple(written.forms),
+            forms=tuple(written.forms.values()),
+            decimal=decimal or "",
         )
         pool = Pool(name, schema, files)
         if not pool.rows:
@@ -224,7 +240,7 @@ class Pool:
             pool.schema = resolve_values(pool)
             pool.schema = resolve_bins(pool, choices.attributes, bins)
         first, *others = describe_pool(pool.schema, files.schema, pool.rows, files.gaps)
-        pool.notices = (first, *describe_parts(name), *others)
+        pool.notices = (first, *describe_parts(name), *others, *written.notices)
         if suggest:
             pool.notices += suggest_roles(pool, choices)
         return pool

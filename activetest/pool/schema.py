@@ -7,7 +7,9 @@ from typing import Any
 
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Scale
+from activetest.nouns.written_numbers import DECIMALS
 from activetest.pool.groups import columns_of
+from activetest.pool.number_texts import is_form
 
 # Before the number of a row, counting from 0, in ids that no other program makes.
 ROW_PREFIX = "row-"
@@ -48,6 +50,9 @@ class Schema:
     others        columns of what other models predict
     shape         height and width of the image that the features are, and its channels if several
     texts         columns of free text that surrogates learn from
+    written       columns of text that are read as numbers
+    forms         how each of them is written: see number_texts
+    decimal       the decimal mark of numbers written as text, as the user said; empty otherwise
     """
 
     task: str
@@ -81,6 +86,9 @@ class Schema:
     shape: tuple[int, ...] = ()
     texts: tuple[str, ...] = ()
     scale: str = ""
+    written: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
+    decimal: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples; what few pools have, only where it is."""
@@ -124,6 +132,7 @@ class Schema:
             or len({*lengths}) > 1
             or not {*schema.attributes} <= {*schema.groups}
             or len(schema.named) != len(schema.names)
+            or len(schema.written) != len(schema.forms)
         ):
             raise ChoiceError(
                 "[pool] attributes or named columns and what is said of them do not fit each other",
@@ -145,6 +154,11 @@ class Schema:
     def class_names(self) -> dict[str, tuple[str, ...]]:
         """{column: names} of the columns of numbers that are read as names."""
         return dict(zip(self.named, self.names, strict=True))
+
+    @property
+    def written_forms(self) -> dict[str, str]:
+        """{column: form} of the columns of text that are read as numbers."""
+        return dict(zip(self.written, self.forms, strict=True))
 
     @property
     def prediction(self) -> str:
@@ -188,7 +202,10 @@ _OF_ATTRIBUTES = (
 )
 
 
-_OF_FEW = (*_OF_ATTRIBUTES, "named", "names", "numbered", "others", "shape", "texts", "scale")
+_OF_FEW = (
+    *(*_OF_ATTRIBUTES, "named", "names", "numbered", "others", "shape", "texts", "scale"),
+    *("written", "forms", "decimal"),
+)
 # Without them a pool has its items and what the model says.
 _NOT_NEEDED = ("features", "shape", "texts", "groups", *_OF_ATTRIBUTES)
 
@@ -208,6 +225,7 @@ _VALUES = {
     "task": ("classification", "regression"),
     "kind": ("prob-list", "prob-columns", "score", "pred"),
     "scale": tuple(Scale),
+    "decimal": DECIMALS,
 }
 
 
@@ -244,7 +262,7 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(
         (
             *("classes", "features", "groups", "computed", "ignored", "attributes", "binned"),
-            *("uncertain", "gold", "named", "others", "texts"),
+            *("uncertain", "gold", "named", "others", "texts", "written"),
         ),
         ("a list of texts", _are_texts),
     ),
@@ -254,6 +272,10 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
             "a list of lists of texts",
             lambda value: isinstance(value, list | tuple) and all(map(_are_texts, value)),
         ),
+    ),
+    "forms": (
+        "a list of decimal marks with signs",
+        lambda value: isinstance(value, list | tuple) and all(map(is_form, value)),
     ),
     "edges": ("a list of lists of ascending numbers", _are_edges),
     "shape": ("a list of two or three whole numbers above 0", is_shape),

@@ -12,6 +12,7 @@ import pyarrow.types as kinds
 from activetest.errors import PoolError
 from activetest.nouns.choices import ColumnChoices, Scale, Task
 from activetest.nouns.rows import Array
+from activetest.nouns.written_numbers import PERCENT
 from activetest.pool.column_names import (
     is_bare_prediction,
     is_prediction,
@@ -109,7 +110,7 @@ def check_outputs(files: Files, choices: ColumnChoices, schema: Schema) -> None:
     if schema.kind == "score" and choices.outputs is None:
         _check_confidence(files, schema)
     elif schema.task == Task.REGRESSION and schema.std is None:
-        _check_values(files, schema.outputs[0], choices)
+        _check_values(files, schema, choices)
 
 
 def _check_confidence(files: Files, schema: Schema) -> None:
@@ -196,8 +197,9 @@ def find_texts(values: Any, most: int) -> list[str]:
     return sorted({name.strip() for name in names} - {""})
 
 
-def _check_values(files: Files, column: str, choices: ColumnChoices) -> None:
+def _check_values(files: Files, schema: Schema, choices: ColumnChoices) -> None:
     """Raises Unclear for predicted numbers that may be probabilities, or codes of classes."""
+    column = schema.outputs[0]
     low, high = files.find_range(column)
     amounts = is_amount(files.schema.field(column).type)
     if column == "score" or not amounts or low == high:
@@ -214,11 +216,12 @@ def _check_values(files: Files, column: str, choices: ColumnChoices) -> None:
             "be classes or predicted numbers",
             [number, Reading(classes, "they are classes")],
         )
-    if low >= 0 and high <= 1:
+    percent = PERCENT in schema.written_forms.get(column, "")
+    if low >= 0 and high <= (100 if percent else 1):
         names = name_two_classes(column)
         raise Unclear(
-            f"{column!r} runs from {low:.3g} to {high:.3g}: it may be the probability of a class, "
-            "or a predicted number",
+            f"{column!r} runs from {low:.3g} to {high:.3g}{' %' * percent}: it may be the "
+            "probability of a class, or a predicted number",
             [
                 number,
                 Reading(
@@ -276,9 +279,8 @@ def check_classes(
         readings.insert(0, Reading({"task": Task.REGRESSION.value}, "they are predicted numbers"))
     elif looks == "numbers written as text":
         remedy = (
-            "predicted numbers are read where they are written plainly, as 1234.5 or 1234,5: in a "
-            "spreadsheet, give the column the format of numbers, without signs and without "
-            "separators of thousands, and save the file again"
+            "predicted numbers are read where all are written alike: with the same sign, such as % "
+            "or €, or none, and with the same decimal mark"
         )
     elif looks == "texts of several words":
         remedy = "of texts, give a column that says how good each is, such as a judge's verdict: "

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from activetest.cache.cache import Cache
 from activetest.errors import ColumnsUnclear, LabelError
 from activetest.labels.files import Label
-from activetest.labels.matching import ClassMatcher, guess_mapping, parse_number
+from activetest.labels.matching import ClassMatcher, guess_mapping
 from activetest.labels.spreadsheets import is_date
+from activetest.labels.written_numbers import may_be_number
 from activetest.nouns.answer_fields import find_keys
 from activetest.nouns.name_lists import shorten_list
 from activetest.sampling.item_ids import restore_ids
@@ -123,8 +124,7 @@ def _share_labels(values: Sequence[str], cache: Cache) -> float:
     """The share of the values, blank ones aside, that are classes or numbers."""
     given = [value for value in values if value.strip()]
     if not cache.classes:
-        numbers = (parse_number(value.replace(",", ".")) for value in given)
-        return sum(number is not None for number in numbers) / max(len(given), 1)
+        return sum(map(may_be_number, given)) / max(len(given), 1)
     find = ClassMatcher(cache.classes, numbered=cache.numbered).find
     return sum(find(value) is not None for value in given) / max(len(given), 1)
 

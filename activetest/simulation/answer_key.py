@@ -8,10 +8,11 @@ import numpy as np
 
 from activetest.cache.cache import Cache
 from activetest.errors import ColumnsUnclear, LabelError
-from activetest.labels.decimal_commas import read_decimal_commas
 from activetest.labels.matching import FEWEST, ClassMatcher, parse_number, says_no_label
+from activetest.labels.written_numbers import describe_marks, read_written_numbers
 from activetest.nouns.log import LABELLED
 from activetest.nouns.rows import Array
+from activetest.pool.number_texts import has_percents
 from activetest.sampling.item_ids import restore_ids
 from activetest.sampling.label_columns import describe_columns
 from activetest.sampling.label_source import read_label_source
@@ -40,7 +41,9 @@ def read_answer_key(
     ids = _name_items([row.id for row in rows], cache)
     rows = [row._replace(id=id) for row, id in zip(rows, ids, strict=True)]
     rows = restore_ids(rows, cache, source, [])
-    rows = rows if cache.classes else read_decimal_commas(rows, [])
+    if not cache.classes:
+        mark, percent = cache.roles.get("decimal"), has_percents(cache.roles)
+        rows = read_written_numbers(rows, [], decimal=mark, percent=percent)
     positions = cache.find([row.id for row in rows])
     if (positions < 0).any():
         raise LabelError(
@@ -56,7 +59,7 @@ def read_answer_key(
                 "it seems to say that there is none; a class of this name needs another one in the "
                 "answer key"
                 if unmatched and cache.classes
-                else "correct it",
+                else (not cache.classes and describe_marks([row.label])) or "correct it",
             )
     if cache.classes and len(rows) >= FEWEST and (truth[positions] < 0).all():
         raise LabelError(

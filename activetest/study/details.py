@@ -235,6 +235,7 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
         "weight": schema.weight,
         "price": schema.price,
         "scale": schema.scale,
+        "decimal": schema.decimal,
         "threshold": None if schema.threshold == Schema.threshold else schema.threshold,
     }
     found |= {name: value for name, value in roles.items() if value}

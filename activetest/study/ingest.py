@@ -96,6 +96,7 @@ def ingest(
     missing: str | Iterable[str] = (),
     as_is: bool = False,
     columns: Mapping[str, str] = MappingProxyType({}),
+    decimal: str | None = None,
     stdin: BinaryIO | None = None,
 ) -> Ingested:
     """Add labels to the study: of a file, standard input (`-`), a frame, a mapping, or rows.
@@ -104,6 +105,7 @@ def ingest(
     missing  words that stand for no label yet
     as_is    take labels that are no class for classes that the model never predicts
     columns  {field: column} of a file or a frame whose columns are not called like their fields
+    decimal  the decimal mark of numbers written as text, where it can be either
 
     Raises LabelError for a file, id or label that makes no sense, LabelConflict for a label that
     contradicts a known one unless `replace`; then nothing is taken.
@@ -117,7 +119,7 @@ def ingest(
     path = labels if isinstance(labels, str | PathLike) else None
     name = "the labels" if path is None else files.name_source(path)
     cells = not is_mapping(labels)
-    edit = label_checks.make_restorer(cache, edit, name, cells=cells, notes=notes)
+    edit = label_checks.make_restorer(cache, edit, name, cells=cells, notes=notes, decimal=decimal)
     # The rows of a frame are numbers to whoever has it; those of a file are not.
     prefix = cache.id_prefix if study.pool["uri"].startswith(INSIDE) else ""
     fields = check_columns(columns)

@@ -17,6 +17,7 @@ from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.specification import describe_pool, find_metrics
 from activetest.nouns import inspection as found
 from activetest.nouns.arguments import read_path
+from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.class_names import read_class_names
 from activetest.nouns.inspection import LabelsFound, Lacking, StudyReading
 from activetest.nouns.log import LABELLED
@@ -35,6 +36,7 @@ from activetest.pool.files import Files
 from activetest.pool.proposals import describe_unread
 from activetest.pool.remote import reject_secrets
 from activetest.pool.schema import Schema
+from activetest.pool.written_numbers import find_written_numbers
 from activetest.safe_text import mask_secrets
 from activetest.sampling.label_source import read_label_source
 from activetest.sampling.settings import read_settings
@@ -163,11 +165,14 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
     with convert.open_as_parquet(source.address, id=id, judge=judge) as path:
         files = Files(path)
         files.name_classes(read_class_names(files.schema.metadata))
+        files.read_written(find_written_numbers(files, ColumnChoices(**given)).forms)
         if not files.rows:
             raise PoolError(f"{source.name} has no rows", hint="give a file with items")
         ways, error = choose_settings(path, files, source.name, given)
         question, error = (_ask(error), None) if error and ways else ("", error)
         settings, pool = (ways[-1].settings, ways[-1].pool) if ways else ({**given}, None)
+        if pool:
+            files.read_written(pool.schema.written_forms)
         labels = find_labels(files, pool)
         offered = [(each.name, each.count) for each in labels if not each.restates]
         seen = found.Inspection(

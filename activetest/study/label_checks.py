@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, LabelError
-from activetest.labels.decimal_commas import may_be_thousands, read_decimal_commas
 from activetest.labels.files import Edit, Label
 from activetest.labels.matching import (
     FEWEST,
@@ -22,11 +21,14 @@ from activetest.labels.matching import (
 )
 from activetest.labels.meanings import describe_counts
 from activetest.labels.spreadsheets import DateMatcher, is_date
+from activetest.labels.written_numbers import describe_marks, read_written_numbers
 from activetest.ledger.ledger import Answer
 from activetest.nouns.canonical import make_canonical
 from activetest.nouns.class_sets import describe_remedy, find_classes
 from activetest.nouns.log import LABELLED, PENDING
 from activetest.nouns.name_lists import shorten_list
+from activetest.nouns.written_numbers import DECIMALS, PERCENT
+from activetest.pool.number_texts import has_percents
 from activetest.pool.outputs import LARGEST
 from activetest.pool.schema import Schema
 from activetest.safe_text import NOT_XML, restore_cell
@@ -56,29 +58,48 @@ def make_normaliser(pool: Cache | Schema) -> Callable[[str], str]:
 
 
 def make_restorer(
-    cache: Cache, edit: Edit, source: str, *, cells: bool = True, notes: list[str]
+    cache: Cache,
+    edit: Edit,
+    source: str,
+    *,
+    cells: bool = True,
+    notes: list[str],
+    decimal: str | None = None,
 ) -> Edit:
     """An edit of rows that undoes what was done to them for spreadsheets, and what those did.
 
     An apostrophe before a cell goes; an id keeps it unless the pool knows the id without it, and a
     label that is a class with it. An id that is not in the pool becomes the only one that it can
-    be: see restore_ids. Numbers with a decimal comma get a point where all of them have one.
+    be: see restore_ids. Numbers written as text become numbers: see read_written_numbers.
 
     edit    what is done with the rows afterwards
     source  name of the file in messages
     cells   whether they may be cells of a spreadsheet, in which apostrophes stand
     notes   gets sentences about what was changed
+    decimal  the mark of numbers written as text, where it can be either
 
     The edit raises LabelError for an id that the pool knows with and without an apostrophe.
     """
+    _check_decimal(decimal, cache)
     restore_row = _make_cell_restorer(cache, source)
 
     def restore(rows: Iterable[Label]) -> Iterable[Label]:
         found = list(map(restore_row, rows)) if cells else list(rows)
         found = restore_ids(found, cache, source, notes)
-        return edit(found if cache.classes else read_decimal_commas(found, notes))
+        if cache.classes:
+            return edit(found)
+        mark, percent = decimal or cache.roles.get("decimal"), has_percents(cache.roles)
+        return edit(read_written_numbers(found, notes, decimal=mark, percent=percent))
 
     return restore
+
+
+def _check_decimal(decimal: str | None, cache: Cache) -> None:
+    """Raises ChoiceError for a decimal mark that is none, or has no effect."""
+    if decimal is not None and cache.classes:
+        raise ChoiceError("`decimal` has no effect: labels are classes", "leave it out")
+    if decimal not in (None, *DECIMALS):
+        raise ChoiceError(f"`decimal={decimal!r}` is no decimal mark", 'it is "." or ","')
 
 
 def _make_cell_restorer(cache: Cache, source: str) -> Callable[[Label], Label]:
@@ -396,10 +417,12 @@ def _hint_numbers(bad: Sequence[Label]) -> str:
     """What may have become of numbers; empty where nothing of it is seen."""
     if any(is_date(row.label) for row in bad):
         return "; spreadsheets make dates of numbers such as 1.5: format the column as text"
-    if any(may_be_thousands(row.label) for row in bad):
-        return "; a comma as in 1,234 may stand before decimals or thousands: write a point or none"
+    if ways := describe_marks([row.label for row in bad]):
+        return f"; marks such as those in 1,234 may stand before decimals or thousands: {ways}"
+    if any(PERCENT in row.label for row in bad):
+        return "; the pool has no percent signs: write the labels on its scale, without them"
     if any(_WITH_SIGN.fullmatch(row.label) for row in bad):
-        return "; leave out signs such as % and blanks between digits"
+        return "; write all of them alike: with the same sign or none, and the same decimal mark"
     return ""
 
 

@@ -33,7 +33,7 @@ from activetest.study.config import parse_schema
 from activetest.study.stored import StoredStudy
 
 # Roles of columns that stay after the first draw: probabilities and labels rest on them.
-_LASTING = ("id", "outputs", "scale", "classes", "threshold", "weight", "price")
+_LASTING = ("id", "outputs", "scale", "decimal", "classes", "threshold", "weight", "price")
 
 
 def has_rounds(study: StoredStudy) -> bool:
@@ -120,6 +120,7 @@ def kept_columns(
         "positive": schema.positive,
         "threshold": schema.threshold,
         "scale": schema.scale or None,
+        "decimal": schema.decimal or None,
         "classes": None if schema.open_classes else schema.classes or None,
         "weight": schema.weight,
         "price": schema.price,
@@ -145,7 +146,12 @@ def kept_columns(
         stored |= {"classes": None, "positive": None, "task": None, "scale": None}
     if columns.get("classes", schema.classes) != schema.classes:
         stored["positive"] = None
-    kept = {key: value for key, value in stored.items() if key not in columns}
+    kept: dict[str, Any] = {key: each for key, each in stored.items() if key not in columns}
+    if has_rounds(study) or not {"outputs", "judge", "task", "decimal"} & {*columns}:
+        # Later, numbers are read as they were.
+        taken |= {*columns.get("attributes", ()), *columns.get("text", ())}
+        forms = schema.written_forms.items()
+        kept["forms"] = {column: form for column, form in forms if column not in taken}
     return kept | ({"bins": schema.bins} if "attributes" in kept else {})
 
 

@@ -363,6 +363,7 @@ class Study:
         missing: str | Sequence[str] = (),
         as_is: bool = False,
         columns: Mapping[str, str] | None = None,
+        decimal: str | None = None,
     ) -> "Ingested":
         """Add labels to the study: all of them or none. What is known already changes nothing.
 
@@ -385,6 +386,8 @@ class Study:
                 where none of them is a class, or where they are words such as "N/A".
             columns: Which columns hold the id, label, annotator or status of a file or a frame
                 that calls them otherwise: {"id": "image", "label": "choice"}.
+            decimal: Decimal mark, "." or ",", of numbers such as "1,234" where all can have
+                either.
 
         Raises:
             LabelError: An id is not in the pool, or a label makes no sense there.
@@ -406,6 +409,7 @@ class Study:
             missing=read_names("missing", missing),
             as_is=read_flag("as_is", as_is),
             columns={} if columns is None else columns,
+            decimal=decimal,
             stdin=stdin,
         )
 

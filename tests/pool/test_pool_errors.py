@@ -70,7 +70,7 @@ BAD = {
     "one class": ({"prob": [[1.0], [1.0]]}, "lists of 1"),
     "prob is text": ({"prob": ["[0.5, 0.5]"]}, "'prob' is string"),
     "one probability": ({"prob_a": [0.5]}, "'prob_a' is the only probability"),
-    "text probability": ({"prob_a": ["0.5"], "prob_b": [0.5]}, "'prob_a' is string"),
+    "text probability": ({"prob_a": ["half"], "prob_b": [0.5]}, "'prob_a' is string"),
     "nan probability": ({"prob_a": [0.5, 0.5], "prob_b": [0.5, NAN]}, "row 1 .*'prob_b' holds NaN"),
     "negative probability": (
         {"prob_a": [0.5, -1], "prob_b": [0.5, 2]},

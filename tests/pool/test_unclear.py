@@ -17,7 +17,9 @@ SURE = [max(each, 1 - each) for each in SHARES]
 WORDS = ["no" if each < 0.5 else "yes" for each in SHARES]
 TEXTS = {
     "dates": [f"2024-01-{1 + k % 28:02}" for k in range(ROWS)],
-    "numbers written as text": [f"{k * 1234.5:,.2f} EUR" for k in range(ROWS)],
+    "numbers written as text": [
+        f"{k * 12.5:,.2f} {'EUR' if k % 2 else 'USD'}" for k in range(ROWS)
+    ],
     "texts of several words": [f"The answer to question {k} is this" for k in range(ROWS)],
     "more than 50 different values": [f"u{k}" for k in [*range(59), 0]],
 }

@@ -328,7 +328,7 @@ def test_one_answer_twice_in_one_file_may_be_spelled_in_two_ways(other_study, la
     assert ingest(study, path, missing=["N/A"]).new == 2
 
 
-@pytest.mark.parametrize("label", ["\u0663", "1_000", "\uff13", "0x10", "infinity", "1 000"])
+@pytest.mark.parametrize("label", ["\u0663", "1_000", "\uff13", "0x10", "infinity", "1 00"])
 def test_only_the_digits_0_to_9_are_numbers(other_study, label):
     study = other_study(id=["a", "b"], pred=[0.5, 1.5])
     with pytest.raises(LabelError, match="is not a number"):

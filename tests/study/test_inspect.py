@@ -414,7 +414,7 @@ def test_what_is_unclear_is_asked_and_every_line_works(place, capsys, case):
     document = json.loads(look(capsys, "pool.csv", "--format", "json"))
     lines = [each["create"] for each in document["readings"]]
     assert document["question"] and lines[-1] == document["create"]
-    assert "--task classification" in lines[-1]
+    assert ("--decimal ." if case == "numbers as text" else "--task classification") in lines[-1]
     assert shown.rstrip().endswith(f"  {lines[-1]}")
     assert all(f"  {line}\n" in shown for line in lines)
     for number, line in enumerate(lines):
@@ -427,12 +427,15 @@ def test_what_is_unclear_is_asked_and_every_line_works(place, capsys, case):
 
 def test_of_numbers_written_as_text_it_is_said_how_they_can_be_read(place, capsys):
     path = place / "prices.csv"
-    path.write_text("id,pred\n" + "".join(f"{row},{row}.5 %\n" for row in range(80)))
+    rows = [f"{row},{row}.5 {'€' if row % 2 else '%'}\n" for row in range(80)]
+    path.write_text("id,pred\n" + "".join(rows))
     page = " ".join(look(capsys, "prices.csv").split())
-    assert "as 1234.5 or 1234,5: in a spreadsheet, give the column the format of numbers" in page
+    assert "with the same sign, such as % or €, or none, and with the same decimal mark" in page
     # The advice, obeyed.
-    path.write_text(path.read_text().replace(" %", ""))
+    path.write_text(path.read_text().replace("%", "€"))
+    assert "numbers written as text: pred (decimal point)" in look(capsys, "prices.csv")
     assert app.main(["init", "prices.csv"]) == 0
+    assert "numbers written as text: pred (decimal point)" in capsys.readouterr().out
     assert at.Study.open().setup.schema.task == "regression"
 
 

@@ -266,7 +266,7 @@ def test_dates_are_further_classes_where_no_class_looks_like_a_date(animals):
 @pytest.mark.parametrize(
     ("texts", "read"),
     [
-        (["1,5", "2", "-0,25"], ["1.5", "2", "-0.25"]),
+        (["1,5", "2", "-0,25"], ["1.5", "2.0", "-0.25"]),
         (["1.234,5", "1,234"], ["1234.5", "1.234"]),
         (["1,234", "0,5"], ["1.234", "0.5"]),
         (["1,234", "2,345"], None),
@@ -283,7 +283,9 @@ def test_commas_are_decimal_commas_where_they_can_be_nothing_else(numbers, texts
 
 def test_a_comma_before_three_digits_is_asked_about(numbers):
     error = refuse(read_answers, label_all("1,234"), numbers, "log", open_classes=False)
-    assert "a comma as in 1,234 may stand before decimals or thousands" in error.hint
+    assert "`decimal=\",\"` reads '1,234' as 1.234" in error.hint
+    rows = make_restorer(numbers, list, "log", notes=[], decimal=",")(label_all("1,234"))
+    assert read_answers(list(rows), numbers, "log", open_classes=False)[0].label == "1.234"
 
 
 def test_numbers_have_no_classes_to_guess_or_to_lie_outside(numbers):
