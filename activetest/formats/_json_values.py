@@ -21,6 +21,11 @@ _CHUNK = 2**20
 _MARK = b"\xef\xbb\xbf"
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
+# Whole numbers of more digits than Python reads are infinite, as they are to parsers of tables.
+_OF_LONG_NUMBERS = json.JSONDecoder(
+    parse_int=lambda text: int(text) if len(text) <= _DIGITS else float(text)
+)
+_DIGITS = 308
 # What the parser raises where a value is no JSON: too deep, a number of too many digits, no UTF-8.
 _BROKEN = (ValueError, RecursionError)
 
@@ -206,16 +211,20 @@ class _Parser:
     def _read_value(self) -> Any:
         """The value that begins here, whole."""
         self._peek()
+        decoder = _DECODER
         while True:
             try:
-                value, end = _DECODER.raw_decode(self.text, self.at)
+                value, end = decoder.raw_decode(self.text, self.at)
             except json.JSONDecodeError as error:
                 # It may only be cut off.
                 if not self._fill():
                     raise damaged(self.place, error) from error
                 continue
-            except _BROKEN as error:
+            except RecursionError as error:
                 raise damaged(self.place, error) from error
+            except ValueError:
+                decoder = _OF_LONG_NUMBERS
+                continue
             if end == len(self.text) and self._fill():
                 # A number may go on.
                 continue

@@ -1,6 +1,7 @@
 """Documents of one object: rows under a key, columns, pandas' forms, an answer for each id."""
 
 import json
+import math
 import shutil
 import subprocess
 
@@ -201,6 +202,13 @@ def test_the_rows_of_a_document_become_lines_once_whatever_they_hold(tmp_path, m
     assert len(made) == 1
 
 
-def test_a_very_long_number_in_rows_of_a_document_is_an_error_that_names_the_file(tmp_path):
+@pytest.mark.parametrize("between", ["\n", ""])
+def test_a_document_with_a_very_long_number_is_read_as_any_other(tmp_path, between):
+    """Parsers of tables take it for an infinity, wherever it stands."""
+    rows = '[{"id": "a", "x": -' + "9" * 5000 + '}, {"id": "b", "x": 12}]'
+    document = f'{{{between}"rows": {rows},{between} "n": {"7" * 5000}}}'
+    found, notes = read(tmp_path, document)
+    assert found == {"id": ["a", "b"], "x": [-math.inf, 12]}
+    assert notes == ["the rows are the 2 objects under 'rows'; not read: n"]
     with pytest.raises(PoolError, match=r"p\.json"):
-        read(tmp_path, '{\n"rows": [{"id": "a", "x": ' + "9" * 5000 + "}]}")
+        read(tmp_path, f'{{\n"rows": [{{"id": "a"}}], "n": {"9" * 5000}')
