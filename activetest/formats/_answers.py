@@ -1,13 +1,16 @@
 """What readers of answers share: JSON of any size and shape, and one answer of one annotator."""
 
+import csv
+import io
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from activetest.errors import ColumnsUnclear, LabelError
 from activetest.formats._tasks import write_text
-from activetest.nouns.answer_fields import ID, SAMPLE, hint_column
+from activetest.nouns.answer_fields import ID, SAMPLE, hint_column, require_columns
+from activetest.nouns.csv_rows import SEPARATORS, open_table
 from activetest.nouns.encodings import decode_answers
 from activetest.nouns.name_lists import shorten_list
 
@@ -16,6 +19,8 @@ KEY = r'(?<!\\)"{}"\s*:'
 _EXPORT_AGAIN = "export the answers again"
 # Lists and objects around one answer, and objects around a value of a row.
 _NESTED, _DEEPEST = 4, 10
+# Characters in which a header is looked for.
+_HEADER = 2**16
 
 
 def make_pattern(*names: str) -> re.Pattern[str]:
@@ -58,6 +63,55 @@ def read_objects(content: bytes, name: str, unit: str) -> Iterator[tuple[str, di
         if not isinstance(each, dict):
             raise LabelError(f"{name}, {place}: it is no JSON object", _EXPORT_AGAIN)
         yield place, each
+
+
+def has_header(text: str, is_header: Callable[[Collection[str]], bool]) -> bool:
+    """Whether the first row of a text that is not blank has such columns."""
+    header = next(filter(str.strip, io.StringIO(text[:_HEADER], newline=None)), "")
+    for delimiter in SEPARATORS:
+        try:
+            names = next(csv.reader([header], delimiter=delimiter), [])
+        except csv.Error:
+            continue
+        if is_header([each.strip() for each in names]):
+            return True
+    return False
+
+
+def read_table(
+    content: bytes, name: str, is_header: Callable[[Collection[str]], bool]
+) -> list[tuple[str, dict[str, Any]]]:
+    """(place, row) of an export as CSV or TSV. Raises LabelError."""
+    text = decode_answers(content, name)
+    table = open_table(text, name, is_header, "export the answers again, as JSON")
+    found: list[tuple[str, dict[str, Any]]] = []
+    if table is None:
+        return found
+    for line, row in table.rows:
+        place = f"line {line}"
+        if len(row) != len(table.header):
+            raise LabelError(
+                f"{name}, {place}: {len(row)} fields, and the header has {len(table.header)}",
+                "export the answers again",
+            )
+        found.append((place, dict(zip(table.header, row, strict=True))))
+    return found
+
+
+def take_rows(
+    rows: Sequence[tuple[str, Mapping[str, Any]]], name: str, columns: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The answers of (place, row), each with an id and a label. Raises LabelError."""
+    present = list(dict.fromkeys(key for _, row in rows for key in row))
+    found = require_columns(present, columns, name, lambda: sample_rows([row for _, row in rows]))
+    for place, row in rows:
+        missing = [found[field] for field in ("id", "label") if found[field] not in row]
+        if missing:
+            raise LabelError(
+                f"{name}, {place}: there is no {missing[0]!r}", "an empty label is written as null"
+            )
+        answer = {field: row[column] for field, column in found.items() if column in row}
+        yield {"place": place} | answer
 
 
 def _list(value: Any) -> list[Any]:

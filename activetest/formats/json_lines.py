@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.json
 
 from activetest.errors import LabelError, PoolError
-from activetest.formats._answers import flatten, read_objects, sample_rows
+from activetest.formats._answers import flatten, read_objects, take_rows
 from activetest.formats._errors import raising_parse_errors
 from activetest.formats._json_shapes import Shape, find_list_shape, find_shape
 from activetest.formats._notes import add_notes
-from activetest.nouns.answer_fields import find_columns, require_columns
+from activetest.nouns.answer_fields import find_columns
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.invalid_text import describe_invalid
 from activetest.safe_text import first_line
@@ -118,16 +118,7 @@ def read_answers(
         raise LabelError(f"{name} is empty", "give one JSON object with id and label per line")
     if len(rows) == 1 and content.removeprefix(_MARK).lstrip()[:1] == b"{":
         rows = _unfold(rows[0][1], columns) or rows
-    present = list(dict.fromkeys(key for _, row in rows for key in row))
-    found = require_columns(present, columns, name, lambda: sample_rows([row for _, row in rows]))
-    for place, row in rows:
-        missing = [found[field] for field in ("id", "label") if found[field] not in row]
-        if missing:
-            raise LabelError(
-                f"{name}, {place}: there is no {missing[0]!r}", "an empty label is written as null"
-            )
-        answer = {field: row[column] for field, column in found.items() if column in row}
-        yield {"place": place} | answer
+    yield from take_rows(rows, name, columns)
 
 
 def _unfold(

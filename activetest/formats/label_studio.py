@@ -9,8 +9,6 @@ leave out skipped tasks. The id of a row is Label Studio's own, or what the data
 Source: label_studio_sdk, converter/converter.py and converter/exports/csv2.py.
 """
 
-import csv
-import io
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,16 +20,16 @@ from activetest.formats._answers import (
     KEY,
     check_type,
     find_question,
+    has_header,
     make_pattern,
     read_objects,
+    read_table,
     sample_rows,
     take_id,
     take_single,
 )
 from activetest.formats._tasks import write_scalar
 from activetest.nouns.answer_fields import ID, ORDER, find_keys, hint_column
-from activetest.nouns.csv_rows import SEPARATORS, open_table
-from activetest.nouns.encodings import decode_answers
 from activetest.nouns.file_head import FileHead
 from activetest.nouns.name_lists import shorten_list
 from activetest.safe_text import NOT_XML, escape_controls
@@ -59,8 +57,6 @@ _ROWS = make_pattern("annotation_id"), make_pattern("lead_time")
 _DATA = re.compile(KEY.format("data") + r"\s*\{"), make_pattern(ID)
 # Digits of the order: it is text, which sorts as numbers do where all have as many.
 _DIGITS = 7
-# Characters in which a header is looked for.
-_HEADER = 2**16
 
 
 def recognise(head: FileHead) -> bool:
@@ -73,7 +69,7 @@ def recognise(head: FileHead) -> bool:
             or all(each.search(text) for each in _ROWS)
             or all(each.search(text) for each in _DATA)
         )
-    return _is_table(text)
+    return has_header(text, _is_export)
 
 
 def read_answers(
@@ -85,7 +81,9 @@ def read_answers(
     LabelError for a task without the id, and for more than one answer in an annotation.
     """
     if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"[", b"{"):
-        yield from _read_rows(_read_table(content, name), name, columns, split_cells=True)
+        yield from _read_rows(
+            read_table(content, name, _is_export), name, columns, split_cells=True
+        )
         return
     tasks = list(read_objects(content, name, "task"))
     if any("data" in task for _, task in tasks):
@@ -309,37 +307,6 @@ def _read_cell(cell: str) -> Any:
     keys = found[0] if isinstance(found, list) and found else found
     known = isinstance(keys, dict) and bool(set(keys) & set(_TYPES.values()))
     return found if several or known else cell
-
-
-def _is_table(text: str) -> bool:
-    """Whether this is an export as CSV or TSV."""
-    header = next(filter(str.strip, io.StringIO(text[:_HEADER], newline=None)), "")
-    for delimiter in SEPARATORS:
-        try:
-            names = next(csv.reader([header], delimiter=delimiter), [])
-        except csv.Error:
-            continue
-        if _is_export({each.strip() for each in names}):
-            return True
-    return False
-
-
-def _read_table(content: bytes, name: str) -> list[tuple[str, dict[str, Any]]]:
-    """(place, row) of an export as CSV or TSV. Raises LabelError."""
-    text = decode_answers(content, name)
-    table = open_table(text, name, _is_export, "export the answers again, as JSON")
-    found: list[tuple[str, dict[str, Any]]] = []
-    if table is None:
-        return found
-    for line, row in table.rows:
-        place = f"line {line}"
-        if len(row) != len(table.header):
-            raise LabelError(
-                f"{name}, {place}: {len(row)} fields, and the header has {len(table.header)}",
-                "export the answers again",
-            )
-        found.append((place, dict(zip(table.header, row, strict=True))))
-    return found
 
 
 def _is_export(header: Collection[str]) -> bool:

@@ -125,6 +125,12 @@ def write_value(value: Any, where: str, column: str) -> str:
         return str(int(value))
     if isinstance(value, bool | int | float | Decimal):
         return str(value)
+    if column == "label" and _marks_parts(value):
+        raise LabelError(
+            f"{where}: the label marks parts of the item, such as (start, end, class)",
+            "labels are one class per item: export a project in which annotators classify whole "
+            "texts, or write a class for each item to a CSV file with the columns id and label",
+        )
     hint = describe_remedy() if _is_list(value) and column == "label" else _SORTS
     raise LabelError(f"{where}: the {column} is {_name(value)}", hint)
 
@@ -133,6 +139,16 @@ def _is_list(value: Any) -> bool:
     """Whether this holds several values: a list, a set, or an array that is no single number."""
     array = hasattr(value, "__array__") and getattr(value, "ndim", 0) > 0
     return isinstance(value, list | tuple | set | frozenset) or array
+
+
+def _marks_parts(value: Any) -> bool:
+    """Whether these are spans: a start, an end and a class each."""
+    nested = isinstance(value, list) and value and isinstance(value[0], list | Mapping)
+    first = value[0] if nested else value
+    if isinstance(first, Mapping):
+        return any("start" in str(key) for key in first)
+    plain = isinstance(first, list) and len(first) == 3 and isinstance(first[2], str)
+    return plain and all(isinstance(each, int) for each in first[:2])
 
 
 def _check_text(text: str, where: str, column: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 # Longer texts are no lists of classes.
 _LONGEST = 10_000
-_SEPARATORS = "|;,"
+_SEPARATORS = "|;,#"
 # Classes that are looked at.
 _MOST = 100
 

@@ -376,7 +376,7 @@ class Study:
                 label. Files, frames and rows may have an annotator and a status (labelled or
                 declined) as well; other columns are left alone. An empty label is still to come.
                 Files are CSV, JSON Lines, Excel workbooks, Parquet, Arrow, and exports of Label
-                Studio, Argilla and Prodigy: the content decides.
+                Studio, Argilla, Prodigy and doccano: the content decides.
             replace: Let labels contradict earlier ones by the same annotator.
             dry_run: Count, and change nothing.
             map: Which class a label stands for: a mapping, or the path of a CSV file with the

@@ -297,7 +297,7 @@ def test_the_hint_about_a_row_names_a_column_of_the_file(write):
 
 def test_a_text_that_is_called_data_is_no_task():
     row = {"id": 1, "data": "a note", "label": ["cat"], "meta": {"activetest_id": "a"}}
-    assert detect(json.dumps(row).encode()) == "json-lines"
+    assert detect(json.dumps(row).encode()) == "doccano"
     assert take(json.dumps(row).encode()) == [("a", "cat", "", LABELLED)]
 
 
