@@ -52,13 +52,22 @@ class LabelError(ActivetestError):
     """A label file cannot be taken as it is.
 
     mapping  {label: class} that labels which are no class may stand for; empty without a guess
+    ways     {setting: value} of each way to read the file where there are several, the likeliest
+             first; the hint ends with them
+    lead     the hint without them
     """
 
     def __init__(
-        self, problem: str, hint: str = "", *, mapping: Mapping[str, str] | None = None
+        self,
+        problem: str,
+        hint: str = "",
+        *,
+        mapping: Mapping[str, str] | None = None,
+        ways: Sequence[Mapping[str, object]] = (),
     ) -> None:
-        super().__init__(problem, hint)
-        self.mapping = dict(mapping or {})
+        calls = [f"`{name}={value!r}`" for way in ways for name, value in way.items()]
+        super().__init__(problem, f"{hint}: {' or '.join(calls)}" if calls else hint)
+        self.mapping, self.ways, self.lead = dict(mapping or {}), tuple(ways), hint
 
 
 class LabelConflict(LabelError):
@@ -81,8 +90,9 @@ class ColumnsUnclear(LabelError):
         columns: Mapping[str, Sequence[str]],
         *,
         questions: bool = False,
+        ways: Sequence[Mapping[str, object]] = (),
     ) -> None:
-        super().__init__(problem, hint)
+        super().__init__(problem, hint, ways=ways)
         self.found, self.columns = dict(found), dict(columns)
         self.questions = questions
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from activetest.errors import (
     FULL,
     ActivetestError,
     CacheRebuilt,
+    LabelError,
     LargeCache,
     SummaryMissing,
     TextsShortened,
@@ -73,7 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from activetest.cli.spelling import to_commands
 
         mapping = getattr(error, "mapping", None)
-        return streams.fail(to_commands(error.problem), to_commands(error.hint), mapping)
+        lines = _write_ways(error, arguments)
+        hint = f"{error.lead}:" if lines and isinstance(error, LabelError) else error.hint
+        return streams.fail(to_commands(error.problem), to_commands(hint), mapping, lines)
     except _UsageError as error:
         return streams.fail(*formatter.explain_usage(error))
     except OSError as error:
@@ -92,6 +96,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Only a command itself says that a gate failed: no library that it calls.
         raise RuntimeError(f"a command ended with {code!r}")
     return int(code or 0)
+
+
+def _write_ways(error: ActivetestError, arguments: Sequence[str] | None) -> list[str]:
+    """The command again with each way to read its file; none where there is one, or no option."""
+    from activetest.cli.spelling import to_commands
+
+    ways = error.ways if isinstance(error, LabelError) else ()
+    options = [to_commands(f"`{name}={value!r}`") for way in ways for name, value in way.items()]
+    if len(options) < 2 or any(each.startswith("`") for each in options):
+        return []
+    command = shlex.join(["activetest", *(sys.argv[1:] if arguments is None else arguments)])
+    return [f"{command} {each}" for each in options]
 
 
 def _run_command(arguments: Sequence[str] | None) -> object:

@@ -4,7 +4,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TextIO
@@ -110,12 +110,19 @@ def have_one_reader() -> bool:
     return data.st_ino != 0 and os.path.samestat(data, talk)
 
 
-def fail(problem: str, hint: str, mapping: Mapping[str, str] | None = None) -> int:
+def fail(
+    problem: str,
+    hint: str,
+    mapping: Mapping[str, str] | None = None,
+    commands: Sequence[str] = (),
+) -> int:
     """Say what is wrong with the input; the exit code. No name in it can begin a line.
 
-    mapping  {label: class}, shown as the lines of a file that the hint calls FILE
+    mapping   {label: class}, shown as the lines of a file that the hint calls FILE
+    commands  below the hint, a line each
     """
     lines = [f"error: {problem}", *([f"hint:  {hint}"] if hint else [])]
+    lines += [f"  {each}" for each in commands]
     say("\n".join(map(escape_controls, lines)))
     if mapping:
         say(f"FILE, to be checked:\n{_write_mapping(mapping)}")

@@ -14,6 +14,8 @@ from activetest.nouns.written_numbers import (
     strip_sign,
 )
 
+# The settings that say which mark it is.
+MARKS = tuple({"decimal": mark} for mark in DECIMALS)
 _DIGIT = re.compile(r"[0-9]")
 
 
@@ -44,16 +46,15 @@ def read_written_numbers(
 
 
 def describe_marks(labels: Sequence[str]) -> str:
-    """How to say which decimal mark these have; empty where it is no question."""
+    """What a label is with each decimal mark, of which all can have either; else empty."""
     found = [label for label in labels if may_be_number(label)]
     bodies = [strip_sign(label) for label in found]
     if len(find_decimals(bodies)) < 2 or len({*map(find_sign, found)}) > 1:
         return ""
     # Of the marks of thousands and decimals, a comma is the likelier to be unclear.
     body, label = max(zip(bodies, found, strict=True), key=lambda each: "," in each[0])
-    return ", ".join(
-        f'`decimal="{mark}"` reads {label!r} as {read_number(body, mark):,g}' for mark in DECIMALS
-    )
+    point, comma = (f"{read_number(body, mark):,g}" for mark in DECIMALS)
+    return f"{label!r} is {point} with a decimal point, and {comma} with a decimal comma"
 
 
 def may_be_number(label: str) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice, product
 
 from activetest.cache.cache import Cache
 from activetest.errors import ColumnsUnclear, LabelError
@@ -24,6 +25,8 @@ _OTHER = re.compile(
     r"time|date|mail|worker|annotator|user|\bname\b|respon[ds]|duration|status|\bip\b|hit",
     re.IGNORECASE,
 )
+# Ways to read a file that are shown.
+_WAYS = 8
 # Values of which so few differ may be classes in other words.
 _FEW = 20
 
@@ -57,7 +60,13 @@ def describe_columns(
     sure = [column for column, each in values.items() if _share_labels(each, cache) > _MOST]
     labels = sure or [column for column, each in values.items() if _is_guessed(each, cache)]
     labels = labels or [column for column, each in values.items() if _is_few(column, each, cache)]
-    labels.sort(key=lambda column: (column != error.found.get("label"), not _ANSWER.search(column)))
+    labels.sort(
+        key=lambda column: (
+            column != error.found.get("label"),
+            not _ANSWER.search(column),
+            -_share_labels(values[column], cache),
+        )
+    )
     sole = error.questions and len(sure) == 1 and (cache.classes or not error.found)
     only = sure[0] if sole else None
     rivals = [column for column in values if column != only] if only and error.found else []
@@ -65,40 +74,45 @@ def describe_columns(
         _is_guessed(values[each], cache) or _is_few(each, values[each], cache) for each in rivals
     ):
         only = None
-    hint = _write_hint(
+    hint, ways = _write_hint(
         error,
         None if error.questions or "id" in found else ids,
         None if "label" in found else labels,
         cache,
     )
-    return ColumnsUnclear(error.problem, hint, error.found, error.columns), only
+    return ColumnsUnclear(error.problem, hint, error.found, error.columns, ways=ways), only
 
 
 def _write_hint(
     error: ColumnsUnclear, ids: Sequence[str] | None, labels: Sequence[str] | None, cache: Cache
-) -> str:
-    """Which columns to name, and which choice there is; None stands for a field that is settled."""
+) -> tuple[str, list[dict[str, dict[str, str]]]]:
+    """Which columns to name, and the ways to do so where there are several.
+
+    None stands for a field that is settled.
+    """
     if ids is not None and not ids:
         return (
             f"none of its columns holds ids of the pool, which look like {cache.ids([0])[0]!r}: "
-            "add them from the batch"
+            "add them from the batch",
+            [],
         )
     if labels is not None and not labels:
         kind = "classes" if cache.classes else "numbers"
         classes = f": {shorten_list(cache.classes)}" if cache.classes else ""
-        return f"none of its other columns holds {kind} of the pool{classes}"
-    found = {"id": ids, "label": labels}
-    named = {
-        field: columns[0]
-        for field, columns in found.items()
-        if columns and columns[0] != error.found.get(field)
+        return f"none of its other columns holds {kind} of the pool{classes}", []
+    found = {"id": ids or [], "label": labels or []}
+    # A column that is called like its field need not be named where there is no other.
+    doubtful = {
+        field: names
+        for field, names in found.items()
+        if names and names != [error.found.get(field)]
     }
-    which = "ones they are" if len(named) > 1 else "one it is"
-    hint = f"say which {which}: `columns={named!r}`"
-    for field, columns in found.items():
-        if columns and len(columns) > 1:
-            hint += f"; {field}s may stand in {shorten_list(columns)}"
-    return hint
+    ways = [
+        {"columns": dict(zip(doubtful, names, strict=True))}
+        for names in islice(product(*doubtful.values()), _WAYS)
+    ]
+    which = "ones they are" if len(doubtful) > 1 else "one it is"
+    return f"say which {which}" + ", the likeliest first" * (len(ways) > 1), ways
 
 
 def find_ids(columns: Mapping[str, Sequence[str]], cache: Cache) -> list[str]:

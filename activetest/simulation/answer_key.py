@@ -9,7 +9,7 @@ import numpy as np
 from activetest.cache.cache import Cache
 from activetest.errors import ColumnsUnclear, LabelError
 from activetest.labels.matching import FEWEST, ClassMatcher, parse_number, says_no_label
-from activetest.labels.written_numbers import describe_marks, read_written_numbers
+from activetest.labels.written_numbers import MARKS, describe_marks, read_written_numbers
 from activetest.nouns.log import LABELLED
 from activetest.nouns.rows import Array
 from activetest.pool.number_texts import has_percents
@@ -54,12 +54,14 @@ def read_answer_key(
     for row, place in zip(rows, positions, strict=True):
         truth[place] = encode(row.label)
         if np.isnan(truth[place]):
+            marks = "" if cache.classes else describe_marks([each.label for each in rows])
             raise LabelError(
                 f"{source}, {row.place}: {row.label!r} is not a label of this pool",
                 "it seems to say that there is none; a class of this name needs another one in the "
                 "answer key"
                 if unmatched and cache.classes
-                else (not cache.classes and describe_marks([row.label])) or "correct it",
+                else marks or "correct it",
+                ways=MARKS if marks else (),
             )
     if cache.classes and len(rows) >= FEWEST and (truth[positions] < 0).all():
         raise LabelError(

@@ -21,7 +21,7 @@ from activetest.labels.matching import (
 )
 from activetest.labels.meanings import describe_counts
 from activetest.labels.spreadsheets import DateMatcher, is_date
-from activetest.labels.written_numbers import describe_marks, read_written_numbers
+from activetest.labels.written_numbers import MARKS, describe_marks, read_written_numbers
 from activetest.ledger.ledger import Answer
 from activetest.nouns.canonical import make_canonical
 from activetest.nouns.class_sets import describe_remedy, find_classes
@@ -374,11 +374,13 @@ def _describe_impossible(
     if any(find_classes(row.label, cache.classes) for row in bad):
         return LabelError(problem, describe_remedy())
     if not cache.classes:
-        return LabelError(
-            problem,
+        marks = describe_marks([row.label for row in bad])
+        hint = marks and f"say what the mark is: {marks}"
+        hint = hint or (
             f"labels of this pool are numbers, with a point in decimals, of at most {LARGEST:g} "
-            "in size" + _hint_numbers(bad) + _hint_classes(bad, answers, cache),
+            "in size" + _hint_numbers(bad) + _hint_classes(bad, answers, cache)
         )
+        return LabelError(problem, hint, ways=MARKS if marks else ())
     matcher = DateMatcher(cache.classes)
     if dates := sorted({row.label for row in bad if matcher.is_suspect(row.label)}):
         return _describe_dates(dates, matcher, bad, source, open_classes=False)
@@ -417,8 +419,6 @@ def _hint_numbers(bad: Sequence[Label]) -> str:
     """What may have become of numbers; empty where nothing of it is seen."""
     if any(is_date(row.label) for row in bad):
         return "; spreadsheets make dates of numbers such as 1.5: format the column as text"
-    if ways := describe_marks([row.label for row in bad]):
-        return f"; marks such as those in 1,234 may stand before decimals or thousands: {ways}"
     if any(PERCENT in row.label for row in bad):
         return "; the pool has no percent signs: write the labels on its scale, without them"
     if any(_WITH_SIGN.fullmatch(row.label) for row in bad):

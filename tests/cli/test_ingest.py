@@ -1,6 +1,7 @@
 """activetest ingest: labels that cannot be right are refused, with what to do about them."""
 
 import io
+import shlex
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -46,6 +47,53 @@ def test_the_lines_that_are_shown_can_be_saved_and_passed(
     (folder / "map.csv").write_text(lines)
     assert main(["ingest", str(path), "--map", "map.csv"]) == 0
     assert count_right() == 12
+
+
+def test_each_column_that_may_hold_labels_has_a_whole_command(feelings, folder, capsys):
+    """The likeliest comes first, and the options that were given stay."""
+    names = [FEELINGS[row % 3] for row in range(12)]
+    rows = [f"i{row},{name},note {row},{name}" for row, name in enumerate(names)]
+    text = "\n".join(["id,first one,note,my verdict", *rows, ""])
+    (folder / "their answers.csv").write_text(text)
+    words = ["ingest", "their answers.csv", "--dry-run"]
+    assert main(words) == 2
+    shown = capsys.readouterr().err
+    assert "hint:  say which one it is, the likeliest first:\n" in shown
+    lines = [line.strip() for line in shown.splitlines() if line.startswith("  ")]
+    assert lines == [
+        "activetest ingest 'their answers.csv' --dry-run --columns 'label=my verdict'",
+        "activetest ingest 'their answers.csv' --dry-run --columns 'label=first one'",
+    ]
+    for line in lines:
+        assert main(shlex.split(line)[1:]) == 0
+        assert "12 new" in capsys.readouterr().out
+
+
+def test_a_single_column_that_may_hold_labels_is_named_in_the_hint(feelings, folder, capsys):
+    (folder / "l.csv").write_text("id,verdict\ni0,neutral\ni1,neutral\n")
+    assert main(["ingest", "l.csv"]) == 2
+    assert capsys.readouterr().err.endswith("say which one it is: --columns label=verdict\n")
+
+
+def test_marks_that_may_be_of_decimals_or_thousands_have_a_command_each(folder, capsys):
+    prices = [f"{row}.5" for row in range(12)]
+    (folder / "pool.csv").write_text("\n".join(["id,pred", *(f"i{p},{p}" for p in prices), ""]))
+    init("pool.csv", seed=1)
+    (folder / "l.csv").write_text('id,label\ni0.5,"$1,234"\ni1.5,$7\n')
+    assert main(["ingest", "l.csv"]) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  ")]
+    assert lines == [f"  activetest ingest l.csv --decimal {mark}" for mark in ".,"]
+    assert main(shlex.split(lines[1])[1:]) == 0
+    study = StoredStudy.open()
+    assert sorted(answer.label for answer in study.ledger.record().answers) == ["1.234", "7.0"]
+    assert main(["ingest", "l.csv", "--decimal", ";"]) == 2
+    assert "no decimal mark" in capsys.readouterr().err
+
+
+def test_a_decimal_mark_has_no_effect_on_classes(feelings, folder, capsys):
+    (folder / "l.csv").write_text("id,label\ni0,neutral\n")
+    assert main(["ingest", "l.csv", "--decimal", ","]) == 2
+    assert "--decimal has no effect: labels are classes" in capsys.readouterr().err
 
 
 def test_labels_are_taken_as_they_are_where_that_is_said(feelings, label_file, capsys):

@@ -81,8 +81,8 @@ def test_a_file_without_ids_says_what_ids_look_like(animals):
 def test_of_several_columns_of_classes_those_that_are_called_so_come_first(animals):
     columns = {"id": IDS, "first": ANIMALS, "my verdict": ANIMALS}
     assert hint(animals, columns, found={"id": "id"}) == (
-        "say which one it is: `columns={'label': 'my verdict'}`"
-        "; labels may stand in my verdict, first"
+        "say which one it is, the likeliest first: `columns={'label': 'my verdict'}` or "
+        "`columns={'label': 'first'}`"
     )
 
 
@@ -104,4 +104,6 @@ def test_the_only_question_whose_answers_are_labels_is_found(animals):
     assert hint(animals, asked, questions=True)[1] == "kind"
     both = asked | {"again": ANIMALS}
     said, only = hint(animals, both, questions=True)
-    assert only is None and said.endswith("labels may stand in kind, again")
+    assert only is None and said.endswith(
+        "`columns={'label': 'kind'}` or `columns={'label': 'again'}`"
+    )

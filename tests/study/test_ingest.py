@@ -597,7 +597,8 @@ def test_several_questions_of_classes_are_asked_about_with_their_names(study, fo
     with pytest.raises(LabelError) as error:
         ingest(study, path)
     assert error.value.hint == (
-        "say which one it is: `columns={'label': 'verdict'}`; labels may stand in verdict, first"
+        "say which one it is, the likeliest first: `columns={'label': 'verdict'}` or "
+        "`columns={'label': 'first'}`"
     )
     assert ingest(study, path, columns={"label": "verdict"}).new == 2
 

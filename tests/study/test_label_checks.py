@@ -283,7 +283,10 @@ def test_commas_are_decimal_commas_where_they_can_be_nothing_else(numbers, texts
 
 def test_a_comma_before_three_digits_is_asked_about(numbers):
     error = refuse(read_answers, label_all("1,234"), numbers, "log", open_classes=False)
-    assert "`decimal=\",\"` reads '1,234' as 1.234" in error.hint
+    assert error.hint == (
+        "say what the mark is: '1,234' is 1,234 with a decimal point, and 1.234 with a decimal "
+        "comma: `decimal='.'` or `decimal=','`"
+    )
     rows = make_restorer(numbers, list, "log", notes=[], decimal=",")(label_all("1,234"))
     assert read_answers(list(rows), numbers, "log", open_classes=False)[0].label == "1.234"
 
