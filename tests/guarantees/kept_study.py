@@ -7,6 +7,8 @@ never changed:
     key.json        {id: label} of every item
     study/          the study, without what can be built again
     expected.json   what was said of it: see describe_study
+
+Beside those of 0.8.0 stands what its surrogate `auto` kept of evidence: see test_evidence.py.
 """
 
 import contextlib

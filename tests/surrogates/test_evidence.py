@@ -23,7 +23,7 @@ from activetest.surrogates._evidence import (
     restore_evidence,
 )
 
-PAST = Path(__file__).parent / "past"
+PAST = Path(__file__).parents[1] / "guarantees" / "studies" / "0.8.0" / "evidence"
 
 
 def read_past(kind: str) -> tuple[dict, np.ndarray]:
