@@ -47,7 +47,9 @@ def next_items(
             "-o", "--output", metavar="FILE", help="File to write to, instead of standard output."
         ),
     ] = None,
-    format: options.one_value("Output format.", "--format", FORMATS, show_default="csv") = None,
+    format: options.one_value(
+        "Output format.", "--format", FORMATS, show_default="by the ending of -o; csv"
+    ) = None,
     config: Annotated[
         bool,
         Option(
@@ -68,14 +70,16 @@ def next_items(
 ) -> None:
     """Show the pending batch, or draw the next items to label."""
     from activetest.labels.spreadsheets import loses
+    from activetest.study.next import choose_format
     from activetest.study.study import Study
 
-    written = "csv" if format is None else format
-    options.check_format(FORMATS, written)
+    if format is not None:
+        options.check_format(FORMATS, format)
     if again is not None and count is not None:
         raise ChoiceError("-n says how many items to draw, and --again draws none", "leave out -n")
     file = None if output is None or str(output) == "-" else output
     columns = options.split_names(show) or ()
+    written = choose_format(format, file)
     if config:
         if new or force or spreadsheet or (count, again, file) != (None, None, None):
             raise ChoiceError("--config goes with --format and --show alone", "leave out the rest")

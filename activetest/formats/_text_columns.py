@@ -22,6 +22,8 @@ NO_VALUE = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
 # Names that the objects of one column have together, and letters of one object or list.
 _MOST_NAMES, _LONGEST = 1000, 2**20
 
+# Columns of codes that are named, and how these begin.
+_SHOWN, _ZEROS = 3, r"^\s*0\d"
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 # Thousands in groups, of points, spaces or apostrophes, and a decimal comma.
 _WITH_COMMA = r"^[+-]?(?:\d{1,3}(?:[.\x{a0}\x{202f} '][0-9]{3})+|\d+)(?:,\d+)?(?:[eE][+-]?\d+)?$"
@@ -62,6 +64,8 @@ class _Column:
         self.kinds = list(kinds)
         # Whether a comma can only be that of decimals, and whether all points may be of thousands.
         self.surely_comma, self.points = False, True
+        # A value whose zeros in front a number has not.
+        self.code: str | None = None
         self.seen = False
         self.width: int | None = None
         self.names: dict[str, None] = {}
@@ -76,6 +80,9 @@ class _Column:
             del self.kinds[0]
         if self.seen and self.kinds[0] != before:
             self._leave_out_others_than(before)
+        if self.kinds[0] == _Kind.WHOLE and self.code is None:
+            codes = values.filter(pc.match_substring_regex(values, _ZEROS))
+            self.code = codes[0].as_py() if len(codes) else None
         if self.kinds[0] == _Kind.NUMBER and self.points:
             self.points = _all_match(values, _POINT_THOUSANDS)
         self.seen = True
@@ -176,7 +183,16 @@ class TextColumns:
         ):
             names = [name for name, each in self._columns.items() if each.kinds[0] == kind]
             notes += [words.format(shorten_list(names))] if names else []
-        return notes
+        codes = {
+            name: each.code
+            for name, each in self._columns.items()
+            if each.kinds[0] == _Kind.WHOLE and each.code
+        }
+        return notes + [
+            f"{name!r} is read as numbers, which lose the zeros in front of {code!r}: if these are "
+            f"ids, `id={name!r}` keeps them"
+            for name, code in list(codes.items())[:_SHOWN]
+        ]
 
     @property
     def parsed(self) -> dict[str, pa.DataType]:

@@ -149,6 +149,22 @@ def _expects_draws(study: StoredStudy, record: Record) -> bool:
     return bool(expects_draws(study.choices, labels, training=bool(study.pool.get("train"))))
 
 
+def choose_format(format: str | None, path: str | Path | None) -> str:
+    """The format of a batch: the one that is named, else that of the file's ending, else CSV.
+
+    Raises ChoiceError for no format, and for an ending that several have.
+    """
+    if format is not None and format not in FORMATS:
+        raise ChoiceError(f"`format={format!r}` is no format", f"one of {', '.join(FORMATS)}")
+    ending = "" if path is None else Path(path).suffix.lower()
+    if format is None and ending == ".json":
+        raise ChoiceError(
+            f"{path} would be JSON, which several labelling tools read",
+            'say which: `format="label-studio"` or `format="argilla"`; or end it with .jsonl',
+        )
+    return format or {".jsonl": "jsonl", ".xlsx": "xlsx"}.get(ending, "csv")
+
+
 def check_format(format: str) -> None:
     """Raises ChoiceError where batches cannot be written in this one of FORMATS."""
     if format in catalog.names(FAMILY):

@@ -11,7 +11,7 @@ from activetest.nouns.arguments import read_count, read_flag, read_name, read_na
 from activetest.nouns.choices import Choices
 from activetest.nouns.report_settings import ReportSettings
 from activetest.nouns.signature import with_settings
-from activetest.study.results import FORMATS, Batch, Report, Setup, Status
+from activetest.study.results import Batch, Report, Setup, Status
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -280,7 +280,8 @@ class Study:
             path: A file that the batch is written to as well. It is opened before anything is
                 drawn, and replaced as a whole.
             format: Of the file: "csv", "jsonl", "label-studio", "argilla" or "xlsx", which needs
-                openpyxl. `labelling_config` writes what the two tools need besides. Without one, a
+                openpyxl. `labelling_config` writes what the two tools need besides. Without one, it
+                follows from the ending of path (.jsonl, .xlsx), and is CSV for all others; a
                 CSV has id, label and the shown columns alone; with "csv" it has the columns
                 activetest_id and activetest_order, too.
             spreadsheet: The CSV is for a spreadsheet: ids that it would run as formulas get an
@@ -297,19 +298,23 @@ class Study:
         """
         from dataclasses import replace
 
-        from activetest.study.next import check_format, check_request, next_batch, save_batch
+        from activetest.study.next import (
+            check_format,
+            check_request,
+            choose_format,
+            next_batch,
+            save_batch,
+        )
 
         count = read_count("n", n, "it must be a whole number, for example 20")
         columns, new = read_names("show", show), read_flag("new", new)
         spreadsheet, force = read_flag("spreadsheet", spreadsheet), read_flag("force", force)
-        written = "csv" if format is None else read_name("format", format)
-        if written not in FORMATS:
-            raise ChoiceError(f"`format={format!r}` is no format", f"one of {', '.join(FORMATS)}")
+        written = choose_format(None if format is None else read_name("format", format), path)
         check_format(written)
         stored = self._current()
         if spreadsheet and written != "csv":
             raise ChoiceError(
-                f"`format={format!r}` is no format of spreadsheets", "leave it out, or say csv"
+                f"`format={written!r}` is no format of spreadsheets", "leave it out, or say csv"
             )
 
         if again is not None:

@@ -131,3 +131,10 @@ def test_ids_are_text_whatever_they_look_like(tmp_path):
         "id": ["0,5", "[1, 2]"],
         "x": [0.5, 1.0],
     }
+
+
+def test_zeros_that_numbers_lose_are_named():
+    values, (note,) = read("00017", "5", "00123")
+    assert values == [17, 5, 123]
+    assert "lose the zeros in front of '00017'" in note and "`id='x'` keeps them" in note
+    assert read("0", "10", "0.5")[1] == [] and read("007", "x")[1] == []

@@ -463,3 +463,19 @@ def test_a_workbook_without_its_package_draws_nothing(study, monkeypatch):
     with pytest.raises(ChoiceError, match="needs the package openpyxl"):
         Study.open().next(3, path="tasks.xlsx", format="xlsx")
     assert draws(study) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("b.jsonl", b"{"), ("B.XLSX", b"PK"), ("b.csv", b"id,label"), ("b.txt", b"id,label")],
+)
+def test_the_ending_of_a_file_says_its_format(study, name, begins):
+    pytest.importorskip("openpyxl")
+    Study.open().next(3, path=name)
+    assert Path(name).read_bytes().startswith(begins)
+
+
+def test_json_is_read_by_several_tools_and_asked_about(study):
+    with pytest.raises(ChoiceError, match=r"tasks.json would be JSON, which several"):
+        Study.open().next(3, path="tasks.json")
+    assert draws(study) == [] and not Path("tasks.json").exists()
