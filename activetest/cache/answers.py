@@ -26,6 +26,7 @@ from activetest.cache.learners import (
     take_own,
 )
 from activetest.nouns.rows import Array
+from activetest.progress import step
 
 # Columns that are kept: each has slopes of its own to be found from labels.
 _MOST_COLUMNS = 3
@@ -104,16 +105,19 @@ def _learn_columns(source: Source, answers: Array, order: Array) -> list[_Column
             column[learned] = find_logits(held_out, own)
             kept.append(learner)
             found.append(_Column(source, column, float(gain.mean()), hits))
-    for start in range(len(learned), len(order) if kept else 0, AT_ONCE):
-        rows = order[start : start + AT_ONCE]
-        others = source.read(rows)
-        hashed = source.hash(others)
-        at = np.minimum(np.searchsorted(keys, hashed), len(keys) - 1)
-        same = keys[at] == hashed
-        for learner, each in zip(kept, found, strict=True):
-            logs = learner.predict(others)
-            logs[same] = learner.held_out[seat[at[same]]]
-            each.column[rows] = find_logits(logs, answers[rows])
+    rest = order[len(learned) :] if kept else order[:0]
+    with step("judging items by their features", len(rest)) as doing:
+        for start in range(0, len(rest), AT_ONCE):
+            rows = rest[start : start + AT_ONCE]
+            others = source.read(rows)
+            hashed = source.hash(others)
+            at = np.minimum(np.searchsorted(keys, hashed), len(keys) - 1)
+            same = keys[at] == hashed
+            for learner, each in zip(kept, found, strict=True):
+                logs = learner.predict(others)
+                logs[same] = learner.held_out[seat[at[same]]]
+                each.column[rows] = find_logits(logs, answers[rows])
+            doing.advance(len(rows))
     return found
 
 

@@ -89,8 +89,7 @@ def ensure_trained(cache: Cache, pool: Pool, train: Part) -> Part:
             found = _learn(learned, train.read("labels"), bool(pool.schema.classes))
         column = np.empty((len(predicted), 0), np.float32)
         if found.learners:
-            with step("judging items by training rows"):
-                column = _judge(found, judged, predicted)[:, None]
+            column = _judge(found, judged, predicted)[:, None]
         draft.write_items(cache.piece_rows, {TRAINED: column})
         draft.notices.append(found.notice)
         draft.fingerprint = "+".join(prints)
@@ -211,26 +210,25 @@ def _weigh_values(held_out: Array, own: Array) -> tuple[Array, Array]:
 def _judge(found: _Learned, sources: Sequence[Source], predicted: Array) -> Array:
     """(N,) float32 column of the items, for which the model predicted (N,) codes or values."""
     column = np.empty(len(predicted))
-    for start in range(0, len(predicted), AT_ONCE):
-        rows = np.arange(start, min(start + AT_ONCE, len(predicted)))
-        inputs = [each.read(rows) for each in sources]
-        mixed = np.sum(
-            [
-                weight * learner.predict(inputs[number])
-                for number, learner, weight in found.learners
-            ],
-            axis=0,
-        )
-        if found.classes is None:
-            column[rows] = mixed[:, 0] - predicted[rows]
-            continue
-        logs = log_softmax(mixed, axis=1)
-        place = _find_places(found.classes, found.count, predicted[rows])
-        known = np.column_stack([logs, np.full(len(rows), np.log(LEAST_SHARE))])
-        column[rows] = find_logits(known, place)
+    with step("judging items by training rows", len(column)) as doing:
+        for start in range(0, len(column), AT_ONCE):
+            rows = np.arange(start, min(start + AT_ONCE, len(column)))
+            inputs = [each.read(rows) for each in sources]
+            parts = [weight * each.predict(inputs[at]) for at, each, weight in found.learners]
+            column[rows] = _read_answers(found, np.sum(parts, axis=0), predicted[rows])
+            doing.advance(len(rows))
     if found.classes is None:
         return column.astype(np.float32)
     return (np.round(column / GRID) * GRID).astype(np.float32)
+
+
+def _read_answers(found: _Learned, mixed: Array, predicted: Array) -> Array:
+    """(R,) of what the learners say together (R, C): see _judge."""
+    if found.classes is None:
+        return mixed[:, 0] - predicted
+    none = np.full(len(mixed), np.log(LEAST_SHARE))
+    known = np.column_stack([log_softmax(mixed, axis=1), none])
+    return find_logits(known, _find_places(found.classes, found.count, predicted))
 
 
 def _find_places(classes: Array, count: int, predicted: Array) -> Array:
