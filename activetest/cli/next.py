@@ -13,6 +13,8 @@ from activetest.errors import ChoiceError
 # As those of the library, which waits for nothing here.
 FORMATS = ("csv", "jsonl", "label-studio", "argilla", "xlsx")
 _BINARY = ("xlsx",)
+# Endings that are of another format than CSV, where none is named.
+_OTHERS = (".xlsx", ".jsonl")
 # Tools that show a task and nothing else.
 _TOOLS = ("label-studio", "argilla")
 EXAMPLES = (
@@ -70,7 +72,6 @@ def next_items(
 ) -> None:
     """Show the pending batch, or draw the next items to label."""
     from activetest.labels.spreadsheets import loses
-    from activetest.study.next import choose_format
     from activetest.study.study import Study
 
     if format is not None:
@@ -79,7 +80,8 @@ def next_items(
         raise ChoiceError("-n says how many items to draw, and --again draws none", "leave out -n")
     file = None if output is None or str(output) == "-" else output
     columns = options.split_names(show) or ()
-    written = choose_format(format, file)
+    # Of a file, its ending may say otherwise.
+    written = format or "csv"
     if config:
         if new or force or spreadsheet or (count, again, file) != (None, None, None):
             raise ChoiceError("--config goes with --format and --show alone", "leave out the rest")
@@ -105,7 +107,8 @@ def next_items(
         streams.write(batch.to(written))
     summary = to_commands(batch.summary())
     streams.say(summary + (f", written to {file}" if batch.rows and file else ""))
-    changed = [id for id in batch.ids if loses(id)] if written == "csv" and file else []
+    plain = file is not None and written == "csv" and file.suffix.lower() not in _OTHERS
+    changed = [id for id in batch.ids if loses(id)] if plain else []
     if changed:
         streams.say(
             f"a spreadsheet changes ids such as {changed[0]}, which cannot be undone: "

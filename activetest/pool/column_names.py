@@ -38,6 +38,8 @@ _NO_CLASS = {
     *("target", "label", "max", "top"),
 }
 # camelCase, digits and everything that is no letter part words.
+# As customer_id, ItemId, UUID.
+_ID_NAME = re.compile(r"(^|[_\-. ])(id|uuid|guid|key)$|[a-z](?-i:Id|ID|UUID|Key)$", re.I)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
 
@@ -64,6 +66,15 @@ def split_words(name: str) -> list[str]:
     (['true', 'label'], ['p', 'not', 'fraud'])
     """
     return [word.lower() for word in _WORD.findall(name)]
+
+
+def is_id(name: str) -> bool:
+    """Whether a column is called as columns of ids are.
+
+    >>> [is_id(name) for name in ("customer_id", "ItemId", "UUID", "grid", "idea")]
+    [True, True, True, False, False]
+    """
+    return bool(_ID_NAME.search(name))
 
 
 def is_truth(name: str) -> bool:

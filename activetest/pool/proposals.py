@@ -14,6 +14,7 @@ from activetest.nouns.name_lists import shorten_list
 from activetest.pool.column_names import (
     Probability,
     is_bare_prediction,
+    is_id,
     is_prediction,
     is_truth,
     read_probability,
@@ -66,7 +67,11 @@ def list_proposals(files: Files) -> Iterator[dict[str, Any]]:
 def list_others(files: Files) -> Iterator[dict[str, Any]]:
     """Settings for a table that has no outputs by convention."""
     table = files.schema
-    yield from ({"judge": name} for name in _list_judged(table))
+    judged = _list_judged(table)
+    for name in judged:
+        yield {"judge": name}
+        # Items without a grade are left out where others are known by ids.
+        yield from ({"judge": name, "id": each} for each in table.names if is_id(each))
     yield from _propose_lists(files)
     together = list(_propose_columns(files))
     yield from together
@@ -74,9 +79,9 @@ def list_others(files: Files) -> Iterator[dict[str, Any]]:
     numbers = [
         each
         for each in _find_probabilities(table, is_number)
-        if not each.meaning.logit and each.name not in joined
+        if not each.meaning.logit and each.name not in (*joined, *judged)
     ]
-    predicted = _list_predictions(table)
+    predicted = [name for name in _list_predictions(table) if name not in judged]
     sure = [each for each in numbers if each.meaning.sure and _lies_in_unit(files, each.name)]
     for column in sure:
         settings = {"outputs": column.name, **_CLASSIFICATION}

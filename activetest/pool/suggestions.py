@@ -1,6 +1,5 @@
 """Other ways to read a pool, which the user may have meant: from the names and the first rows."""
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,7 @@ import pyarrow.types as kinds
 
 from activetest.nouns.choices import ColumnChoices
 from activetest.pool.classes import find_codes
-from activetest.pool.column_names import is_bare_prediction
+from activetest.pool.column_names import is_bare_prediction, is_id
 from activetest.pool.columns import encode_values
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import BATCH
@@ -28,8 +27,6 @@ from activetest.pool.unclear import find_number_codes
 if TYPE_CHECKING:
     from activetest.pool.pool import Pool
 
-# Names of columns of ids, as customer_id, ItemId, UUID.
-_ID_NAME = re.compile(r"(^|[_\-. ])(id|uuid|guid|key)$|[a-z](?-i:Id|ID|UUID|Key)$", re.I)
 # Rows in which candidates are looked for, and the fewest that tell ids of any name from others.
 _SAMPLE, _FEWEST = 1000, 10
 # Candidates that are looked at.
@@ -256,7 +253,7 @@ def _are_values(texts: pa.Array, *, partial: bool) -> bool:
 
 def _rank_name(name: str) -> int:
     """0 for names of ids, 1 for the index of pandas, 2 for any other."""
-    return 0 if _ID_NAME.search(name) else 1 if INDEX.fullmatch(name) else 2
+    return 0 if is_id(name) else 1 if INDEX.fullmatch(name) else 2
 
 
 def _may_be_id(pool: "Pool", name: str, kind: pa.DataType) -> bool:
@@ -265,7 +262,7 @@ def _may_be_id(pool: "Pool", name: str, kind: pa.DataType) -> bool:
         return is_text(kind) or kinds.is_integer(kind)
     if name == "pred" or is_telling(name) or OTHER_MODELS.search(name):
         return False
-    if _ID_NAME.search(name):
+    if is_id(name):
         return is_text(kind) or kinds.is_integer(kind)
     # Of a remote pool, no texts are fetched that may be long.
     return is_text(kind) and pool.rows >= _FEWEST and not pool.files.remote

@@ -164,3 +164,16 @@ def test_predictions_of_several_models_are_asked_about_with_a_line_for_each(tmp_
     # A prediction without the name of a model is that of the model.
     pq.write_table(pa.table({"id": IDS, **models, "prediction": WORDS}), path)
     assert choose(path) == ([{"outputs": "prediction"}], None)
+
+
+@pytest.mark.parametrize("name", ["id", "sample_id"])
+def test_items_without_a_grade_are_left_out_where_a_column_holds_ids(tmp_path, name):
+    """Grades with gaps are a judge's, never classes of a model that an item lacks."""
+    path = tmp_path / "pool.parquet"
+    grades = [None if k % 9 == 0 else k % 5 + 1 for k in range(ROWS)]
+    pq.write_table(pa.table({name: IDS, "judge_score": grades, "judge_reason": IDS}), path)
+    (settings,), error = choose(path)
+    assert error is None and settings["judge"] == "judge_score"
+    assert settings.get("id") == (None if name == "id" else name)
+    pq.write_table(pa.table({"judge_score": grades}), path)
+    assert choose(path)[0] == []
