@@ -39,7 +39,11 @@ def read_texts(column: pa.Array, form: str) -> tuple[pa.Array, int | None]:
     mark, sign = form[0], form[1:].removesuffix(DIVIDED)
     text = _drop_words(column)
     bodies = strip_sign(text, sign)
-    row = pc.index(pc.match_substring_regex(bodies, PATTERNS[mark]), False).as_py()
+    fitting = pc.match_substring_regex(bodies, PATTERNS[mark])
+    if sign:
+        # A share without its percent sign would be on another scale.
+        fitting = pc.and_(fitting, pc.match_substring(text, sign))
+    row = pc.index(fitting, False).as_py()
     if row >= 0:
         return pa.nulls(len(column), pa.float64()), row
     plain = pc.replace_substring_regex(bodies, IDLE[mark], "")

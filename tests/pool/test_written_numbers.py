@@ -216,3 +216,9 @@ def test_only_columns_that_begin_with_numbers_are_read_whole_and_once(tmp_path, 
         choices = written_numbers.ColumnChoices()
         assert written_numbers.find_written_numbers(Files(str(path)), choices).forms == {"x": "."}
     assert found == [("x", "words"), *[("x",)] * 4]
+
+
+def test_the_range_of_numbers_is_not_that_of_their_texts(tmp_path):
+    texts = [f"{95 + row % 10}.5" for row in range(ROWS)]
+    pool = Pool.open(write(tmp_path, score=SHARES, x=texts))
+    assert pool.files.find_range("x") == (95.5, 104.5)

@@ -245,3 +245,18 @@ def test_a_default_study_says_nothing_of_all_this(scene, capsys):
     assert set(pool_section(scene)).isdisjoint({*FILES, "train_fingerprint"})
     # Features are learned from, once.
     assert StoredStudy.open().cache().parts == ("evidence",)
+
+
+def test_training_rows_are_read_as_the_numbers_written_in_the_pool_are(folder):
+    rows = range(ROWS)
+    columns = {"x": [f"{row},5 %" for row in rows], "pred": ["cat", "dog"] * (ROWS // 2)}
+    ids = [f"i{row}" for row in rows]
+    pq.write_table(pa.table({"id": ids, **columns}), folder / "pool.parquet")
+    train = {"x": columns["x"], "label": columns["pred"]}
+    pq.write_table(pa.table(train), folder / "train.parquet")
+    done = init("pool.parquet", seed=1, train="train.parquet")
+    assert done.schema.features == ("x",)
+    assert any("training rows: 40 of train.parquet" in each for each in done.notices)
+    pq.write_table(pa.table(train | {"x": ["1,5"] * ROWS}), folder / "train.parquet")
+    with pytest.raises(PoolError, match="'x' of .*train.parquet is '1,5' in row 0"):
+        init("pool.parquet", "other", seed=1, train="train.parquet")
