@@ -156,7 +156,7 @@ def choose_format(format: str | None, path: str | Path | None) -> str:
     """
     if format is not None and format not in FORMATS:
         raise ChoiceError(f"`format={format!r}` is no format", f"one of {', '.join(FORMATS)}")
-    ending = "" if path is None else Path(path).suffix.lower()
+    ending = "" if path is None else Path(str(path)).suffix.lower()
     if format is None and ending == ".json":
         raise ChoiceError(
             f"{path} would be JSON, which several labelling tools read",
