@@ -69,7 +69,7 @@ def learn_answers(
     confidence  (N,) logit of its confidence; None where it states none
     hashes      (N,) uint64 of the ids: they choose what is learned, whatever the order of rows
     """
-    answers, order = group_rare(codes), np.argsort(hashes, kind="stable")
+    answers, order = _group_rare(codes), np.argsort(hashes, kind="stable")
     found = [each for source in sources for each in _learn_columns(source, answers, order)]
     best = sorted(found, key=lambda each: -each.gain)[:_MOST_COLUMNS]
     kept = [each.column for each in found if each in best]
@@ -121,7 +121,7 @@ def _learn_columns(source: Source, answers: Array, order: Array) -> list[_Column
     return found
 
 
-def group_rare(codes: Array) -> Array:
+def _group_rare(codes: Array) -> Array:
     """(N,) codes of the answers that occur, the most frequent first; the rare ones are one."""
     _, code, count = np.unique(codes, return_inverse=True, return_counts=True)
     rank = np.argsort(np.argsort(-count, kind="stable"), kind="stable")
