@@ -1,8 +1,8 @@
 """Auxiliary data of a study: attached to the cache, and checked for changes since it was set up.
 
-Rounds rest on all features and on other models' outputs where their surrogates saw them: these
-surrogates predict again for statistics that the rounds did not record, and must see the same
-values. Training rows are only learned from.
+Rounds rest on all features, on other models' outputs, and on what features and training rows say,
+where their surrogates saw them: these surrogates predict again for statistics that the rounds did
+not record, and must see the same values. Training rows themselves are only learned from.
 """
 
 from collections.abc import Iterable, Mapping
