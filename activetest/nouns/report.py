@@ -260,8 +260,8 @@ class Counts:
                     where labels have no prices
     declined_as     what declined items count as: "worst", at their least and at their most, or
                     "ignore"
-    evidence        sentences on how well features and texts foretell the model's answers, where the
-                    surrogate listens to them
+    evidence        sentences on how well features and texts foretell the model's answers, and
+                    training rows their labels, where the surrogate listens to them
     """
 
     n_pool: int

@@ -7,7 +7,7 @@ import numpy as np
 
 from activetest.cache.auxiliary import find_surrogates_using
 from activetest.cache.cache import Cache
-from activetest.cache.parts import EVIDENCE, find_part
+from activetest.cache.parts import EVIDENCE, TRAINED, find_part
 from activetest.estimation.looks import has_looks, plan_looks, plan_looks_of_log
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Draw, Record
@@ -69,13 +69,16 @@ def status(study: StoredStudy, cache: Cache | None = None) -> Status:
 
 
 def _list_evidence(study: StoredStudy, cache: Cache | None) -> tuple[str, ...]:
-    """How well features and texts foretell the model's answers; of no cache, by what is kept."""
-    if not find_surrogates_using(EVIDENCE, {study.choices.surrogate}):
-        return ()
-    if cache is not None:
-        return cache.part_notices(EVIDENCE)
-    kept = find_part(study.folder / CACHE / EVIDENCE)
-    return kept.notices if kept else ()
+    """How well features, texts and training rows foretell; of no cache, by what is kept."""
+    notices: list[str] = []
+    for part in (EVIDENCE, TRAINED) if study.pool.get("train") else (EVIDENCE,):
+        if not find_surrogates_using(part, {study.choices.surrogate}):
+            continue
+        if cache is not None:
+            notices += cache.part_notices(part)
+        elif kept := find_part(study.folder / CACHE / part):
+            notices += kept.notices
+    return tuple(notices)
 
 
 def _describe_look(

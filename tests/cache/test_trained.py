@@ -222,6 +222,8 @@ def test_a_study_goes_on_without_the_file_and_not_with_another(tmp_path):
     ids = [row["id"] for row in batch.rows]
     study.ingest(pa.table({"id": ids, "label": [names[each] for each in ids]}))
     before = study.report().headline.estimate
+    said = study.status().counts.evidence
+    assert [" % of " in each for each in said] == [True, True] and "training rows" in said[1]
     (tmp_path / "train.parquet").rename(tmp_path / "away.parquet")
     again = at.Study.open(tmp_path / "study")
     assert again.report().headline.estimate == before
