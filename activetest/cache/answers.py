@@ -19,10 +19,12 @@ from activetest.cache.learners import (
     AT_ONCE,
     FEWEST_ROWS,
     GRID,
-    LEAST_SHARE,
     MOST_CLASSES,
     MOST_ROWS,
     Source,
+    is_sure,
+    measure_gain,
+    rank_classes,
     take_own,
 )
 from activetest.nouns.rows import Array
@@ -32,8 +34,6 @@ from activetest.progress import step
 _MOST_COLUMNS = 3
 # No logit is farther from 0 than this.
 _MOST_LOGIT = 8.0
-# Standard errors by which a column foretells answers better than the shares of classes.
-SURELY = 3.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ def learn_answers(
     confidence  (N,) logit of its confidence; None where it states none
     hashes      (N,) uint64 of the ids: they choose what is learned, whatever the order of rows
     """
-    answers, order = _group_rare(codes), np.argsort(hashes, kind="stable")
+    _, answers = rank_classes(codes, MOST_CLASSES)
+    order = np.argsort(hashes, kind="stable")
     found = [each for source in sources for each in _learn_columns(source, answers, order)]
     best = sorted(found, key=lambda each: -each.gain)[:_MOST_COLUMNS]
     kept = [each.column for each in found if each in best]
@@ -94,12 +95,11 @@ def _learn_columns(source: Source, answers: Array, order: Array) -> list[_Column
     rank = np.argsort(first, kind="stable")
     first, seat = first[rank], np.argsort(rank, kind="stable")
     place = seat[place]
-    shares = np.bincount(own, minlength=count) / len(own)
     kept, found = [], []
     for learner in source.list_learners(inputs[first], own[first], count):
         held_out = learner.held_out[place]
-        gain = take_own(held_out, own) - np.log(np.maximum(shares, LEAST_SHARE))[own]
-        if gain.mean() > SURELY * gain.std() / len(first) ** 0.5:
+        gain = measure_gain(held_out, own)
+        if is_sure(gain, len(first)):
             hits = float((held_out.argmax(axis=1) == own).mean())
             column = np.empty(len(answers), np.float32)
             column[learned] = find_logits(held_out, own)
@@ -119,14 +119,6 @@ def _learn_columns(source: Source, answers: Array, order: Array) -> list[_Column
                 each.column[rows] = find_logits(logs, answers[rows])
             doing.advance(len(rows))
     return found
-
-
-def _group_rare(codes: Array) -> Array:
-    """(N,) codes of the answers that occur, the most frequent first; the rare ones are one."""
-    _, code, count = np.unique(codes, return_inverse=True, return_counts=True)
-    rank = np.argsort(np.argsort(-count, kind="stable"), kind="stable")
-    grouped: Array = np.minimum(rank, MOST_CLASSES - 1)[code]
-    return grouped
 
 
 def find_logits(logs: Array, answers: Array) -> Array:

@@ -6,7 +6,7 @@ import pyarrow as pa
 from activetest.cache import features as all_features
 from activetest.cache.answers import Answers, learn_answers
 from activetest.cache.cache import Cache
-from activetest.cache.learners import Features, Source
+from activetest.cache.learners import MOST_CLASSES, Features, Source
 from activetest.cache.parts import EVIDENCE, FACTS, FEATURES, Part, drafting_part, open_part
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
@@ -46,10 +46,10 @@ def ensure_evidence(cache: Cache, pool: Pool) -> Part:
             from activetest.cache.texts import find_facts, read_texts
 
             with step("reading texts"):
-                texts, counts = read_texts(pool)
+                texts, counts = read_texts(pool, counting=len(cache.classes) > MOST_CLASSES)
             prints.append(f"{int(hash_rows(hashes, [texts.hashes]).sum(dtype=np.uint64)):016x}")
             named = shorten_list(pool.schema.texts)
-            if len(cache.classes) > texts.most_classes:
+            if counts.shape[1]:
                 arrays[FACTS] = find_facts(counts, codes, cache.classes)
                 draft.notices.append(
                     f"the surrogate learns from lengths, lines, digits and words of {named}, and "

@@ -39,6 +39,8 @@ _KERNEL_RIDGES = (1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 _MOST_LEVERAGE = 0.99
 # Factors of scores that are tried: softmax of their products are probabilities.
 _FACTORS = np.geomspace(0.5, 200, 40)
+# Standard errors by which what is foretold is better than shares or a mean are.
+_SURELY = 3.0
 # A share of trees is at least this.
 LEAST_SHARE = 1e-3
 # Columns are multiples of this: another processor's last digits show in none of them.
@@ -267,7 +269,8 @@ def _read_scores(scores: Array, centre: float, factor: float, count: int) -> Arr
 
 def _find_usual(squares: Array) -> float:
     """The median of the squared distances (m, m) of different rows."""
-    return float(np.median(squares[np.triu_indices(len(squares), 1)]))
+    # Where most rows are the same, no width is the usual one.
+    return float(np.median(squares[np.triu_indices(len(squares), 1)])) or 1.0
 
 
 def _choose_kernel(inputs: Array, labels: Array, count: int) -> _Ridge:
@@ -295,6 +298,29 @@ def find_factor(scores: Array, labels: Array) -> float:
     """The factor by which the softmax of scores (n, C) foretells the labels (n,) best."""
     fits = [take_own(log_softmax(scores * each, axis=1), labels).mean() for each in _FACTORS]
     return float(_FACTORS[find_nearly_largest(np.array(fits))])
+
+
+def rank_classes(codes: Array, most: int) -> tuple[Array, Array]:
+    """The classes that occur, the most frequent first, and (n,) the rank of each of codes (n,).
+
+    From the last of `most` ranks on, the rare ones are one.
+    """
+    seen, place, often = np.unique(codes, return_inverse=True, return_counts=True)
+    order = np.argsort(-often, kind="stable")
+    rank = np.argsort(order, kind="stable")
+    return seen[order], np.minimum(rank, most - 1)[place]
+
+
+def measure_gain(logs: Array, labels: Array) -> Array:
+    """(n,) by how much log-probabilities (n, C) of the labels (n,) are above their shares."""
+    shares = np.bincount(labels, minlength=logs.shape[1]) / len(labels)
+    gain: Array = take_own(logs, labels) - np.log(np.maximum(shares, LEAST_SHARE))[labels]
+    return gain
+
+
+def is_sure(gain: Array, different: int) -> bool:
+    """Whether gains (n,), of which so many rows are different ones, are surely above 0."""
+    return bool(gain.mean() > _SURELY * gain.std() / different**0.5)
 
 
 def take_own(logs: Array, labels: Array) -> Array:

@@ -1,9 +1,10 @@
 """Texts of the items: a learner that foretells classes from them, and facts of them.
 
 Words and groups of three and four letters are hashed to columns (Weinberger et al. 2009), from
-which logistic regression by stochastic gradient learns the model's answers in five folds. Of an
-open question, whose answers are too many to foretell, a few facts are columns instead: how long
-texts and answers are, and how many lines, digits and words there are.
+which logistic regression by stochastic gradient learns classes in five folds: the model's answers,
+or the labels of training rows. Of an open question, whose answers are too many to foretell, a few
+facts are columns instead: how long texts and answers are, and how many lines, digits and words
+there are.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -126,10 +127,13 @@ def _hash_words(inputs: _Lines) -> Any:
     return hstack(parts, format="csr")
 
 
-def read_texts(pool: Pool, longest: int | None = None) -> tuple[Texts, Array]:
+def read_texts(
+    pool: Pool, longest: int | None = None, *, counting: bool = False
+) -> tuple[Texts, Array]:
     """The texts of the pool, and (N, F) counts in them: see _count.
 
-    longest  letters of a text that are read; as of find_longest for None
+    longest   letters of a text that are read; as of find_longest for None
+    counting  whether anything is counted; else F is 0
 
     Raises PoolError where the file is damaged.
     """
@@ -139,7 +143,8 @@ def read_texts(pool: Pool, longest: int | None = None) -> tuple[Texts, Array]:
     for lines in pool.texts():
         for column, each in zip(cut, lines, strict=True):
             column.append(cut_lines(each, longest))
-        counts.append(np.hstack([_count(each) for each in lines]))
+        counted = [_count(each) for each in lines] if counting else []
+        counts.append(np.hstack(counted) if counted else np.empty((len(lines[0]), 0)))
     whole = [pa.concat_arrays(column) for column in cut]
     return Texts(whole), np.concatenate(counts)
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from activetest.cache import features as all_features
-from activetest.cache.answers import SURELY, find_logits
+from activetest.cache.answers import find_logits
 from activetest.cache.cache import Cache
 from activetest.cache.learners import (
     AT_ONCE,
@@ -27,6 +27,9 @@ from activetest.cache.learners import (
     Features,
     Learner,
     Source,
+    is_sure,
+    measure_gain,
+    rank_classes,
     take_own,
 )
 from activetest.cache.parts import (
@@ -48,9 +51,11 @@ from activetest.progress import step
 _VERSION = 1
 # Weights of a learner's logits that are tried, and how often each; and those of values.
 _WEIGHTS, _PASSES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0), 5
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Rows that are all centres of a kernel, at most.
 _EXACT = 2000
-_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+# Where nothing is foretold, or there is nothing that varies to learn from.
+_NOTHING = "features and texts of training rows do not foretell their labels"
 
 
 def ensure_trained(cache: Cache, pool: Pool, train: Part) -> Part:
@@ -140,11 +145,9 @@ def _learn(sources: Sequence[Source], labels: Array, classes: bool) -> _Learned:
         )
     own, known, count = labels[rows].astype(float), None, 0
     if classes:
-        seen, code, often = np.unique(labels[rows], return_inverse=True, return_counts=True)
-        order = np.argsort(-often, kind="stable")
         most = min(each.most_classes for each in sources)
-        known, count = seen[order], min(len(seen), most)
-        own = np.minimum(np.argsort(order, kind="stable")[code], count - 1)
+        known, own = rank_classes(labels[rows], most)
+        count = min(len(known), most)
         if count < 2:
             return _Learned("all training rows are of one class: nothing is learned from them")
     learners = [
@@ -152,10 +155,12 @@ def _learn(sources: Sequence[Source], labels: Array, classes: bool) -> _Learned:
         for number, source in enumerate(sources)
         for learner in source.list_learners(source.read(rows), own, count)
     ]
+    if not learners:
+        return _Learned(_NOTHING)
     held_out = np.stack([each.held_out for _, each in learners])
     weights, gain = (_weigh_classes if count else _weigh_values)(held_out, own)
-    if not gain.mean() > SURELY * gain.std() / len(rows) ** 0.5:
-        return _Learned("features and texts of training rows do not foretell their labels")
+    if not is_sure(gain, len(rows)):
+        return _Learned(_NOTHING)
     mixed = np.tensordot(weights, held_out, axes=1)
     if count:
         share = f"right on {100 * (mixed.argmax(axis=1) == own).mean():.0f} % of those"
@@ -176,23 +181,24 @@ def _weigh_classes(held_out: Array, own: Array) -> tuple[Array, Array]:
 
     And (n,) by how much the log-probability of each label is above the shares of classes.
     """
-    shares = np.bincount(own, minlength=held_out.shape[2]) / len(own)
 
-    def score(weights: Array) -> Array:
-        return take_own(log_softmax(np.tensordot(weights, held_out, axes=1), axis=1), own)
+    def mix(weights: Array) -> Array:
+        return np.asarray(log_softmax(np.tensordot(weights, held_out, axes=1), axis=1))
 
-    alone = np.array([score(each).mean() for each in np.eye(len(held_out))])
+    def score(weights: Array) -> float:
+        return float(take_own(mix(weights), own).mean()) if weights.any() else -np.inf
+
+    alone = np.array([score(each) for each in np.eye(len(held_out))])
     weights = np.eye(len(held_out))[find_nearly_largest(alone)]
     for _ in range(_PASSES):
         before = weights
         for place in range(len(held_out)):
             tried = np.tile(weights, (len(_WEIGHTS), 1))
             tried[:, place] = _WEIGHTS
-            fits = np.array([score(each).mean() if each.any() else -np.inf for each in tried])
-            weights = tried[find_nearly_largest(fits)]
+            weights = tried[find_nearly_largest(np.array([score(each) for each in tried]))]
         if (weights == before).all():
             break
-    return weights, score(weights) - np.log(np.maximum(shares, LEAST_SHARE))[own]
+    return weights, measure_gain(mix(weights), own)
 
 
 def _weigh_values(held_out: Array, own: Array) -> tuple[Array, Array]:

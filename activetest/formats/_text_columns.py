@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 
 from activetest.formats._notes import add_notes
 from activetest.nouns.name_lists import shorten_list
+from activetest.nouns.written_numbers import NO_VALUE
 
-# What means "no value" in a column of numbers.
-NO_VALUE = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
 # Names that the objects of one column have together, and letters of one object or list.
 _MOST_NAMES, _LONGEST = 1000, 2**20
 

@@ -13,13 +13,12 @@ from activetest.nouns.written_numbers import (
     DIGITS,
     IDLE,
     MINUS,
+    NO_VALUE,
     PATTERNS,
     PERCENT,
     SIGN,
 )
 
-# What stands where there is no number.
-_MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
 # Behind the form of a column whose percent signs divide.
 DIVIDED = "/100"
 _FORM = re.compile(rf"[.,](?:(?:{SIGN})(?:{DIVIDED})?)?")
@@ -82,7 +81,7 @@ def _drop_words(column: pa.Array) -> pa.Array:
     """The texts, null where a word says that there is none."""
     plain = column.dictionary_decode() if kinds.is_dictionary(column.type) else column
     text = plain.cast(pa.large_string())
-    words = pc.is_in(pc.utf8_trim_whitespace(text), pa.array(_MISSING, pa.large_string()))
+    words = pc.is_in(pc.utf8_trim_whitespace(text), pa.array(NO_VALUE, pa.large_string()))
     return pc.if_else(words, None, text)
 
 

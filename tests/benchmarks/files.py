@@ -482,9 +482,9 @@ def worked(words: str, before: list[list], sheets: tuple[str, ...] = ("Sheet1",)
         book = openpyxl.Workbook()
         book.remove(book.active)
         for name in sheets:
-            book.create_sheet(name).append(["notes"] if name != sheets[-1] else [None])
-        sheet = book[sheets[-1]]
-        sheet.delete_rows(1)
+            sheet = book.create_sheet(name)
+            if name != sheets[-1]:
+                sheet.append(["notes"])
         columns = {name: np.asarray(each).tolist() for name, each in items.columns().items()}
         for line in [*before, list(columns), *map(list, zip(*columns.values(), strict=True))]:
             sheet.append(line)

@@ -118,6 +118,34 @@ def test_too_little_to_learn_from_is_said(tmp_path, harm, words):
     assert any(words in each for each in cache.notices)
 
 
+def test_features_that_do_not_vary_in_training_rows_teach_nothing(tmp_path):
+    """Texts tell the rows apart, and are too short for words."""
+    address, _ = write_pool(tmp_path)
+    notes = pa.array([f"{k} - {k + 1} - {k + 2} - {k}" for k in range(SIZE)])
+    pq.write_table(pq.read_table(address).append_column("note", notes), address)
+    names = np.array(["a", "b", "c"])[draw(ROWS, 3)[1]].tolist()
+    texts = [f"{k % 10} {k // 10 % 10} {k // 100}" for k in range(ROWS)]
+    constant = np.ones((ROWS, 4), np.float32)
+    train = write_table(tmp_path / "t.parquet", constant, label=names, note=texts)
+    cache = attach(address, tmp_path / "cache", train)
+    assert read(cache).shape == (SIZE, 0)
+    assert any("do not foretell their labels" in each for each in cache.notices)
+
+
+def test_rows_whose_features_are_mostly_the_same_are_learned_all_the_same(tmp_path):
+    """Their texts differ: the median distance of features is 0."""
+    address, _ = write_pool(tmp_path)
+    notes = pa.array([f"this is number {k} of many" for k in range(SIZE)])
+    pq.write_table(pq.read_table(address).append_column("note", notes), address)
+    odd = np.arange(ROWS) % 5 == 0
+    features = np.where(odd, 2.0, 0.0).astype(np.float32)[:, None].repeat(4, axis=1)
+    texts = [f"that was row {k} of another list" for k in range(ROWS)]
+    names = np.where(odd, "a", "b").tolist()
+    train = write_table(tmp_path / "t.parquet", features, label=names, note=texts)
+    column = read(attach(address, tmp_path / "cache", train))
+    assert column.shape == (SIZE, 1) and np.isfinite(column).all()
+
+
 def test_the_column_depends_on_no_order_of_training_rows(tmp_path):
     address, _ = write_pool(tmp_path)
     features, labels = draw(ROWS, 3)
