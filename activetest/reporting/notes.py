@@ -22,7 +22,7 @@ from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_
 from activetest.ledger.ledger import Answer
 from activetest.nouns.choices import Selection
 from activetest.nouns.estimate import RARE
-from activetest.nouns.log import DECLINED, LABELLED, Log, Round
+from activetest.nouns.log import DECLINED, LABELLED, Log
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
@@ -288,22 +288,18 @@ def _describe_imported(log: Log) -> list[Note]:
 
 def _describe_older_methods(log: Log) -> list[Note]:
     """That numbers of a study may have changed since an earlier version drew its rounds."""
-    surrogates = {
-        each.number: catalog.bare_name(each.choices.get("surrogate", "")) for each in log.history
-    }
-
-    def concerns(methods: int, each: Round) -> bool:
-        surrogate = _CHANGED_SURROGATES.get(methods)
-        return each.methods < methods and surrogate in (None, surrogates[each.number])
-
-    older = [each.number for each in log.history if any(concerns(new, each) for new in CHANGES)]
-    if not older:
+    found = []
+    for each in log.history:
+        surrogate = catalog.bare_name(each.choices.get("surrogate", ""))
+        found += [
+            (methods, each.number)
+            for methods in CHANGES
+            if each.methods < methods and _CHANGED_SURROGATES.get(methods, surrogate) == surrogate
+        ]
+    if not found:
         return []
-    changes = ", ".join(
-        change
-        for methods, change in CHANGES.items()
-        if any(concerns(methods, each) for each in log.history)
-    )
+    older = sorted({number for _, number in found})
+    changes = ", ".join(CHANGES[methods] for methods in sorted({methods for methods, _ in found}))
     which = f"Round {older[0]} was" if len(older) == 1 else f"Rounds 1 to {older[-1]} were"
     text = (
         f"{which} drawn by an earlier version of activetest, {changes}: numbers may differ "
