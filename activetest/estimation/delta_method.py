@@ -63,6 +63,7 @@ def linearise_metric(
     if draws is None:
         variance = variance + doubt
         of_model = _find_model_variance(means, mean, sample, slope, doubt)
+        of_model["unmet"] = _limit_unmet(metric, mean, sample)
     return Estimate(
         mean=np.array([at]) if not same else means.mean,
         variance=variance[None, None],
@@ -141,6 +142,23 @@ def _find_model_variance(
         "open_share": float(share),
         "open_items": float(opened * drawn / weighed if weighed > 0 else opened),
     }
+
+
+def _limit_unmet(metric: Metric, mean: Array, sample: Sample) -> float:
+    """Of a share of means: how much items of a kind that no draw met may add below its line.
+
+    In parts of what is there, for one item that a draw was expected to meet, had all draws been as
+    unlikely as the least likely one in the group. 0.0 for other metrics.
+    """
+    if metric.ratio is None or metric.ratio[1][0] or (metric.lower, metric.upper) != (0.0, 1.0):
+        return 0.0
+    below = np.array(metric.ratio[1][1:])
+    base, size = float(mean[: len(below)] @ below), len(below)
+    unit = float((sample.per_unit(sample.stats)[:, :size] @ below).max(initial=0.0))
+    rarity = float((_compare_with_uniform(sample) * (sample.inside > 0)).max(initial=0.0))
+    remaining = sample.left if sample.remaining is None else sample.remaining
+    met = sample.size * float((1 / remaining[remaining > 0]).sum())
+    return unit * rarity / (base * met) if base > 0 and met > 0 else 0.0
 
 
 def _find_shifts(means: Estimate, sample: Sample, slope: Array, expected: Array) -> Array:

@@ -42,8 +42,9 @@ _MEMBERS, _MEMBER_ROWS = 200, 5_000
 # Passes that show a spread.
 _FEWEST_PASSES = 2
 # Of a tail that shows itself by fewer degrees of freedom of the variance than these, a limit takes
-# so many times, for each deviation, what the farthest draw added to be hidden.
-_FEW_DEGREES, _FARTHEST = 10.0, 4.5
+# so many times, for each deviation, what the farthest draw added to be hidden. Of squares it takes
+# more, up to twice as many degrees.
+_FEW_DEGREES, _FARTHEST, _FARTHEST_SQUARE = 10.0, 4.5, 2.5
 # The method of an interval whose only doubt is about missing answers.
 WORST_CASE = "worst-case"
 
@@ -417,8 +418,11 @@ def _widen_tails(value: Value, found: Interval, level: float) -> Interval:
     if bounded.any() or classes or found.method == "exact" or not len(estimate.terms):
         return found
     centre = float(estimate.limited_mean[0])
-    hidden = min(_FEW_DEGREES / estimate.spread_freedom, 1.0)
-    times = -_FARTHEST * hidden * ndtri((1 - level) / 2)
+    few = _FEW_DEGREES / estimate.spread_freedom
+    hidden = _FARTHEST * min(few, 1.0)
+    if any(each.power > 1 for each in value.metric.statistics):
+        hidden += _FARTHEST_SQUARE * min(max(2 * few - 1, 0.0), 1.0)
+    times = -hidden * ndtri((1 - level) / 2)
     below, above = (
         float(np.hypot(distance, times * each))
         for distance, each in zip(
@@ -575,6 +579,7 @@ def combine_difference(first: Value, second: Value) -> tuple[float, Estimate]:
         inside=fewer.estimate.inside,
         model_variance=0.0 if exact else float(expected),
         uniform_count=np.inf,
+        unmet=0.0,
         sides=None,
         excess=None,
         exact=exact,

@@ -436,6 +436,7 @@ def _add_variance(
         excess=estimate.excess,
         residual_count=estimate.residual_count,
         tail_index=estimate.tail_index,
+        unmet=estimate.unmet,
         uniform_count=estimate.uniform_count,
         max_weight=max_weight,
         floor=1.0 if estimate.exact else estimate.floor,

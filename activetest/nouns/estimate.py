@@ -232,6 +232,8 @@ class Estimate(Remembers):
     residual_count           labels that were as far from what their terms took them to be as
                              matters, counted as in Sides
     tail_index               of these distances (Hill 1975): infinite where they are alike
+    unmet                    of a share: how much items of a kind that no draw met may add below its
+                             line, in parts of that, for one that draws were expected to meet
     uniform_count            labelled draws in the group, as uniform draws would have shown them
     max_weight               how many times less likely than a uniform draw the least likely draw
                              was; 1.0 for uniform draws
@@ -267,6 +269,7 @@ class Estimate(Remembers):
     excess: Excess | None = None
     residual_count: float = np.inf
     tail_index: float = np.inf
+    unmet: float = 0.0
     uniform_count: float = np.inf
     max_weight: float = 1.0
     floor: float = 1.0

@@ -54,6 +54,7 @@ CHANGES: dict[int, str] = {
     5: "which learned less from a batch of scores, and was narrower without a range",
     6: "which learned less from a batch of verdicts, and allowed for less in heavy tails",
     7: "which learned training rows, and the values that features foretell, as labels came in",
+    8: "which allowed for less where no label contradicted a share, and in squares of heavy tails",
 }
 # Changes of surrogates: those of rounds that another one drew change nothing.
 _CHANGED_SURROGATES = {7: "auto"}

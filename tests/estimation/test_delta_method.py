@@ -7,11 +7,13 @@ import pytest
 from pytest import approx
 
 from activetest.estimation.estimate import estimate_metric
-from activetest.item_statistics.metric import linear_metric
+from activetest.item_statistics.metric import linear_metric, ratio_metric
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.estimate import Estimate, Sample
 from tests.estimation.test_known_items import ERROR, errors, uniform_draws
 
+HITS, MISSES = statistic("tp:1"), statistic("fn:1")
+RECALL = ratio_metric("recall", [HITS, MISSES], above=[0, 1, 0], below=[0, 1, 1], upper=1.0)
 LOSS = linear_metric("brier", statistic("brier"))
 DRAWS = 40
 
@@ -38,6 +40,35 @@ def test_each_side_has_its_labels_and_its_part_of_the_variance_of_one_draw():
     # Of draws without replacement the later ones weigh a little more.
     assert sides.shares == approx(np.array(squares) / sum(squares), rel=0.02)
     assert sum(sides.shares) == approx(1)
+
+
+def positives(found: int, missed: int) -> Sample:
+    """Uniform draws of which so many are positive, and predicted as such or not."""
+    stats = np.zeros((DRAWS, 2))
+    stats[:found, 0] = stats[found : found + missed, 1] = 1.0
+    one = uniform_draws(np.zeros(DRAWS), size=1000)
+    twice = {name: np.repeat(getattr(one, name), 2, axis=1) for name in ("imputed", "imputed_sum")}
+    known = np.cumsum(stats, axis=0) - stats
+    limits = np.array([stats.sum(axis=0), stats.sum(axis=0) + one.unknown]) / one.size
+    return replace(
+        one, stats=stats, known_sum=known, total=stats.sum(axis=0), limits=limits, **twice
+    )
+
+
+def test_what_no_draw_met_may_add_to_a_share_is_counted_by_the_least_likely_draws():
+    """Ten positives of 40 draws: an item met once would add a tenth below the line."""
+    ten = positives(10, 0)
+    assert lure(ten, RECALL).unmet == approx(0.1, rel=0.03)
+    assert lure(positives(8, 2), RECALL).unmet == approx(0.1, rel=0.03)
+    # Where some negative was drawn with a third of the chance, three times as many may be there.
+    prob = ten.prob * np.where(np.arange(DRAWS) == 30, 1 / 3, 1.0)
+    seldom = lure(replace(ten, prob=prob), RECALL)
+    assert seldom.unmet == approx(3 * lure(ten, RECALL).unmet, rel=0.1)
+    # Draws that cannot change the metric do not count.
+    inside = np.where(np.arange(DRAWS) == 30, 0.0, 1.0)
+    apart = replace(ten, prob=prob, inside=inside, counted=inside)
+    assert lure(apart, RECALL).unmet == approx(lure(ten, RECALL).unmet, rel=0.1)
+    assert lure(uniform_draws(errors(DRAWS, 4), size=1000)).unmet == 0
 
 
 def test_where_all_labels_are_alike_no_side_has_any():

@@ -172,16 +172,21 @@ def test_values_beyond_the_farthest_put_the_ends_of_a_number_without_bounds_apar
     truth = truth + np.where(np.arange(SIZE) % 7 == 0, 9.0, 0.0)
     log = drawn(pool, truth, VALUES, 15, 15)
 
-    def build(times: float):
+    def build(times: float, of_square: float = 0.0):
         monkeypatch.setattr(estimate, "_FARTHEST", times)
+        monkeypatch.setattr(estimate, "_FARTHEST_SQUARE", of_square)
         one = estimate_metric(pool, log, VALUES, name, group)
         return one, estimate.build_interval(one, 0.9, group=group > 0)
 
-    (one, plain), (_, found) = build(0.0), build(4.5)
+    (one, plain), (_, found) = build(0.0), build(4.5, 2.5)
     terms = one.estimate.terms[:, 0]
     parts = one.estimate.weights * (terms - one.estimate.weights @ terms)
-    hidden = min(10 / one.estimate.spread_freedom, 1.0)
-    least, most = 4.5 * 1.6449 * hidden * np.array([-parts.min(), parts.max()])
+    # Of squares more is hidden, which is nothing with 20 degrees of freedom.
+    degrees = one.estimate.spread_freedom
+    of_square = 0.0 if name == "bias" else min(max(20 / degrees - 1, 0.0), 1.0)
+    hidden = 4.5 * min(10 / degrees, 1.0) + 2.5 * of_square
+    assert (of_square > 0) == (name != "bias")
+    least, most = 1.6449 * hidden * np.array([-parts.min(), parts.max()])
     centre = float(one.estimate.limited_mean[0])
     assert found.lower == approx(
         max(centre - np.hypot(centre - plain.lower, least), one.metric.lower), rel=1e-4

@@ -8,7 +8,7 @@ from pytest import approx
 from scipy.stats import binomtest
 
 from activetest.intervals import delta_beta
-from activetest.nouns.estimate import Estimate
+from activetest.nouns.estimate import Estimate, Sides
 
 # So many draws, and labels that matter, that Student's t is the normal.
 MANY = 200_000
@@ -130,3 +130,20 @@ def test_a_bound_that_nothing_seen_speaks_against_stays_in(value):
     assert (ends(unseen)[0] == 0) == (value < 0.5)
     assert (ends(unseen)[1] == 1) == (value > 0.5)
     assert 0 < ends(seen)[0] < ends(seen)[1] < 1
+
+
+@pytest.mark.parametrize(("counts", "side"), [((0.0, 30.0), 0), ((30.0, 0.0), 1)])
+def test_an_end_that_no_label_speaks_for_leaves_room_for_what_draws_can_miss(counts, side):
+    """No label lowers a share of 1: draws may have missed 3.7 times what they were to meet once."""
+    value, level = 1.0 - side, 0.95
+    plain = replace(estimate(value, 0.0), sides=Sides(counts, (0.0, 1.0)))
+    room = 3.689 * 0.2
+    expected = 1 / (1 + room) if side == 0 else room / (1 + room)
+    found = ends(replace(plain, unmet=0.2), level)
+    assert found[side] == approx(expected, rel=1e-3)
+    assert found[1 - side] == ends(plain, level)[1 - side] == value
+    # Of what is left to draw alone.
+    half = replace(plain, unmet=0.2, open_items=2.0 * MANY)
+    assert ends(half)[side] == approx(ends(replace(plain, unmet=0.1))[side])
+    met = replace(plain, unmet=0.2, sides=Sides((30.0, 30.0), (0.5, 0.5)))
+    assert ends(met) == ends(replace(met, unmet=0.0))
