@@ -126,6 +126,21 @@ def widen_share(
     return ends[0] - hidden * max(fall, 0.0), ends[1] + hidden * max(rise, 0.0)
 
 
+def widen_unmet(estimate: Estimate, ends: tuple[float, float], level: float) -> tuple[float, float]:
+    """The ends of a share of means, with room on a side to which no label pulls it.
+
+    As of recall while no positive was found among the items that are predicted as negative: there
+    may be as many below the line as draws can have missed, by Poisson's limit for none.
+    """
+    room = -np.log((1 - level) / 2) * estimate.unmet * estimate.undrawn
+    if estimate.sides is None or not room:
+        return ends
+    share, (least, most) = float(estimate.limited_mean[0]), estimate.limits[:, 0].tolist()
+    (low, high), (below, above) = ends, estimate.sides.counts
+    low = low if below else max(min(low, share / (1 + room)), least)
+    return low, high if above else min(max(high, (share + room) / (1 + room)), most)
+
+
 def _reach_limits(
     estimate: Estimate, excess: Excess, side: int, level: float, *, careful: bool
 ) -> tuple[float, float]:

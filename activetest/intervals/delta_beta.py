@@ -3,14 +3,12 @@
 The device of Korn and Graubard 1998 on the scale of the metric: an effective sample size from the
 variance of its linear part (the delta method), and exact binomial limits at that size. Such a
 variance fails where few labels make it: so it is never taken to be less than the surrogate expects,
-and carries no more degrees of freedom than rare events do, two for each (Garwood 1936). Where no
-label lowers a share, as of recall while no positive was found among negatives, or none raises it,
-that end leaves room for as many as draws can have missed (Poisson's limit for none).
+and carries no more degrees of freedom than rare events do, two for each (Garwood 1936).
 """
 
 import numpy as np
 
-from activetest.intervals._belief import raise_variances
+from activetest.intervals._belief import raise_variances, widen_unmet
 from activetest.intervals._shares import binomial_limits, effective_size
 from activetest.nouns.estimate import Estimate, Interval
 
@@ -39,10 +37,6 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     if max(raised) > variance:
         lower = min(lower, limit(raised[0], estimate.freedom)[0])
         upper = max(upper, limit(raised[1], estimate.freedom)[1])
-    unmet = -np.log((1 - level) / 2) * estimate.unmet * estimate.undrawn
-    if estimate.sides is not None and unmet:
-        below, above = estimate.sides.counts
-        lower = lower if below else min(lower, share / (1 + unmet))
-        upper = upper if above else max(upper, (share + unmet) / (1 + unmet))
-    lower, upper = (low + (high - low) * end for end in (lower, upper))
-    return Interval(float(lower), float(upper), level, "delta-beta", max(raised))
+    ends = low + (high - low) * float(lower), low + (high - low) * float(upper)
+    lower, upper = widen_unmet(estimate, ends, level)
+    return Interval(lower, upper, level, "delta-beta", max(raised))

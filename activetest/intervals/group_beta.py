@@ -6,7 +6,7 @@ one, at an effective sample size, as Korn and Graubard 1998 have it for whole sa
 
 import numpy as np
 
-from activetest.intervals._belief import raise_variances, widen_loss
+from activetest.intervals._belief import raise_variances, widen_loss, widen_unmet
 from activetest.intervals._shares import (
     CLOPPER_PEARSON,
     JEFFREYS,
@@ -58,5 +58,6 @@ def interval(
         lower, upper = round_outward(lower, upper, estimate.open_items)
     # Jeffreys' limits leave out a bound that the value itself is at.
     ends = float(max(min(lower, value), low)), float(min(max(upper, value), high))
+    ends = widen_unmet(estimate, ends, level)
     lower, upper = widen_loss(estimate, ends, level, decides=decides)
     return Interval(lower, upper, level, "group-beta", max(raised))

@@ -8,7 +8,7 @@ from pytest import approx
 from scipy.stats import beta, norm, t
 
 from activetest.intervals import group_beta
-from activetest.nouns.estimate import Estimate
+from activetest.nouns.estimate import Estimate, Sides
 
 # So many draws that Student's t is the normal.
 MANY = 200_000
@@ -129,6 +129,15 @@ def test_it_is_binomial_at_a_size_that_students_t_shrinks(inside, freedom):
     size = share * (1 - share) / variance * (norm.ppf(0.05) / t.ppf(0.05, freedom)) ** 2
     exact = binomial(share, size, level)
     assert ends(estimate(share, variance, inside=inside), level) == approx(exact)
+
+
+def test_an_end_that_no_label_speaks_for_leaves_room_for_what_draws_can_miss():
+    one = replace(estimate(0.8, 0.001, inside=30), sides=Sides((0.0, 30.0), (0.0, 1.0)))
+    lower, upper = ends(replace(one, unmet=0.3))
+    assert lower == approx(0.8 / (1 + 3.689 * 0.3), rel=1e-3) and lower < ends(one)[0]
+    assert upper == ends(one)[1]
+    narrow = replace(one, unmet=0.3, limits=np.array([[0.6], [1.0]]))
+    assert ends(narrow)[0] == 0.6
 
 
 def draw_on_purpose(shown: float, *, floor: float = 0.1, seen: float = 5.0) -> Estimate:
