@@ -24,6 +24,7 @@ from activetest.cache.learners import (
     Source,
     is_sure,
     measure_gain,
+    measure_hits,
     rank_classes,
     take_own,
 )
@@ -69,9 +70,11 @@ def learn_answers(
     confidence  (N,) logit of its confidence; None where it states none
     hashes      (N,) uint64 of the ids: they choose what is learned, whatever the order of rows
     """
-    _, answers = rank_classes(codes, MOST_CLASSES)
+    classes, answers = rank_classes(codes, MOST_CLASSES)
     order = np.argsort(hashes, kind="stable")
-    found = [each for source in sources for each in _learn_columns(source, answers, order)]
+    found = [
+        each for source in sources for each in _learn_columns(source, answers, len(classes), order)
+    ]
     best = sorted(found, key=lambda each: -each.gain)[:_MOST_COLUMNS]
     kept = [each.column for each in found if each in best]
     columns = np.stack(kept, axis=1) if kept else np.empty((len(codes), 0), np.float32)
@@ -81,10 +84,11 @@ def learn_answers(
     return Answers(_finish(columns, confidence) if kept else columns, tuple(hits))
 
 
-def _learn_columns(source: Source, answers: Array, order: Array) -> list[_Column]:
+def _learn_columns(source: Source, answers: Array, classes: int, order: Array) -> list[_Column]:
     """Those of a source that foretell answers better than the shares of classes do.
 
-    answers (N,) codes, the most frequent first; order (N,) of what is learned first.
+    answers (N,) codes of so many classes, the most frequent first; order (N,) of what is learned
+    first.
     """
     answers, learned = np.minimum(answers, source.most_classes - 1), order[:MOST_ROWS]
     inputs, own, count = source.read(learned), answers[learned], int(answers.max()) + 1
@@ -100,7 +104,7 @@ def _learn_columns(source: Source, answers: Array, order: Array) -> list[_Column
         held_out = learner.held_out[place]
         gain = measure_gain(held_out, own)
         if is_sure(gain, len(first)):
-            hits = float((held_out.argmax(axis=1) == own).mean())
+            hits = measure_hits(held_out, own, classes, source.most_classes)
             column = np.empty(len(answers), np.float32)
             column[learned] = find_logits(held_out, own)
             kept.append(learner)

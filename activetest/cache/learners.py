@@ -312,10 +312,22 @@ def rank_classes(codes: Array, most: int) -> tuple[Array, Array]:
 
 
 def measure_gain(logs: Array, labels: Array) -> Array:
-    """(n,) by how much log-probabilities (n, C) of the labels (n,) are above their shares."""
+    """(n,) by how much log-probabilities (n, C) of the labels (n,) are above their shares.
+
+    They may sum to more than 1.
+    """
     shares = np.bincount(labels, minlength=logs.shape[1]) / len(labels)
-    gain: Array = take_own(logs, labels) - np.log(np.maximum(shares, LEAST_SHARE))[labels]
+    gain: Array = take_own(log_softmax(logs, axis=1), labels) - np.log(shares[labels])
     return gain
+
+
+def measure_hits(logs: Array, labels: Array, classes: int, most: int) -> float:
+    """Share of rows whose label (n,) is the likeliest one, by log-probabilities (n, C).
+
+    Of more classes than `most` the last is what the rare ones are together: nobody foretells it.
+    """
+    merged = logs.shape[1] - 1 if classes > most else logs.shape[1]
+    return float(((logs.argmax(axis=1) == labels) & (labels < merged)).mean())
 
 
 def is_sure(gain: Array, different: int) -> bool:

@@ -29,6 +29,7 @@ from activetest.cache.learners import (
     Source,
     is_sure,
     measure_gain,
+    measure_hits,
     rank_classes,
     take_own,
 )
@@ -144,8 +145,8 @@ def _learn(sources: Sequence[Source], labels: Array, classes: bool) -> _Learned:
             f"fewer than {FEWEST_ROWS} training rows differ: the surrogate learns nothing from them"
         )
     own, known, count = labels[rows].astype(float), None, 0
+    most = min(each.most_classes for each in sources)
     if classes:
-        most = min(each.most_classes for each in sources)
         known, own = rank_classes(labels[rows], most)
         count = min(len(known), most)
         if count < 2:
@@ -162,8 +163,9 @@ def _learn(sources: Sequence[Source], labels: Array, classes: bool) -> _Learned:
     if not is_sure(gain, len(rows)):
         return _Learned(_NOTHING)
     mixed = np.tensordot(weights, held_out, axes=1)
-    if count:
-        share = f"right on {100 * (mixed.argmax(axis=1) == own).mean():.0f} % of those"
+    if known is not None:
+        hits = measure_hits(mixed, own, len(known), most)
+        share = f"right on {100 * hits:.0f} % of those"
     else:
         error, spread = np.sqrt(((mixed[:, 0] - own) ** 2).mean()), own.std()
         share = f"{error:.3g} off on average (deviation {spread:.3g}) on those"

@@ -93,10 +93,10 @@ def _open_pool(
 
     Raises PoolError and ChoiceError where no pool opens with them.
     """
-    pool = Pool.open(path, **settings, name=address, suggest=False)
+    pool = Pool.open(path, **settings, name=address)
     if more := _complete(pool, given):
         settings = settings | more
-        pool = Pool.open(path, **settings, name=address, suggest=False)
+        pool = Pool.open(path, **settings, name=address)
     return Chosen(settings, pool)
 
 

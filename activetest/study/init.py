@@ -105,7 +105,7 @@ def init(
     study_folder: str | Path | None = None,
     *,
     dry_run: bool = False,
-    converted: str | None = None,
+    opened: Pool | None = None,
     plan_log: "Callable[[Cache, Choices, int], ImportedLog] | None" = None,
     **settings: Any,
 ) -> Setup:
@@ -116,8 +116,8 @@ def init(
     study_folder  default: the environment variable ACTIVETEST_STUDY, else `.activetest`; without a
                   pool, that of the nearest folder above this one
     dry_run       check everything and write nothing
-    converted     where the pool is as Parquet already, for a dry run; given_pool is then the name
-                  of the pool in messages
+    opened        the pool with these columns, for a dry run that learns nothing from it; given_pool
+                  is then its name in messages
     plan_log      the rounds and answers that a new study begins with, from the cache of its pool,
                   its choices and its seed
     settings      by the names of activetest.nouns.choices: columns (id, outputs, features, groups,
@@ -157,11 +157,11 @@ def init(
         for name, key in (("id", "id"), ("judge", GRADED_BY))
     )
     with (
-        nullcontext(_Source(converted, given_pool))
-        if converted
+        nullcontext(_Source(opened.files.uri, given_pool))
+        if opened
         else _open_source(given_pool, study, folder, id=id, judge=judge, dry_run=dry_run)
     ) as source:
-        pool = _open_pool(source, study, given)
+        pool = opened or _open_pool(source, study, given)
         if source.frame and not pool.schema.id:
             check_row_numbers(given_pool)
         check_features(pool, study)
@@ -183,7 +183,12 @@ def init(
                 _check_same_pool(_open_before(pool, study, source), study, place, pool.rows)
             built = caches.enter_context(
                 _opening_cache(
-                    pool, place, None if columns_change else study, choices.surrogate, files, named
+                    pool,
+                    place,
+                    None if columns_change else study,
+                    None if opened else choices.surrogate,
+                    files,
+                    named,
                 )
             )
             choices = resolve_compared_groups(choices, built, given.compare)
@@ -460,7 +465,7 @@ def _build_cache(
     pool: Pool,
     place: Path,
     study: StoredStudy | None,
-    surrogate: str,
+    surrogate: str | None,
     files: Mapping[str, str | None],
     named: set[str],
 ) -> Cache:
@@ -471,6 +476,8 @@ def _build_cache(
     """
     if study is None:
         built = cache.build_cache(pool, place)
+        if surrogate is None:
+            return built
         return auxiliary.attach_auxiliary(
             built,
             pool,

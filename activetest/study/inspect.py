@@ -33,6 +33,7 @@ from activetest.pool.contents import (
 )
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import Files
+from activetest.pool.pool import Pool
 from activetest.pool.proposals import describe_unread
 from activetest.pool.remote import reject_secrets
 from activetest.pool.schema import Schema
@@ -190,8 +191,8 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
         )
         notes = [*map(_describe_restated, (each for each in labels if each.restates))]
         notes += describe_unread(files)
-        if error is None:
-            seen, error = _try_study(seen, source, path, notes)
+        if pool and error is None:
+            seen, error = _try_study(seen, source, pool, notes)
         elif name is not None and catalog.fact(FAMILY, name, "TASKS"):
             with suppress(ActivetestError):
                 return _inspect_answers(source, name)
@@ -225,11 +226,11 @@ def _make_public(seen: found.Inspection) -> Inspection:
 
 
 def _try_study(
-    seen: found.Inspection, source: _Source, path: str, notes: Sequence[str]
+    seen: found.Inspection, source: _Source, pool: Pool, notes: Sequence[str]
 ) -> tuple[found.Inspection, ActivetestError | None]:
     """What a study of the file would be, by reading all of it; and why there can be none.
 
-    path   of the file as Parquet
+    pool   of the file, as the study would have it
     notes  what else is to be said, after the first sentence
     """
     with atomic.temporary_folder() as folder:
@@ -238,7 +239,7 @@ def _try_study(
                 source.name,
                 folder / "study",
                 dry_run=True,
-                converted=path,
+                opened=pool,
                 seed=0,
                 **seen.settings,
             )

@@ -48,6 +48,18 @@ def test_noise_foretells_nothing_and_leaves_no_column(seed):
     assert found.hits == (0,)
 
 
+def test_what_rare_classes_are_together_is_not_foretold():
+    """A feature tells whether a class is rare, and of the frequent ones half of which it is."""
+    rng = np.random.default_rng(4)
+    size = 4_000
+    rare = rng.random(size) < 0.7
+    said = np.where(rare, rng.integers(2, 500, size), rng.integers(0, 2, size))
+    told = np.where(rare, 4.0, np.where(rng.random(size) < 0.5, said, 2.0))
+    found = learn(told[:, None].astype(np.float32) + rng.normal(0, 0.01, (size, 1)), said)
+    assert found.columns.shape[1] > 0
+    assert 0.15 < found.hits[0] < 0.3
+
+
 def test_what_the_confidence_says_is_taken_out():
     """Also what its square says: a line and a parabola are left of no column."""
     features, said, odd = make_boxes()

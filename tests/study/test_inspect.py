@@ -11,9 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import activetest as at
+from activetest.cache import evidence
 from activetest.cli import app
 from activetest.errors import PoolError
 from activetest.pool import convert
+from activetest.pool.pool import Pool
 from activetest.render import text
 from activetest.study import inspect as look_into
 from tests.exports import annotate, choose, write_label_studio
@@ -488,3 +490,24 @@ def test_items_without_a_grade_are_left_out_of_the_study_that_the_line_makes(pla
     assert "10 items without a grade in 'verdict' left out" in study.setup.notices
     study.change(budget=20)
     assert study.ingest(dict.fromkeys(study.next().ids, "pass")).new == 20
+
+
+def test_a_file_is_opened_once_and_nothing_is_learned_from_it(tmp_path, monkeypatch):
+    """Learning from a million items takes a quarter of a minute, and says nothing of columns."""
+    path = tmp_path / "pool.parquet"
+    rows = 300
+    values = [float(row % 17) for row in range(rows)]
+    columns = {"id": [*map(str, range(rows))], "pred": ["ab"[row % 2] for row in range(rows)]}
+    pq.write_table(pa.table({**columns, "x": values}), path)
+    opened, learned = [], []
+    usual = Pool.open
+
+    def open_pool(*args, **settings):
+        opened.append(args)
+        return usual(*args, **settings)
+
+    monkeypatch.setattr(Pool, "open", open_pool)
+    monkeypatch.setattr(evidence, "learn_answers", lambda *given: learned.append(given))
+    found = at.inspect(path)
+    assert found.create and "x" in [each.name for each in found.columns]
+    assert (len(opened), learned) == (1, [])
