@@ -307,12 +307,8 @@ def widen_interval(
     (low, high), (least, most) = (_bound_share(view, each, half) for each in parts)
     lower = low / (low + most) if low + most > 0 else 0.0
     upper = high / (high + least) if high + least > 0 else 1.0
-    return replace(
-        quantity,
-        lower=min(quantity.lower, lower),
-        upper=max(quantity.upper, upper),
-        reliable=False,
-    )
+    # Whether it is reliable is what reports say of it.
+    return replace(quantity, lower=min(quantity.lower, lower), upper=max(quantity.upper, upper))
 
 
 def _bound_share(view: View, metric: Metric, level: float) -> tuple[float, float]:

@@ -172,3 +172,25 @@ def test_all_labels_leave_no_doubt(opened):
         rate = point["false_positive_rate"]
         assert rate == approx(point["n_pool"] / SIZE)
         assert point["false_positive_rate_lower"] == rate == point["false_positive_rate_upper"]
+
+
+def test_a_point_is_as_reliable_as_the_report_says_of_the_same_threshold(tmp_path):
+    """Of draws that are not uniform, labels of the rarer kind are few as uniform ones count."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(1500) < 0.08
+    score = np.where(truth, rng.beta(4, 2, 1500), rng.beta(1, 8, 1500))
+    score[truth & (rng.random(1500) < 0.2)] = 0.01
+    pool = pa.table({"id": [*map(str, range(1500))], "score": score})
+    study = at.Study.create(pool, tmp_path / "study", seed=0)
+    called, marks = int((score >= 0.5).sum()), []
+    for _ in range(8):
+        ids = study.next(15).ids
+        study.ingest(pa.table({"id": ids, "label": [str(int(truth[int(each)])) for each in ids]}))
+        names = ["recall", "precision"]
+        rows = json.loads(study.report(metrics=names).to_json())["estimates"]
+        reliable = all(row["reliable"] for row in rows if row["estimator"] == "doubly-robust")
+        points = json.loads(study.curve("precision-recall", points=13).to_json())["points"]
+        (point,) = (each for each in points if each["n_pool"] == called)
+        marks.append((point["reliable"], reliable))
+    assert {each for each, _ in marks} == {True, False}
+    assert [each for each, _ in marks] == [each for _, each in marks]
