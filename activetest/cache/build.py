@@ -503,7 +503,8 @@ def _index_ids(arrays: PieceArrays, pool: Pool, *, known: bool) -> Array:
         raise PoolError(
             f"rows {first:,} and {second:,} of {pool.uri} (counting from 0) "
             f"have the same id {ids[first]!r}",
-            hint="ids must be unique; name another column with `id`, or remove the repeated rows"
+            hint="ids must be unique: name another column with `id`, or remove rows that stand "
+            "there twice; where ids begin anew in each file, put its name or day before them"
             + describe_pivot(pool.files.schema, pool.schema.id),
         )
     return order

@@ -6,20 +6,23 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from activetest import catalog
-from activetest.errors import ColumnsUnclear
+from activetest.errors import ColumnsUnclear, LabelError
 from activetest.formats import FAMILY, find_format
 from activetest.labels import files
 from activetest.labels.files import Edit, Label, merge_repeated, parse_row
-from activetest.labels.foreign import reject_foreign
 from activetest.labels.values import write_value
 from activetest.nouns.answer_fields import FIELDS
 from activetest.nouns.encodings import decode_answers
 from activetest.nouns.file_head import take_head
+from activetest.nouns.foreign_files import find_foreign
 
 # Bytes of a file that tell its format: the first task of an export may hold a long text.
 _LOOKED_AT = 2**20
 # The format of JSON of no particular program.
 _JSON_LINES = "json-lines"
+_STEP = (
+    "give CSV, JSON Lines or a workbook (.xlsx) with a row per item and the columns id and label"
+)
 
 
 def read_answers(
@@ -67,7 +70,7 @@ def _parse(
     """One Label per row. Raises LabelError."""
     format = find_answer_format(content, name)
     if format is None:
-        reject_foreign(content, name)
+        _reject_foreign(content, name)
         text = decode_answers(content, name, form=files.CSV, notes=notes)
         yield from files.parse_rows(text, name, columns)
         return
@@ -79,8 +82,16 @@ def _parse(
     except ColumnsUnclear:
         # JSON of any program can be read where columns say what is what.
         if format == _JSON_LINES:
-            reject_foreign(content, name)
+            _reject_foreign(content, name)
         raise
+
+
+def _reject_foreign(content: bytes, name: str) -> None:
+    """Raises LabelError for a file of a kind that is not read, naming the kind."""
+    if found := find_foreign(content):
+        title, step = found
+        hint = f"{step}; {_STEP}" if step else _STEP
+        raise LabelError(f"{name} is {title}, which is not read", hint)
 
 
 def _make_label(row: Mapping[str, Any], name: str) -> Label:

@@ -13,7 +13,8 @@ from activetest import atomic, catalog, progress
 from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
 from activetest.nouns.encodings import is_utf16
-from activetest.nouns.file_head import FileHead, read_head
+from activetest.nouns.file_head import read_head
+from activetest.nouns.foreign_files import find_foreign
 from activetest.nouns.invalid_text import describe_invalid, suggest_utf8
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool import folders, long_tables, named_numbers, nested
@@ -25,9 +26,6 @@ from activetest.safe_text import first_line
 
 # The format that needs no conversion.
 _OURS = "parquet"
-
-# How compressed files begin.
-_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 
 # Rows written at once.
 ROW_GROUP = 131_072
@@ -305,17 +303,22 @@ def _recognise(path: Path, source: str) -> list[str]:
         raise PoolError(
             f"{source} is empty (0 bytes)", hint="give a file with a header and at least one row"
         )
-    for mark, packer in _PACKED.items():
-        if head.start.startswith(mark):
-            raise PoolError(f"{source} is compressed with {packer}", hint="unpack it first")
     if is_utf16(head.start):
         raise PoolError(f"{source} looks like UTF-16", hint=suggest_utf8(path, "UTF-16"))
     name = find_format(head, "POOL", "ANSWERS")
     if name is None:
+        if found := find_foreign(head.start):
+            title, step = found
+            raise PoolError(f"{source} is {title}, which is not read", hint=step or _list_formats())
         text = head.suffix != ".parquet" and b"\0" not in head.start
         if text and (found := describe_invalid(path)):
             raise PoolError(*found)
-        raise PoolError(f"{source} {_describe(head)}", hint=f"formats that are read: {_titles()}")
+        if head.suffix == ".parquet":
+            state = "is not a Parquet file, nor of another format that can be read"
+        else:
+            state = "is of no format that can be read"
+            state += ": it is no text, there are NUL bytes in it" if b"\0" in head.start else ""
+        raise PoolError(f"{source} {state}", hint=_list_formats())
     if not catalog.fact(FAMILY, name, "POOL"):
         title = catalog.fact(FAMILY, name, "TITLE")
         raise PoolError(
@@ -325,17 +328,9 @@ def _recognise(path: Path, source: str) -> list[str]:
     return list(list_formats(head))
 
 
-def _describe(head: FileHead) -> str:
-    """What can be said of a file that no format recognises."""
-    if head.suffix == ".parquet":
-        return "is not a Parquet file, nor of another format that can be read"
-    if b"\0" in head.start:
-        return "is of no format that can be read: it is no text, there are NUL bytes in it"
-    return "is of no format that can be read"
-
-
-def _titles() -> str:
+def _list_formats() -> str:
     """What formats that can be read are called, the general ones first."""
     names = [name for name in catalog.names(FAMILY) if catalog.fact(FAMILY, name, "POOL")]
     names.sort(key=lambda name: catalog.fact(FAMILY, name, "PRECEDENCE") or 0)
-    return ", ".join(catalog.fact(FAMILY, name, "TITLE") for name in names)
+    titles = (catalog.fact(FAMILY, name, "TITLE") for name in names)
+    return f"formats that are read: {', '.join(titles)}"

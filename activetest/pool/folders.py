@@ -8,6 +8,7 @@ refused, with the files that could be meant.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes
 from activetest.nouns.class_names import read_class_names
 from activetest.nouns.file_head import FileHead, read_head
+from activetest.nouns.foreign_files import find_foreign
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.file_notes import add_file_note
 from activetest.pool.parts import (
@@ -118,6 +120,8 @@ def find_parts(folder: Path) -> Parts:
     logs = {name for name in formats.values() if name and catalog.fact(FAMILY, name, "GRADED")}
     tables = {name for file, name in formats.items() if name and not _NO_PARTS.fullmatch(file.name)}
     chosen = logs or tables
+    unknown = [file for file, name in formats.items() if name is None]
+    _reject_foreign(folder, unknown, packed=bool(chosen))
     if len(chosen) != 1:
         counts = [
             f"{sum(each == name for each in formats.values())} of {_title(name)}"
@@ -144,6 +148,18 @@ def _name_format(file: Path) -> str | None:
         return None
     name = find_format(head)
     return name if name is None or _is_part(name, head) else None
+
+
+def _reject_foreign(folder: Path, files: Sequence[Path], *, packed: bool) -> None:
+    """Raises PoolError for parts of a format that is not read; if packed, for compressed ones."""
+    for file in files:
+        with suppress(OSError):
+            found = find_foreign(read_head(file).start)
+            if found and (not packed or found[0].startswith("compressed")):
+                raise PoolError(
+                    f"the folder {folder} holds files that are not read: {file.name} is {found[0]}",
+                    hint=f"of each of these files: {found[1]}" if found[1] else _hint([file]),
+                )
 
 
 def _is_part(name: str, head: FileHead) -> bool:

@@ -12,10 +12,14 @@ from urllib.parse import unquote
 import pyarrow as pa
 from pyarrow import fs
 
+from activetest.errors import PoolError
 from activetest.nouns.name_lists import shorten_list
 
 # Files that tell the folder of a study.
 _STUDY = ("study.toml", "ledger.db")
+# Folders of tables whose files hold removed and replaced rows, too: what the table is called.
+_TABLES = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata": "Iceberg"}
+_ICEBERG = re.compile(r".*\.metadata\.json(\.gz)?|version-hint\.text")
 # Names of parts that say how many there are, and that number them alone.
 _OF = re.compile(r"(?P<start>.*\D)?(?P<number>\d{1,9})-of-(?P<total>\d{1,9})(?P<end>\D.*)?")
 _NUMBERED = re.compile(r"part-\d+")
@@ -32,9 +36,11 @@ def choose_parts(
 
     suffixes  of the files for which it is said that they, or folders around them, are left out
 
-    Hidden files and folders, those that begin with an underscore, and studies are left out.
+    Hidden files and folders, those that begin with an underscore, and studies are left out. Raises
+    PoolError for a folder that is or holds a table of Delta Lake, Hudi or Iceberg.
     """
     files = [each for each in below if each.type == fs.FileType.File]
+    _reject_tables([each.path for each in files], root)
     studies = {PurePosixPath(each.path).parent for each in files if each.base_name in _STUDY}
     studies.discard(PurePosixPath(root))
     parts, others = [], dict[str, None]()
@@ -52,6 +58,22 @@ def choose_parts(
         elif path.suffix in suffixes:
             others["/".join(inside[: cut + 1])] = None
     return parts, tuple(others)
+
+
+def _reject_tables(files: Sequence[str], root: str) -> None:
+    """Raises PoolError for files of which a log says which rows count."""
+    for file in files:
+        path = PurePosixPath(file)
+        kind = _TABLES.get(path.parent.name)
+        if kind is None or (kind == "Iceberg" and not _ICEBERG.fullmatch(path.name)):
+            continue
+        table = path.parent.parent
+        raise PoolError(
+            f"{table} is a table of {kind}: its files hold rows that were removed or replaced, too",
+            hint="write its rows to a folder of their own, in Spark with "
+            f"spark.read.format({kind.split()[0].lower()!r}).load({str(table)!r})"
+            f".write.parquet({table.name + '-rows'!r})",
+        )
 
 
 def _is_hidden(part: str) -> bool:

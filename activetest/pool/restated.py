@@ -47,7 +47,15 @@ def restates_outputs(pool: "Pool", column: str) -> bool:
                 del pairs[way]
         if not pairs:
             return False
-    return any(len(forth) > 1 and not _contradict(forth) for forth, _ in pairs.values())
+    return any(
+        len(forth) > 1 and not _contradict(forth) and _is_telling(forth, pool.rows)
+        for forth, _ in pairs.values()
+    )
+
+
+def _is_telling(meanings: dict[str, str], rows: int) -> bool:
+    """Whether values repeat, so that a pair could be broken, or are the same on both sides."""
+    return 2 * len(meanings) <= rows or all(a == b for a, b in meanings.items())
 
 
 def _contradict(meanings: dict[str, str]) -> bool:

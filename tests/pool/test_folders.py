@@ -19,7 +19,7 @@ def write(folder, **files: str):
     """Files with these contents; two underscores in a name stand for a point."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        (folder / name.replace("__", ".").replace("--", "/")).write_text(content, "utf-8")
+        (folder / name.replace("__", ".").replace("--", "/")).write_bytes(content.encode("latin-1"))
     return folder
 
 
@@ -104,6 +104,8 @@ def test_earlier_studies_and_hidden_folders_are_no_parts(tmp_path):
         ({"p1__csv": "id,pred\n1,a\n", "p2__csv": "id,label\n1,a\n"}, "has no column 'label'"),
         ({"p1__csv": "id,pred\n1,a\n", "p2__jsonl": '{"pred": "a"}'}, "several formats: 1 of CSV"),
         ({"p1__bin": "", "README__md": "x"}, "no file to read"),
+        ({"p1__csv": "pred\na\n", "p2__csv__gz": "\x1f\x8b"}, "p2.csv.gz is compressed with gzip"),
+        ({"p1__orc": "ORC"}, "p1.orc is ORC"),
         ({"p1__jsonl": '{"x": [1]}', "p2__jsonl": '{"x": {"a": 1}}'}, "'x' is struct"),
         ({"p1__csv": "pred\na\n", "more--p2__csv": "pred\na\n"}, "lie in several folders"),
         ({"dataset_dict__json": "{}", "more--p2__csv": "pred\na\n"}, "parts of a whole: more"),

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from activetest import inspect
 from activetest.errors import PoolError
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
@@ -32,6 +33,34 @@ def test_hidden_files_and_studies_are_no_parts_and_are_named(tmp_path):
     (tmp_path / "deep" / "part-1.parquet").unlink()
     with pytest.raises(PoolError, match=r"no \.parquet file; left out, as hidden or of a study"):
         Pool.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("log", "kind"),
+    [
+        ("_delta_log/00000000000000000000.json", "Delta Lake"),
+        (".hoodie/hoodie.properties", "Hudi"),
+        ("metadata/v1.metadata.json", "Iceberg"),
+    ],
+)
+@pytest.mark.parametrize("part", ["part-0.parquet", "part-0.csv"])
+def test_tables_whose_files_hold_removed_rows_are_refused(tmp_path, log, kind, part):
+    table = tmp_path / "pools" / "answers"
+    write(table / "part-0.parquet")
+    if part.endswith("csv"):
+        (table / "part-0.parquet").unlink()
+        (table / part).write_text("id,pred\n1,a\n")
+    (table / log).parent.mkdir()
+    (table / log).write_text("{}")
+    for pool in (table, tmp_path / "pools"):
+        with pytest.raises(PoolError, match=f"answers is a table of {kind}") as caught:
+            inspect(pool)
+        assert f".load('{table}').write.parquet('answers-rows')" in caught.value.hint
+
+
+def test_a_folder_called_metadata_is_no_table_of_iceberg(tmp_path):
+    write(tmp_path / "metadata" / "part-0.parquet")
+    assert Pool.open(tmp_path).rows == 4
 
 
 def test_a_study_is_a_pool_where_it_is_named_itself(tmp_path):

@@ -35,6 +35,11 @@ CASES = {
     ),
     "a number for each class": ({"pred": WORDS}, VERDICTS, True),
     "the predicted number": ({"pred": [10 * s for s in SHARES]}, [10 * s for s in SHARES], True),
+    "numbers that never repeat": (
+        {"pred": [10 * s for s in SHARES]},
+        [SHARES[-k] + 1 for k in range(ROWS)],
+        False,
+    ),
     "another number": ({"pred": [10 * s for s in SHARES]}, [11 * s + 1 for s in SHARES], False),
 }
 

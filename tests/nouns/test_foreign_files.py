@@ -6,7 +6,7 @@ import pytest
 
 from activetest.errors import LabelError
 from activetest.labels import exports
-from activetest.labels.foreign import reject_foreign
+from activetest.nouns.foreign_files import find_foreign
 
 CVAT = '<?xml version="1.0"?>\n<annotations><version>1.1</version><image id="0"/></annotations>'
 
@@ -32,6 +32,13 @@ CVAT = '<?xml version="1.0"?>\n<annotations><version>1.1</version><image id="0"/
         ),
         (b"PK\x03\x04" + b"\0" * 26 + b"Index/Document.iwa", "a document of Numbers"),
         (b"SQLite format 3\0", "a database"),
+        (b"ORC\x08\x03", "ORC"),
+        (b"Obj\x01\x04", "Avro"),
+        (b"\x93NUMPY\x01\x00", "an array of NumPy"),
+        (b"\x89HDF\r\n", "HDF5"),
+        (b"\x80\x04\x95\x05", "a pickle of Python"),
+        (b"$FL2@(#) SPSS", "a file of SPSS"),
+        (b"<stata_dta><header>", "a file of Stata"),
         (json.dumps({"images": [{"id": 1}], "annotations": [], "categories": []}), "COCO's JSON"),
         (json.dumps({"shapes": [], "imagePath": "a.png"}), "labelme's JSON"),
     ],
@@ -49,7 +56,7 @@ def test_what_is_not_read_is_named_with_what_is(content, named):
     "content", ["id,label\n<b>,cat\n", '{"id": "a", "label": "x"}', "", "T1,x\n"]
 )
 def test_what_may_be_answers_is_not_named(content):
-    assert reject_foreign(content.encode(), "labels.csv") is None
+    assert find_foreign(content.encode()) is None
 
 
 def test_an_answer_may_be_called_as_other_programs_call_things():
