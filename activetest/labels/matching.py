@@ -128,8 +128,9 @@ def guess_mapping(labels: Collection[str], classes: Sequence[str]) -> LikelyMapp
     spelled = guess_by_spelling(distinct, classes)
     if spelled and len(spelled.classes) == len(distinct):
         return spelled
-    if certain := _guess_by_digits(distinct, classes) or _guess_by_number(distinct, classes):
-        return certain
+    for guess in (_guess_by_digits, _guess_by_number, guess_by_comma):
+        if certain := guess(distinct, classes):
+            return certain
     meant = read_meanings(distinct, classes)
     if not meant:
         return spelled
@@ -154,6 +155,21 @@ def _guess_by_digits(labels: Sequence[str], classes: Sequence[str]) -> LikelyMap
     if len(named) < len(found):
         return None
     return LikelyMapping(named, "the same digits of another script")
+
+
+def guess_by_comma(labels: Collection[str], classes: Sequence[str]) -> LikelyMapping | None:
+    """Where labels are whole numbers with decimal commas, such as 2,0, and are no lists of classes.
+
+    0,0 is none, as nobody lists a class twice.
+    """
+    parts = [{*label.split(",")} for label in labels if _DECIMAL_COMMA.fullmatch(label)]
+    known = set(classes)
+    if len(parts) < len(labels) or all(len(each) > 1 and each <= known for each in parts):
+        return None
+    find = ClassMatcher(classes).find
+    found = {label: find(label.replace(",", ".")) for label in labels}
+    named = {label: name for label, name in found.items() if name is not None}
+    return LikelyMapping(named, "decimal commas") if len(named) == len(found) else None
 
 
 def _translate_digits(text: str) -> str:

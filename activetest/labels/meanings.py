@@ -8,12 +8,28 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-_TRUE = "true t yes y 1 ja oui si sim wahr vrai verdadero"
-_FALSE = "false f no n 0 nein non nao falsch faux falso"
-_NOT = ("not", "non", "no", "kein", "keine", "nicht", "pas")
+_TRUE = "true t yes y 1 ja oui si sim wahr vrai verdadero vero verdadeiro tak ano да 是 はい 예"
+_FALSE = "false f no n 0 nein non nao falsch faux falso nee nej nie ne нет 否 いいえ 아니요"
+_NOT = ("not", "non", "no", "kein", "keine", "nicht", "pas", "niet", "ikke", "inte", "не")
+_UP, _DOWN = "👍 ✓ ✔ ✅ ☑", "👎 ✗ ✘ ❌ ☒ ✖"
 _FINE = "ok okay legit legitimate genuine normal clean benign valid fine"
 
 _NEUTRAL = frozenset(["neutral", "neu", "neutre"])
+
+
+def _split(text: str) -> tuple[str, ...]:
+    """The words and pictures of a text, in lower case and without accents; 1.0 is 1."""
+    letters = unicodedata.normalize("NFKD", text.casefold().strip())
+    if letters in ("0.0", "1.0"):
+        return (letters[0],)
+    kinds = ((letter, unicodedata.category(letter)) for letter in letters)
+    kept = "".join(
+        letter if letter.isalnum() or kind == "So" else " "
+        for letter, kind in kinds
+        # Accents, and the colour of an emoji.
+        if kind not in ("Mn", "Sk", "Cf")
+    )
+    return tuple(kept.split())
 
 
 class _Pair(NamedTuple):
@@ -28,7 +44,10 @@ class _Pair(NamedTuple):
 
 
 def _pair(first: str, second: str, *, plain: bool = True) -> _Pair:
-    return _Pair(frozenset(first.split()), frozenset(second.split()), plain)
+    ours, others = (
+        frozenset("".join(_split(word)) for word in each.split()) for each in (first, second)
+    )
+    return _Pair(ours, others, plain)
 
 
 _TRUTH = _pair(_TRUE, _FALSE)
@@ -36,10 +55,12 @@ _PAIRS = (
     _TRUTH,
     _pair("positive pos positiv positif positivo", "negative neg negativ negatif negativo"),
     _pair(
-        "pass passed passes success successful succeeded ok okay correct right accurate richtig",
-        "fail failed fails failure failing unsuccessful incorrect wrong inaccurate falsch error",
+        f"pass passed passes success successful succeeded ok okay correct right accurate richtig "
+        f"korrekt correcto corretto correto bestanden {_UP}",
+        f"fail failed fails failure failing unsuccessful incorrect wrong inaccurate falsch error "
+        f"inkorrekt incorrecto errato incorreto durchgefallen {_DOWN}",
     ),
-    _pair("good gut bon bueno", "bad poor schlecht mauvais malo", plain=False),
+    _pair(f"good gut bon bueno {_UP}", f"bad poor schlecht mauvais malo {_DOWN}", plain=False),
     _pair("fraud fraudulent fraudster scam chargeback betrug fraude", _FINE),
     _pair("spam junk spammy", f"ham {_FINE}"),
     _pair("toxic abusive offensive hateful", f"inoffensive {_FINE}"),
@@ -133,19 +154,6 @@ def _strip_negation(parts: tuple[str, ...]) -> tuple[str, bool]:
     if len(parts) > 1 and parts[0] in _NOT:
         return "".join(parts[1:]), True
     return "".join(parts), False
-
-
-def _split(text: str) -> tuple[str, ...]:
-    """The words of a text, in lower case and without accents; 1.0 is 1."""
-    letters = unicodedata.normalize("NFKD", text.casefold().strip())
-    if letters in ("0.0", "1.0"):
-        return (letters[0],)
-    kept = "".join(
-        letter if letter.isalnum() else " "
-        for letter in letters
-        if not unicodedata.combining(letter)
-    )
-    return tuple(kept.split())
 
 
 def describe_counts(counts: Mapping[str, int], most: int) -> str:

@@ -58,7 +58,11 @@ def read_rows(
             if any(map(str.strip, row)):
                 yield lines.line_num + first, row
     except csv.Error as error:
-        raise LabelError(f"{name}, line {lines.line_num + first}: {error}", hint) from error
+        quotes = "a quote that opens a cell needs one that closes it, and quotes inside are doubled"
+        raise LabelError(
+            f"{name}, line {lines.line_num + first}: {error}",
+            f"{quotes}; {hint}" if hint else quotes,
+        ) from error
 
 
 def open_table(

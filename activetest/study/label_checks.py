@@ -14,6 +14,7 @@ from activetest.labels.matching import (
     NO_LABEL,
     ClassMatcher,
     LikelyMapping,
+    guess_by_comma,
     guess_mapping,
     parse_number,
     read_single,
@@ -191,7 +192,7 @@ def check_plausible(
         known = {(answer.id, answer.annotator) for answer in words}
         raise _describe_words([row for row in rows if (row.id, row.annotator) in known], source)
     sets = [answer for answer in fresh if find_classes(answer.label, classes)]
-    if sets:
+    if sets and not guess_by_comma({answer.label for answer in answers} - classes, cache.classes):
         raise LabelError(
             f"{source}: the label {sets[0].label!r} of id {sets[0].id!r} lists several classes"
             + (f", and {len(sets) - 1:,} more do" if len(sets) > 1 else ""),
@@ -371,7 +372,9 @@ def _describe_impossible(
     words = [row for row in bad if says_no_label(row.label)]
     if words:
         return LabelError(problem, _hint_words(words))
-    if any(find_classes(row.label, cache.classes) for row in bad):
+    labels = {row.label for row in bad}
+    lists = any(find_classes(label, cache.classes) for label in labels)
+    if lists and not guess_by_comma(labels, cache.classes):
         return LabelError(problem, describe_remedy())
     if not cache.classes:
         marks = describe_marks([row.label for row in bad])
@@ -390,7 +393,9 @@ def _describe_impossible(
     added = [Answer(row.id, row.annotator, row.status, row.label) for row in bad]
     likely = guess_classes([*answers, *added], cache) if len(bad) > 1 else None
     values = _hint_values(bad, cache)
-    if not values and not likely and len(bad) >= FEWEST and not any(each.label for each in answers):
+    # Labels that come again are hardly slips.
+    again = 2 * len(labels) <= len(bad) or len(bad) >= FEWEST
+    if not values and not likely and again and not any(each.label for each in answers):
         hint += "; say what the labels stand for in a CSV file with the columns from,to: `map=path`"
     if values or not likely:
         return LabelError(problem, values or hint)

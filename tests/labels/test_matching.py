@@ -143,6 +143,11 @@ def test_the_digits_of_other_scripts_stand_for_their_values(zero):
         (["0", "1"], ["LABEL_0", "CLASS_1"], None),
         (["0", "1"], ["LABEL_0", "LABEL_00"], None),
         (["LABEL_2"], ["0", "1"], None),
+        (["0,0", "1,0"], ["0", "1"], {"0,0": "0", "1,0": "1"}),
+        (["2,0", "4,00"], ["1", "2", "4"], {"2,0": "2", "4,00": "4"}),
+        (["1,0"], ["0", "1"], None),
+        (["1,0", "2,5"], ["1", "2"], None),
+        (["1,0", "x"], ["1", "2"], None),
     ],
 )
 def test_the_number_in_a_name_is_the_number(labels, classes, found):

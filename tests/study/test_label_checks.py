@@ -162,6 +162,18 @@ def test_a_list_of_classes_says_what_to_do_about_it_in_a_closed_pool_too(tmp_pat
     assert error.hint == "did you mean 'owl'? the classes are cat, dog, owl"
 
 
+@pytest.mark.parametrize("open_classes", [False, True])
+def test_whole_numbers_with_decimal_commas_are_no_lists_of_classes(tmp_path, open_classes):
+    columns = {"id": [f"i{row}" for row in range(12)], "pred": ["0", "1"] * 6}
+    pool = makers.build_table(tmp_path, columns)
+    rows = label_all(*["0,0", "1,0"] * 6)
+    with pytest.raises(LabelError) as caught:
+        answers = read_answers(rows, pool, "log", open_classes=open_classes)
+        check_plausible(answers, answers, rows, pool, "log")
+    assert caught.value.mapping == {"0,0": "0", "1,0": "1"}
+    assert "several classes" not in caught.value.hint
+
+
 # --- files of which no label is a class
 
 
