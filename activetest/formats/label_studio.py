@@ -166,7 +166,9 @@ def _read_tasks(
         parsed.append((_place(place, task), data, annotations))
     control = _find_control(parsed, name, columns.get("label"))
     for place, data, annotations in parsed:
-        id = _take_id(data, columns, f"{name}, {place}: the data of the task")
+        # An id in the data is the user's, unlike that of a row.
+        hidden = _NO_ANSWERS - {"id"}
+        id = _take_id(data, columns, f"{name}, {place}: the data of the task", hidden=hidden)
         if not annotations:
             yield {"place": place, "id": id, "label": None}
         for number, annotation in enumerate(annotations, 1):
@@ -251,11 +253,16 @@ def _name_annotator(annotation: Mapping[str, Any], columns: Mapping[str, str]) -
     return by
 
 
-def _take_id(data: Mapping[str, Any], columns: Mapping[str, str], where: str) -> Any:
+def _take_id(
+    data: Mapping[str, Any],
+    columns: Mapping[str, str],
+    where: str,
+    hidden: Collection[str] = frozenset(_NO_ANSWERS),
+) -> Any:
     """The id of the item. Raises LabelError where there is none."""
     remark = "the 'id' that Label Studio gives to a task is no item of the pool; if another field "
     remark += "holds the ids, "
-    return take_id(data, columns, where, usual=(ID,), hidden=_NO_ANSWERS, remark=remark)
+    return take_id(data, columns, where, usual=(ID,), hidden=hidden, remark=remark)
 
 
 def _read_rows(

@@ -5,11 +5,12 @@ A line is a task with `answer` (accept, reject or ignore), `_input_hash`, `_task
 accepted or rejected. Source: prodi.gy, API of annotation interfaces, and the recipe db-out.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from activetest.errors import LabelError
-from activetest.formats._answers import make_pattern, read_objects, take_id, take_single
+from activetest.formats._answers import KEY, make_pattern, read_objects, take_id, take_single
 from activetest.nouns.file_head import FileHead
 
 TITLE = "Prodigy's annotations"
@@ -17,13 +18,15 @@ SUFFIXES = (".jsonl",)
 ANSWERS = True
 
 _ACCEPT, _REJECT, _IGNORE = "accept", "reject", "ignore"
-_KEYS = make_pattern("_task_hash"), make_pattern("answer")
+# Whoever shortens the lines leaves out the hashes.
+_TASK = make_pattern("_task_hash", "accept", "label")
+_ANSWER = re.compile(rf'{KEY.format("answer")}\s*"({_ACCEPT}|{_REJECT}|{_IGNORE})"')
 
 
 def recognise(head: FileHead) -> bool:
-    """Whether these are lines with an answer and Prodigy's hash."""
+    """Whether these are lines with an answer and Prodigy's hash, choice or label."""
     text = head.text or ""
-    return text.lstrip()[:1] in ("{", "[") and all(each.search(text) for each in _KEYS)
+    return text.lstrip()[:1] in ("{", "[") and all(each.search(text) for each in (_TASK, _ANSWER))
 
 
 def read_answers(

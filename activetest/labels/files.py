@@ -115,6 +115,9 @@ def read_content(path: str | PathLike[str], name: str, stdin: BinaryIO | None = 
         return _read_bytes(path, stdin)
     except FileNotFoundError as error:
         raise LabelError(f"there is no file {name}", "check the path of the labels") from error
+    except IsADirectoryError as error:
+        hint = "give each of its files by itself"
+        raise LabelError(f"{name} is a folder", hint) from error
     except OSError as error:
         raise LabelError(f"{name} cannot be read: {error.strerror}", "check the path") from error
 

@@ -37,8 +37,8 @@ from activetest.sampling.item_ids import explain_unknown, restore_ids
 
 # How many rows that cannot be are named, and how many names a message lists.
 _NAMED = 5
-# Where one row of so many is of no item, the others show that it is the right file.
-_FOREIGN = 5
+# Where fewer than one row of so many is of no item, the others show that it is the right file.
+_FOREIGN = 2
 # Pairs of a mapping that a hint writes, and labels of which it gives the counts.
 _WRITTEN, _COUNTED = 50, 8
 _WITH_SIGN = re.compile(r"\D{0,4}[0-9][0-9.,' \u00a0\u202f]*\D{0,4}")

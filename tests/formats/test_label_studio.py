@@ -109,6 +109,7 @@ def test_the_id_that_label_studio_gives_is_taken_for_none_of_ours():
         read(content)
     assert "columns={'id': 'text'}" in e.value.hint
     assert take(content, id="ref") == [("7", "", "", PENDING)]
+    assert e.value.columns["id"] == ["5"] and take(content, id="id") == [("5", "", "", PENDING)]
     for write in (write_json_min, write_table):
         rows = write([({"item": 7, "id": 5}, [annotate(1, 1, choose("cat"))])])
         with pytest.raises(LabelError, match="has no 'activetest_id'"):

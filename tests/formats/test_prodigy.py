@@ -35,6 +35,19 @@ def test_choices_and_accepted_labels_are_answers_and_ignored_ones_decline():
     assert take(named, id="ref", annotator="text") == [("7", "cat", "t", LABELLED)]
 
 
+@pytest.mark.parametrize("kept", [["label"], ["accept"]])
+def test_lines_without_hashes_are_prodigys_where_they_say_how_it_was_answered(kept):
+    answers = {"label": "cat", "accept": ["cat"]}
+    tasks = [
+        {"id": answer, **{key: answers[key] for key in kept}, "answer": answer}
+        for answer in ("accept", "ignore")
+    ]
+    content = "".join(f"{json.dumps(task)}\n" for task in tasks).encode()
+    assert take(content) == [("accept", "cat", "", LABELLED), ("ignore", "", "", DECLINED)]
+    other = b'{"id": "a", "label": "cat", "answer": "a cat"}\n'
+    assert find_format(take_head(other, "x"), "ANSWERS") == "json-lines"
+
+
 @pytest.mark.parametrize(
     ("task", "message"),
     [

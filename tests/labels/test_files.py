@@ -159,7 +159,7 @@ def test_two_annotators_may_differ():
 def test_a_file_that_is_not_there_or_is_a_folder_is_a_label_error(tmp_path):
     with pytest.raises(LabelError, match="there is no file"):
         files.read_labels(tmp_path / "labels.csv")
-    with pytest.raises(LabelError, match="cannot be read"):
+    with pytest.raises(LabelError, match="is a folder"):
         files.read_labels(tmp_path)
 
 

@@ -629,6 +629,9 @@ def test_rows_of_no_item_are_blamed_where_the_others_are_of_items(study, label_f
     with pytest.raises(LabelError, match="line 10: id 'Total' is not in the pool") as error:
         ingest(study, label_file(*lines, "Total,8"))
     assert error.value.hint.startswith("the other 8 rows are of items of the pool")
+    with pytest.raises(LabelError, match="id 'id' is not in the pool") as error:
+        ingest(study, label_file(lines[0], "id,label", lines[1]))
+    assert error.value.hint.startswith("the other 2 rows are of items of the pool")
     with pytest.raises(LabelError) as error:
         ingest(study, label_file(*lines[:2], "x,cat", "y,dog"))
     assert "another study" in error.value.hint
