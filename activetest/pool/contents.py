@@ -22,6 +22,7 @@ from activetest.pool.restated import restates_outputs
 from activetest.pool.roles import WEIGHT, is_number, is_telling, is_text
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import find_groups, find_id
+from activetest.pool.texts import read_lines
 from activetest.pool.unclear import Unclear, find_texts
 from activetest.safe_text import escape_controls
 
@@ -212,7 +213,7 @@ def _are_written_lists(files: Files, field: pa.Field) -> bool:
     if not is_text(field.type) or not is_telling(field.name):
         return False
     batch = next(files.batches([field.name], files.pieces[0], 100, checked=False))
-    values = [str(each).strip() for each in batch.column(0).drop_null().to_pylist()]
+    values = [each.strip() for each in read_lines(batch.column(0).drop_null()).to_pylist()]
     return bool(values) and all(each[:1] == "[" and each[-1:] == "]" for each in values)
 
 

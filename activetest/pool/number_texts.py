@@ -57,7 +57,11 @@ def keep_texts(column: pa.Array) -> pa.Array:
 
 def find_sign(texts: pa.Array) -> str | None:
     """The sign that stands beside all numbers, empty without one; None for any other texts."""
-    signs = pc.unique(pc.replace_substring_regex(texts, DIGITS, "")).to_pylist()
+    try:
+        signs = pc.unique(pc.replace_substring_regex(texts, DIGITS, "")).to_pylist()
+    except UnicodeDecodeError:
+        # It is said where such a column is needed.
+        return None
     return signs[0] if len(signs) == 1 and re.fullmatch(f"(?:{SIGN})?", signs[0]) else None
 
 

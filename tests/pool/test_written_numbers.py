@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from activetest import inspect
 from activetest.errors import ChoiceError, PoolError
 from activetest.pool import written_numbers
 from activetest.pool.files import Files
@@ -66,6 +67,14 @@ def test_a_feature_is_read_where_all_values_can_be_read_in_one_way(tmp_path, tex
 def test_other_columns_stay_text(tmp_path, texts):
     pool = Pool.open(write(tmp_path, score=SHARES, x=spread(*texts)))
     assert pool.schema.written == () and read(pool, "x") == spread(*texts)
+
+
+def test_bytes_that_are_no_text_are_no_number(tmp_path):
+    latin = pa.array([b"\xab"] * ROWS, pa.binary()).view(pa.string())
+    path = write(tmp_path, pred=["a", "b"] * (ROWS // 2), x=latin)
+    pool = Pool.open(path)
+    assert not pool.schema.written
+    assert {each.name for each in inspect(path).columns} == {"id", "pred", "x"}
 
 
 def test_a_value_that_does_not_fit_may_stand_in_any_row(tmp_path):
