@@ -3,7 +3,7 @@
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
@@ -20,6 +20,7 @@ from activetest.formats._notes import add_notes
 from activetest.nouns.answer_fields import find_columns
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.invalid_text import describe_invalid
+from activetest.nouns.name_lists import shorten_list
 from activetest.safe_text import first_line
 
 TITLE = "JSON Lines, and arrays of JSON objects"
@@ -37,6 +38,12 @@ _SPLIT = ("columns", "data")
 # Objects and lists inside one another: the parser has a stack for more, but not for any number.
 _DEEPEST = 200
 _DEEP = f"more than {_DEEPEST} lists or objects are inside one another"
+
+# What Arrow says of a column with numbers, texts and truth values, and how many such there may be.
+_PLAIN = "(?:number|string|boolean)"
+_MIXED = re.compile(rf"Column\(/(.+)\) changed from {_PLAIN} to {_PLAIN} ")
+_UNLIKE = re.compile("Field (.+?) has incompatible types")
+_MOST_MIXED = 20
 
 _MARK = b"\xef\xbb\xbf"
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -88,25 +95,63 @@ def _type_blocks(
     path: Path, note: str, read_blocks: Callable[[], Iterator[bytes]]
 ) -> Iterator[pa.Table]:
     """The tables of blocks of lines, which are read twice; see read_pool."""
-    schema = None
-    for block in read_blocks():
-        with raising_parse_errors(path):
-            found = pyarrow.json.read_json(io.BytesIO(block)).schema
-            found = pa.schema([(field.name, _keep_dates_as_text(field.type)) for field in found])
-            schema = (
-                found
-                if schema is None
-                else pa.unify_schemas([schema, found], promote_options="permissive")
-            )
+    texts: list[str] = []
+    with raising_parse_errors(path):
+        while True:
+            try:
+                schema = _find_schema(_write_texts(block, texts) for block in read_blocks())
+                break
+            except pa.ArrowException as error:
+                name = "/".join(_MIXED.findall(str(error)) or _UNLIKE.findall(str(error)))
+                if not name or name in texts or len(texts) >= _MOST_MIXED:
+                    raise
+                texts.append(name)
     if schema is None:
         raise PoolError(f"{path} has no rows", hint="give one JSON object per line")
-    metadata = add_notes(schema, [note] if note else []).metadata
+    notes = [f"values of several types are read as text: {shorten_list(texts)}"] if texts else []
+    metadata = add_notes(schema, [note, *notes] if note else notes).metadata
     yield schema.empty_table().replace_schema_metadata(metadata)
     options = pyarrow.json.ParseOptions(explicit_schema=schema)
     for block in read_blocks():
         with raising_parse_errors(path):
-            table = pyarrow.json.read_json(io.BytesIO(block), parse_options=options)
+            lines = io.BytesIO(_write_texts(block, texts))
+            table = pyarrow.json.read_json(lines, parse_options=options)
             yield table.replace_schema_metadata(metadata)
+
+
+def _find_schema(blocks: Iterator[bytes]) -> pa.Schema | None:
+    """The columns of all blocks; None without any. Raises ArrowException for types that differ."""
+    schema = None
+    for block in blocks:
+        found = pyarrow.json.read_json(io.BytesIO(block)).schema
+        found = pa.schema([(field.name, _keep_dates_as_text(field.type)) for field in found])
+        both = [schema, found] if schema else [found]
+        schema = pa.unify_schemas(both, promote_options="permissive")
+    return schema
+
+
+def _write_texts(block: bytes, names: Sequence[str]) -> bytes:
+    """The lines with text for the numbers and truth values of some columns: a, or b/c inside."""
+    if not names:
+        return block
+    try:
+        rows = [json.loads(line) for line in block.split(b"\n") if line.strip()]
+    except ValueError as error:
+        raise pa.ArrowInvalid(str(error)) from error
+    for row in rows:
+        for name in names:
+            _write_text(row, name)
+    return b"\n".join(json.dumps(row).encode() for row in rows)
+
+
+def _write_text(row: Any, name: str) -> None:
+    if not isinstance(row, dict):
+        return
+    if name not in row:
+        first, _, rest = name.partition("/")
+        _write_text(row.get(first) if rest else None, rest)
+    elif isinstance(row[name], int | float):
+        row[name] = str(row[name])
 
 
 def read_answers(

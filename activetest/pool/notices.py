@@ -12,7 +12,7 @@ from activetest.nouns.written_numbers import COMMA, PERCENT
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
 from activetest.pool.image_shape import write_shape
-from activetest.pool.number_texts import DIVIDED
+from activetest.pool.number_texts import DIVIDED, WORDS
 from activetest.pool.roles import INDEX, OTHER_MODELS, is_telling, is_text, may_be_feature
 from activetest.pool.schema import Schema
 
@@ -100,10 +100,11 @@ def _describe_written(schema: Schema) -> str:
     for form in dict.fromkeys(schema.forms):
         names = [name for name, each in schema.written_forms.items() if each == form]
         how = "decimal comma" if form.startswith(COMMA) else "decimal point"
-        if form.endswith(DIVIDED):
+        if DIVIDED in form:
             how += ", percentages divided by 100"
         elif PERCENT in form:
             how += ", percent signs left out"
+        how += ", words are no grades" if form.endswith(WORDS) else ""
         parts.append(f"{_shorten(names)} ({how})")
     return f"numbers written as text: {'; '.join(parts)}" if parts else ""
 

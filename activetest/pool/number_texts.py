@@ -1,7 +1,7 @@
 """Columns of text that hold numbers, as Arrow reads them; see nouns.written_numbers."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -16,27 +16,37 @@ from activetest.nouns.written_numbers import (
     NO_VALUE,
     PATTERNS,
     PERCENT,
+    POINT,
     SIGN,
 )
 
 # Behind the form of a column whose percent signs divide.
 DIVIDED = "/100"
-_FORM = re.compile(rf"[.,](?:(?:{SIGN})(?:{DIVIDED})?)?")
+# Behind the form of a column in which words stand where there is no number.
+WORDS = "/words"
+_FORM = re.compile(rf"[.,](?:(?:{SIGN})(?:{DIVIDED})?)?(?:{WORDS})?")
+# Words for none; others, such as tie, are verdicts.
+_NONE = (
+    r"(?i)error|refus|exception|time.?out|pars|invalid|missing|unknown|skip|(un|not )graded|"
+    r"^\W*$|^\W*(none|null|nan|n/?a)\W*$"
+)
 
 
 def is_form(text: Any) -> bool:
-    """Whether this says how a column is written: its decimal mark, its sign, and /100 behind %.
+    """Whether this says how a column is written: its decimal mark, its sign, and more behind it.
 
-    >>> is_form(",%/100"), is_form(".$"), is_form(".x")
-    (True, True, False)
+    >>> is_form(",%/100"), is_form(".$"), is_form("./words"), is_form(".x")
+    (True, True, True, False)
     """
     return isinstance(text, str) and _FORM.fullmatch(text) is not None
 
 
 def read_texts(column: pa.Array, form: str) -> tuple[pa.Array, int | None]:
     """(R,) the numbers, and the first row whose text is none; None where all are."""
-    mark, sign = form[0], form[1:].removesuffix(DIVIDED)
+    mark, sign = form[0], form[1:].removesuffix(WORDS).removesuffix(DIVIDED)
     text = _drop_words(column)
+    if form.endswith(WORDS):
+        text = pc.if_else(pc.match_substring_regex(text, "[0-9]"), text, None)
     bodies = strip_sign(text, sign)
     fitting = pc.match_substring_regex(bodies, PATTERNS[mark])
     if sign:
@@ -47,12 +57,28 @@ def read_texts(column: pa.Array, form: str) -> tuple[pa.Array, int | None]:
         return pa.nulls(len(column), pa.float64()), row
     plain = pc.replace_substring_regex(bodies, IDLE[mark], "")
     numbers = pc.replace_substring(plain, mark, ".").cast(pa.float64())
-    return (pc.divide(numbers, 100.0) if form.endswith(DIVIDED) else numbers), None
+    return (pc.divide(numbers, 100.0) if DIVIDED in form else numbers), None
 
 
 def keep_texts(column: pa.Array) -> pa.Array:
     """The texts that are there, as large_string; words for none are left out."""
     return _drop_words(column).drop_null()
+
+
+def mixes_words(columns: Iterable[pa.Array]) -> bool:
+    """Whether texts are numbers, of two values or more, and some words for none, but fewer."""
+    words, numbers = 0, set[str]()
+    for column in columns:
+        texts = keep_texts(column)
+        digits = pc.match_substring_regex(texts, "[0-9]")
+        given, others = texts.filter(digits), texts.filter(pc.invert(digits))
+        if (len(others) and len(given) <= len(others)) or not match_all(others, _NONE):
+            return False
+        if not match_all(given, PATTERNS[POINT]):
+            return False
+        words += len(others)
+        numbers |= {*pc.unique(given)[:2].to_pylist()}
+    return bool(words) and len(numbers) > 1
 
 
 def find_sign(texts: pa.Array) -> str | None:

@@ -64,7 +64,7 @@ def read_outputs(batch: pa.RecordBatch, schema: Schema) -> Checked:
 
 def _read_predicted_values(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """Predicted values, with their standard deviations where there are any."""
-    pred = read_values(batch, schema.prediction)
+    pred = read_values(batch, schema.prediction, _hint_gaps(schema.prediction))
     if schema.std is None:
         return Checked(Outputs(pred), [pred])
     std = read_values(batch, schema.std)
@@ -92,7 +92,7 @@ def read_values(batch: pa.RecordBatch, column: str, rule: str = NO_GAPS) -> Arra
 def _read_scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """Scores are probabilities of the positive class; the prediction follows from the threshold."""
     column = schema.outputs[0]
-    values = require_finite(read_numbers(batch.column(column)), column)
+    values = require_finite(read_numbers(batch.column(column)), column, _hint_gaps(column))
     score = find_probabilities(values[:, None], schema)[:, 0]
     if len(bad := np.flatnonzero((score < 0) | (score > 1))):
         raise BadRow(
@@ -278,6 +278,10 @@ def require_finite(values: Array, column: str, rule: str = NO_GAPS) -> Array:
         row = int(np.argmin(finite))
         raise BadRow(row, f"{column!r} is {values[row]}", rule)
     return values
+
+
+def _hint_gaps(column: str) -> str:
+    return f"{NO_GAPS}; items that a judge gave no grade are left out by `judge={column!r}`"
 
 
 def _common_prefix(names: Sequence[str]) -> str:

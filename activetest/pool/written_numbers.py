@@ -28,7 +28,15 @@ from activetest.nouns.written_numbers import strip_sign as strip_text
 from activetest.pool.column_names import is_prediction, read_probability, split_words
 from activetest.pool.files import Files
 from activetest.pool.groups import columns_of
-from activetest.pool.number_texts import DIVIDED, find_sign, keep_texts, match_all, strip_sign
+from activetest.pool.number_texts import (
+    DIVIDED,
+    WORDS,
+    find_sign,
+    keep_texts,
+    match_all,
+    mixes_words,
+    strip_sign,
+)
 from activetest.pool.roles import INDEX, OTHER_MODELS, is_telling, is_text
 from activetest.pool.unclear import Reading, Unclear
 
@@ -145,7 +153,25 @@ def find_written_numbers(files: Files, choices: ColumnChoices) -> WrittenNumbers
         form = f"{mark}{column.sign or ''}{DIVIDED * divided}"
         if not _stay_classes(files, name, form, choices):
             found.forms[name] = form
+    if _are_grades_and_words(files, choices):
+        found.forms[str(choices.judge)] = POINT + WORDS
     return found
+
+
+def _are_grades_and_words(files: Files, choices: ColumnChoices) -> bool:
+    """Whether the judge gives numbers, and words such as error where there is no grade."""
+    name = choices.judge
+    if (
+        name is None
+        or name not in files.schema.names
+        or choices.classes
+        or choices.task == Task.CLASSIFICATION
+    ):
+        return False
+    if not is_text(files.schema.field(name).type):
+        return False
+    batches = (batch for piece in files.pieces for batch in files.batches([name], piece))
+    return mixes_words(batch.column(0) for batch in batches)
 
 
 def _find_columns(files: Files, choices: ColumnChoices) -> dict[str, _Column]:

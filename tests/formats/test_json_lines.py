@@ -46,6 +46,23 @@ def test_numbers_are_read_as_they_are_written(tmp_path):
     assert table.to_pydict() == {"a": [1, 9007199254740993], "b": [0.1, 1000]}
 
 
+@pytest.mark.parametrize("block", [2**24, 1])
+def test_columns_of_several_types_are_text(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(json_lines, "_BLOCK", block)
+    rows = [
+        {"id": 1, "judge": {"a/b": 0.5, "c": True}, "x": None},
+        {"id": "a", "judge": {"a/b": "error", "c": 2}, "x": 1},
+        {"id": 3.5, "judge": None, "x": 2.5},
+    ]
+    table = convert_text(tmp_path, "\n".join(map(json.dumps, rows)))
+    assert table.column("id").to_pylist() == ["1", "a", "3.5"]
+    records = table.column("judge").to_pylist()
+    assert records[:2] == [{"a/b": "0.5", "c": "True"}, {"a/b": "error", "c": "2"}]
+    assert table.column("x").to_pylist() == [None, 1, 2.5]
+    (note,) = read_file_notes(table.schema.metadata).notes
+    assert note == "values of several types are read as text: id, judge/a/b, judge/c"
+
+
 def test_empty_records_are_left_out(tmp_path):
     table = convert_text(tmp_path, '{"id": "a", "meta": {}, "pred": 1}')
     assert table.column_names == ["id", "pred"]
@@ -63,7 +80,8 @@ BROKEN = {
     "bracket": ('{\n"id": "a"}\n]', "object 1 .*no object follows"),
     "latin": (b'[{"id": "\xe9"}]', "is not UTF-8"),
     "empty": ("[]", "has no rows"),
-    "mixed": ('[{"id": 1}, {"id": "a"}]', "changed from number to string"),
+    "mixed": ('[{"id": 1}, {"id": [1]}]', "changed from number to array"),
+    "mixed lists": ('[{"id": [1]}, {"id": ["a"]}]', "changed from number to string"),
     "NUL": ('[{"id": "a\0"}]', "object 1"),
 }
 

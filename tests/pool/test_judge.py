@@ -87,6 +87,26 @@ def test_items_without_a_verdict_are_counted_and_left_out(tmp_path, values, size
     assert not Pool.open(path, judge="n").files.gaps
 
 
+@pytest.mark.parametrize(
+    ("values", "task", "classes", "rows"),
+    [
+        (["0.5", "error", "0.25", "N/A", "0.75", ""], "regression", (), 3),
+        (["1", "error", "0", "refused", "1", "0"], "classification", ("0", "1"), 4),
+        (["1", "2", "PARSE_ERROR"], "regression", (), 2),
+        # As many words as numbers, one number, and other texts with digits.
+        (["1", "error", "0", "refused"], "classification", ("0", "1", "error", "refused"), 4),
+        (["1", "error", "1"], "classification", ("1", "error"), 3),
+        (["1", "2", "1-2", "3"], "classification", ("1", "2", "3", "1-2"), 4),
+    ],
+)
+def test_words_between_numbers_are_no_grades(tmp_path, values, task, classes, rows):
+    pool = open_pool(tmp_path, values)
+    assert (pool.schema.task, pool.schema.classes, pool.rows) == (task, classes, rows)
+    assert bool(pool.schema.written) == any("words are no grades" in each for each in pool.notices)
+    named = open_pool(tmp_path, values, task="classification")
+    assert named.rows == sum(value != "" for value in values) and not named.schema.written
+
+
 @pytest.mark.parametrize("values", [["pass", None, "fail", " "], [0.5, None, 0.25, np.nan]])
 def test_gaps_need_ids_as_rows_have_other_numbers_without_them(tmp_path, values):
     path = tmp_path / "pool.parquet"

@@ -84,6 +84,8 @@ ERRORS = {
             {"*chance": "score"},
         ],
     ),
+    "gaps": Case({"score": [None, *SHARES[1:]]}, {}, [{"judge": "score"}]),
+    "gaps of values": Case({"pred": [None, *NUMBERS[1:]]}, {}, [{"judge": "pred"}]),
     "list": Case({"scores": LISTS}, {}, [{"outputs": "scores"}]),
     "single": Case(
         {"prob_spam": SHARES},
