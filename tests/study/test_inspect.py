@@ -203,6 +203,11 @@ NAMED = {
     "wide": {"proba_cat": [0.25] * ROWS, "proba_dog": [0.75] * ROWS},
     "single": {"prob_spam": SCORES},
     "one number": {"prob": SCORES},
+    "spark": {
+        "probability": [[0.25, 0.75], [0.75, 0.25]] * (ROWS // 2),
+        "prediction": [1.0, 0.0] * (ROWS // 2),
+        "predictedLabel": WORDS,
+    },
     "y_score": {"y_score": SCORES},
     "values": {"score": [10 * each for each in SCORES]},
     "verdict": {"verdict": ["pass", "fail"] * (ROWS // 2)},
@@ -219,6 +224,8 @@ def test_outputs_by_other_names_are_found_and_the_line_names_them(place, capsys,
     study = obey(capsys, "pool.parquet")
     if case == "wide":
         assert study.setup.schema.classes == ("cat", "dog")
+    if case == "spark":
+        assert study.setup.schema.classes == ("no", "yes")
     if case == "no id":
         assert study.setup.schema.id == "customer_id"
     assert study.next(5)
