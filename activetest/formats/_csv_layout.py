@@ -41,8 +41,8 @@ class Layout:
     skipped: int
     above: tuple[str, ...] = ()
 
-    def describe(self, empty: int) -> list[str]:
-        """What is left out, with so many rows that hold nothing, in sentences."""
+    def describe(self, empty: int, again: int) -> list[str]:
+        """What is left out in sentences: so many rows hold nothing, or the header again."""
         notes = []
         if self.above:
             lines = "1 line is" if len(self.above) == 1 else f"{len(self.above)} lines are"
@@ -50,6 +50,9 @@ class Layout:
         if empty:
             rows = "1 row is" if empty == 1 else f"{empty:,} rows are"
             notes.append(f"{rows} empty, and left out")
+        if again:
+            rows = "1 row repeats" if again == 1 else f"{again:,} rows repeat"
+            notes.append(f"{rows} the header, as in files that were joined, and left out")
         return notes
 
 
@@ -86,27 +89,29 @@ def find_layout(beginning: str, delimiter: str, path: object, *, whole: bool) ->
 
 
 class EmptyRows:
-    """The rows of a file that hold nothing, found in one pass and left out in another.
+    """The rows of a file that hold nothing but the header, found in one pass, left out in another.
 
     Only while all values are text it is known: NA is no number, and yet something.
+
+    again  how many hold the header, of two columns or more; the others hold nothing
     """
 
     def __init__(self) -> None:
         self._found: list[Array] = []
-        self._rows = 0
+        self._rows = self.again = 0
 
     @property
     def count(self) -> int:
-        """How many there are."""
-        return sum(map(len, self._found))
+        """How many hold nothing."""
+        return sum(map(len, self._found)) - self.again
 
     def find(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that hold anything, of text, in the order of the file."""
-        empty = pa.repeat(True, batch.num_rows)
-        for column in batch.columns:
-            empty = pc.and_(empty, _are_blank(column))
-            if not pc.any(empty).as_py():
-                break
+        empty = _match_all(batch, [""] * batch.num_columns)
+        if batch.num_columns > 1:
+            again = _match_all(batch, batch.schema.names)
+            self.again += int(pc.sum(again).as_py() or 0)
+            empty = pc.or_(empty, again)
         places = np.flatnonzero(empty.to_numpy(zero_copy_only=False))
         self._found.append(places + self._rows)
         self._rows += batch.num_rows
@@ -141,7 +146,21 @@ def _name(name: str, place: int) -> str:
 
 
 def _are_blank(column: pa.Array) -> pa.Array:
-    return pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), True)
+    return _match(column, "")
+
+
+def _match(column: pa.Array, text: str) -> pa.Array:
+    return pc.equal(pc.fill_null(pc.utf8_trim_whitespace(column), ""), text)
+
+
+def _match_all(batch: pa.RecordBatch, texts: Sequence[str]) -> pa.Array:
+    """(R,) whether a row holds these texts."""
+    found = pa.repeat(True, batch.num_rows)
+    for column, text in zip(batch.columns, texts, strict=True):
+        found = pc.and_(found, _match(column, text.strip()))
+        if not pc.any(found).as_py():
+            break
+    return found
 
 
 def _count_above(beginning: str, delimiter: str) -> int:

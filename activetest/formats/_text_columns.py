@@ -31,6 +31,9 @@ _POINT_THOUSANDS = r"^[+-]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)$"
 # What NumPy and others write around a list, and around each of its numbers.
 _OPEN = r"^\s*(?:(?:np\.|numpy\.)?(?:array|tensor)\()?\s*[\[(]\s*"
 _CLOSE = r",?\s*[\])]\s*(?:(?:,[^()]*)?\))?\s*$"
+# Without brackets, all of them need a point: 1|2 may be two classes, and 1 234 a thousand.
+_POINT = r"\d?\.\d+(?:[eE][+-]?\d+)?"
+_BARE = rf"^\s*{_POINT}(?:\s*[|;]\s*{_POINT}|\s+{_POINT})+\s*$"
 _AROUND_LIST = rf"{_OPEN}|{_CLOSE}"
 _AROUND_NUMBER = r"(?:np|numpy)\.float\d+\(([^()]*)\)"
 _WORD = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
@@ -200,6 +203,16 @@ class TextColumns:
             name: _PLAIN.get(each.kinds[0], pa.string()) for name, each in self._columns.items()
         }
 
+    def parse(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows of text with the types of `parsed`."""
+        arrays = [
+            pc.if_else(_are_missing(column), None, column).cast(kind)
+            if kind in _NUMBERS
+            else column
+            for column, kind in zip(batch.columns, self.parsed.values(), strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
+
     def convert(self, batch: pa.RecordBatch) -> pa.Table:
         """Rows with the types of `parsed`, as they are read."""
         arrays = [
@@ -226,13 +239,7 @@ def read_typed(
     columns.decide()
     yield columns.schema.empty_table()
     for batch in again:
-        arrays = [
-            pc.if_else(_are_missing(column), None, column).cast(kind)
-            if kind in _NUMBERS
-            else column
-            for column, kind in zip(batch.columns, columns.parsed.values(), strict=True)
-        ]
-        yield columns.convert(pa.RecordBatch.from_arrays(arrays, batch.schema.names))
+        yield columns.convert(columns.parse(batch))
 
 
 _NUMBERS = tuple(_PLAIN.values())
@@ -278,8 +285,10 @@ def _iterate(values: pa.Array) -> Iterator[str]:
 def _read_lists(values: pa.Array) -> pa.Array | None:
     """(R,) lists of numbers; None where some text is none."""
     if len(values) and values[0].as_py().lstrip()[:1] not in ("[", "(", "a", "n", "t"):
-        return None
-    if not _all_match(values, _OPEN) or not _all_match(values, _CLOSE):
+        if not _all_match(values, _BARE):
+            return None
+        values = pc.utf8_trim_whitespace(pc.replace_substring_regex(values, "[|;]", " "))
+    elif not _all_match(values, _OPEN) or not _all_match(values, _CLOSE):
         return None
     inside = pc.replace_substring_regex(values, _AROUND_LIST, "")
     inside = pc.replace_substring_regex(inside, _AROUND_NUMBER, r"\1")

@@ -63,16 +63,19 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     layout = _read_layout(path, delimiter)
     header, filled, empty = layout.names, set[str](), EmptyRows()
     columns = TextColumns(header, {id})
-    for batch in _read_batches(path, delimiter, layout, dict.fromkeys(header, pa.string())):
+    texts = dict.fromkeys(header, pa.string())
+    for batch in _read_batches(path, delimiter, layout, texts):
         rows = empty.find(batch)
         filled |= find_filled(header, rows)
         columns.add(rows)
     columns.decide()
     kept = [name for name in header if name in filled or not is_unnamed(name)]
-    schema = add_notes(columns.schema, layout.describe(empty.count))
+    schema = add_notes(columns.schema, layout.describe(empty.count, empty.again))
     yield schema.empty_table().select(kept)
-    for batch in empty.drop_from(_read_batches(path, delimiter, layout, columns.parsed)):
-        yield columns.convert(batch).select(kept)
+    # A header in another row is no number.
+    types = texts if empty.again else columns.parsed
+    for batch in empty.drop_from(_read_batches(path, delimiter, layout, types)):
+        yield columns.convert(columns.parse(batch) if empty.again else batch).select(kept)
 
 
 def _read_batches(

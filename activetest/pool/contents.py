@@ -13,13 +13,12 @@ from activetest.errors import ActivetestError
 from activetest.nouns.choices import ColumnChoices, Task
 from activetest.nouns.class_names import find_label_lists
 from activetest.nouns.inspection import Column
-from activetest.pool.column_names import is_prediction
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import Files
 from activetest.pool.judge import find_pair
 from activetest.pool.pool import Pool
 from activetest.pool.proposals import check_rivals, list_proposals
-from activetest.pool.restated import find_class_names, restates_outputs
+from activetest.pool.restated import restates_outputs
 from activetest.pool.roles import WEIGHT, is_number, is_telling, is_text
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import find_groups, find_id
@@ -118,13 +117,7 @@ def _list_settings(files: Files, given: Mapping[str, Any]) -> Iterator[dict[str,
 
 
 def _name_classes(pool: Pool) -> dict[str, Any]:
-    """The setting of classes that have no names: by predictions or labels in words beside them."""
-    if pool.schema.kind == "prob-list" and pool.schema.classes[:2] == ("0", "1"):
-        texts = (
-            each for each in pool.schema.ignored if is_text(pool.files.schema.field(each).type)
-        )
-        names = (find_class_names(pool, each) for each in texts if is_prediction(each))
-        return {"classes": found} if (found := list(next(filter(None, names), ()))) else {}
+    """The setting of the two classes of a score that has no names, by the labels in the file."""
     if pool.schema.kind != "score" or pool.schema.classes != ("0", "1"):
         return {}
     table = pool.files.schema

@@ -193,7 +193,10 @@ def _propose_lists(files: Files) -> Iterator[dict[str, Any]]:
             continue
         if not predicted:
             yield {"outputs": column.name}
-        elif (classes := _find_classes(files, probs, predicted[0])) is not None:
+        elif _find_classes(files, probs, predicted[0]) is not None:
+            # Numbers of classes may stand beside their names.
+            names = (_find_classes(files, probs, each) for each in predicted)
+            classes = next(filter(None, names), [])
             yield {"outputs": column.name} | ({"classes": classes} if classes else {})
 
 

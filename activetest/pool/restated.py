@@ -19,47 +19,25 @@ if TYPE_CHECKING:
 _FEWEST, _MOST = 20, 1000
 
 
-# What values of one column stand for in another, and these for the first.
-_Pairs = tuple[dict[str, str], dict[str, str]]
-
-
 def restates_outputs(pool: "Pool", column: str) -> bool:
     """Whether each value of a column belongs to one output, and each output to one value.
 
     The outputs are the predicted class, or the number that a score or a predicted value is.
     Everything is read, until it is clear that they differ.
     """
-    return pool.rows >= _FEWEST and any(
-        len(forth) > 1 and not _contradict(forth) and _is_telling(forth, pool.rows)
-        for forth, _ in _pair(pool, column).values()
-    )
-
-
-def find_class_names(pool: "Pool", column: str) -> tuple[str, ...]:
-    """The names that a column has for the predicted classes, in their order; none unless for all.
-
-    Everything is read, until it is clear that there are none.
-    """
-    _, names = _pair(pool, column).get("classes", ({}, {}))
-    classes = pool.schema.classes
-    # Where there is no name, null stands for it.
-    whole = names.keys() == {*classes} and {"", "null"}.isdisjoint(names.values())
-    return tuple(names[each] for each in classes) if whole else ()
-
-
-def _pair(pool: "Pool", column: str) -> dict[str, _Pairs]:
-    """{way to read the outputs: what belongs together}, of the ways in which all is one to one."""
+    if pool.rows < _FEWEST:
+        return False
     schema = pool.schema
     ways = {"outputs", "classes"} if schema.task == Task.CLASSIFICATION else {"outputs"}
     if schema.kind in ("prob-list", "prob-columns"):
         ways = {"classes"}
-    pairs: dict[str, _Pairs] = {way: ({}, {}) for way in ways}
+    pairs: dict[str, tuple[dict[str, str], dict[str, str]]] = {way: ({}, {}) for way in ways}
     columns = list(dict.fromkeys([*schema.output_columns, column]))
     for _, batch in pool.files.blocks(columns, BATCH):
         try:
             pred = read_outputs(batch, schema).outputs.pred
         except BadRow:
-            return {}
+            return False
         values = {"outputs": batch.column(schema.outputs[0])}
         if "classes" in pairs:
             names = pa.array(schema.classes, pa.string())
@@ -68,8 +46,11 @@ def _pair(pool: "Pool", column: str) -> dict[str, _Pairs]:
             if not _join(pairs[way], batch.column(column), values[way]):
                 del pairs[way]
         if not pairs:
-            break
-    return pairs
+            return False
+    return any(
+        len(forth) > 1 and not _contradict(forth) and _is_telling(forth, pool.rows)
+        for forth, _ in pairs.values()
+    )
 
 
 def _is_telling(meanings: dict[str, str], rows: int) -> bool:
@@ -82,7 +63,7 @@ def _contradict(meanings: dict[str, str]) -> bool:
     return {*meanings} <= {*meanings.values()} and any(a != b for a, b in meanings.items())
 
 
-def _join(known: _Pairs, first: pa.Array, second: pa.Array) -> bool:
+def _join(known: tuple[dict[str, str], dict[str, str]], first: pa.Array, second: pa.Array) -> bool:
     """Add what belongs together in a batch to what does so far; False where it contradicts that."""
     codes, names = _encode(first)
     others, meanings = _encode(second)

@@ -44,6 +44,22 @@ def test_the_line_that_tells_spreadsheets_the_delimiter_is_none_of_the_table(tmp
 
 
 @pytest.mark.parametrize(
+    ("again", "said"), [(1, "1 row repeats the header"), (2, "2 rows repeat the header")]
+)
+def test_headers_of_files_that_were_joined_are_no_rows(tmp_path, again, said):
+    content = (HEADER + ROWS) * again + " id,pred,amount \n,,\n" + ROWS
+    names, rows, notes = read(tmp_path, content)
+    assert (names, rows) == (["id", "pred", "amount"], 12 * again + 12)
+    assert notes[0] == "1 row is empty, and left out"
+    assert notes[1] == f"{said}, as in files that were joined, and left out"
+    tables = csv.read_pool(tmp_path / "p.csv")
+    assert [value for table in tables for value in table["amount"].to_pylist()][:2] == [0, 0.5]
+    single = tmp_path / "single.csv"
+    single.write_text("pred\na\npred\n")
+    assert sum(table.num_rows for table in csv.read_pool(single)) == 2
+
+
+@pytest.mark.parametrize(
     "header",
     [
         "id,pred,amount",

@@ -60,6 +60,9 @@ def test_a_decimal_comma_elsewhere_tells_what_points_and_commas_are():
         ["array([0.25, 0.75])", "array([1, 0], dtype=float32)"],
         ["[np.float64(0.25), np.float32(0.75)]", "[np.float64(1.0), np.float64(0.0)]"],
         ["tensor([0.2500, 0.7500])", "tensor([1., 0.])"],
+        ["0.25|0.75", "1.0 | 0.0"],
+        ["0.25 .75", " 1.0  0.0"],
+        ["0.25; 7.5e-1", "1.0;0.0"],
     ],
 )
 def test_lists_of_numbers_in_cells_are_lists(texts):
@@ -71,6 +74,10 @@ def test_lists_of_numbers_in_cells_are_lists(texts):
 @pytest.mark.parametrize(
     "texts",
     [
+        ["1|2", "2|3"],
+        ["1 234", "2 500"],
+        ["0.5|1", "0.5|0.5"],
+        ["0.5|", "0.5|0.5"],
         ["[1, 2]", "[1, 2, 3]"],
         ["[1]", "[2]"],
         ["[]", "[1, 2]"],

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.pool.pool import Pool
-from activetest.pool.restated import find_class_names, restates_outputs
+from activetest.pool.restated import restates_outputs
 
 ROWS = 40
 VERDICTS = [int(k % 3 > 0) for k in range(ROWS)]
@@ -58,21 +58,3 @@ def test_few_rows_may_be_right_by_chance(tmp_path):
     table = pa.table({"pred": WORDS[:19], "label": WORDS[:19]})
     pq.write_table(table, tmp_path / "pool.parquet")
     assert not restates_outputs(Pool.open(tmp_path / "pool.parquet"), "label")
-
-
-@pytest.mark.parametrize(
-    ("names", "found"),
-    [
-        (["cat", "dog", "emu"], ("cat", "dog", "emu")),
-        (["cat", "cat", "emu"], ()),
-        (["cat", "dog", None], ()),
-    ],
-)
-def test_names_of_classes_are_those_beside_each_prediction(tmp_path, names, found):
-    codes = [k % 3 for k in range(12)]
-    lists = [[0.8 if k == code else 0.1 for k in range(3)] for code in codes]
-    table = pa.table({"prob": lists, "said": [names[code] for code in codes]})
-    pq.write_table(table, tmp_path / "pool.parquet", row_group_size=5)
-    assert find_class_names(Pool.open(tmp_path / "pool.parquet"), "said") == found
-    pq.write_table(table.slice(0, 2), tmp_path / "pool.parquet")
-    assert find_class_names(Pool.open(tmp_path / "pool.parquet"), "said") == ()
