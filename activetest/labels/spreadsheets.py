@@ -18,6 +18,8 @@ _SCIENTIFIC = re.compile(r"[+-]?[0-9](?:[.,][0-9]+)?[eE]\+?[0-9]{1,3}")
 _EXPONENT = re.compile(r"[0-9]{1,30}[eE][+-]?[0-9]{1,3}")
 # Digits of a number that spreadsheets keep.
 KEPT = 15
+# Blanks around an id, with those that have no width and come with what is pasted.
+_AROUND = re.compile(r"^[\s\u200b-\u200d\u2060\ufeff]+|[\s\u200b-\u200d\u2060\ufeff]+$")
 _WHOLE = re.compile(r"([0-9]{1,30})(?:[.,]0+)?")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:([.,' \u00a0\u2009\u202f\u2019])[0-9]{3})(?:\1[0-9]{3})*")
 _NUMBERS = re.compile(r"([0-9]{1,4})[-/. ]{1,2}([0-9]{1,4})(?:[-/. ]{1,2}([0-9]{1,4}))?\.?")
@@ -117,7 +119,7 @@ def list_meant(id: str, widths: Collection[int]) -> list[str]:
     >>> list_meant("123 ", [5]), list_meant("1000.0", [4]), list_meant("1,234", [])
     (['123', '00123', '123.0'], ['1000'], ['1234'])
     """
-    bare, *others = list_forms(id.strip())
+    bare, *others = list_forms(_AROUND.sub("", id))
     found = [bare, *others]
     if number := _WHOLE.fullmatch(bare):
         digits = number.group(1).lstrip("0") or "0"

@@ -49,6 +49,15 @@ def describe_columns(
         if column and (field in columns or column not in error.columns)
     }
     ids = [] if error.questions or "id" in found else find_ids(error.columns, cache)
+    if ids and not columns and (cache.find(ids[:1]) >= 0).all():
+        # Whoever names these columns loses the first row.
+        return ColumnsUnclear(
+            f"{error.problem.partition(';')[0]}: its first line is no header, as {ids[0]!r} is an "
+            "item of the pool",
+            "write a line with the names of the columns above it, such as id,label",
+            error.found,
+            error.columns,
+        ), None
     taken = {*found.values(), *ids[:1]}
     # Tools have them under names that are keys.
     shown = {*known, *find_keys(list(known)).values()}

@@ -41,6 +41,14 @@ def test_columns_of_a_form_are_named_by_what_they_hold(animals):
     assert "'id': 'Item, please'" in hint(animals, spoilt, found={"id": "id"})
 
 
+def test_a_first_line_that_is_a_row_is_said_to_be_none(animals):
+    columns = {"000": IDS[1:], "cat": ANIMALS[1:]}
+    error = ColumnsUnclear("x has no column 'id'; it has 000, cat", "y", {}, columns)
+    described, _ = describe_columns(error, animals, (), {})
+    assert described.problem.startswith("x has no column 'id': its first line is no header, as '00")
+    assert "above it" in described.hint and not described.ways
+
+
 def test_columns_that_annotators_were_shown_are_no_answers_under_their_keys_either(animals):
     rows = {"model_says": ANIMALS, "note": [f"note {row}" for row in ROWS]}
     asked = {"found": {"id": "id"}, "questions": True}
