@@ -25,10 +25,10 @@ DIVIDED = "/100"
 # Behind the form of a column in which words stand where there is no number.
 WORDS = "/words"
 _FORM = re.compile(rf"[.,](?:(?:{SIGN})(?:{DIVIDED})?)?(?:{WORDS})?")
-# Words for none; others, such as tie, are verdicts.
+# Words for no grade; others, such as tie and none, are verdicts.
 _NONE = (
     r"(?i)error|refus|exception|time.?out|pars|invalid|missing|unknown|skip|(un|not )graded|"
-    r"^\W*$|^\W*(none|null|nan|n/?a)\W*$"
+    r"^\W*$|^\W*(null|nan|n/?a)\W*$"
 )
 
 

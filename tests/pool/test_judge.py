@@ -93,6 +93,7 @@ def test_items_without_a_verdict_are_counted_and_left_out(tmp_path, values, size
         (["0.5", "error", "0.25", "N/A", "0.75", ""], "regression", (), 3),
         (["1", "error", "0", "refused", "1", "0"], "classification", ("0", "1"), 4),
         (["1", "2", "PARSE_ERROR"], "regression", (), 2),
+        (["1", "0", "none"], "classification", ("0", "1", "none"), 3),
         # As many words as numbers, one number, and other texts with digits.
         (["1", "error", "0", "refused"], "classification", ("0", "1", "error", "refused"), 4),
         (["1", "error", "1"], "classification", ("1", "error"), 3),
