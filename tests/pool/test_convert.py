@@ -126,7 +126,7 @@ BAD = {
     "half.csv": ("id,pred\né,1\n".encode() + b"\xe9,1\n", "is not UTF-8 in line 3, though"),
     "blank.jsonl": ("\n\n", "has no rows"),
     "broken.jsonl": ('{"id": 1}\n{"id": ', "cannot be read: .*JSON parse error"),
-    "mixed.jsonl": ('{"id": 1}\n{"id": "a"}', "cannot be read: .*JSON parse error"),
+    "mixed.jsonl": ('{"id": 1}\n{"id": [1]}', "cannot be read: .*JSON parse error"),
     "array.json": ('[{"id": 1}', "cannot be read: .*the array does not end"),
 }
 
