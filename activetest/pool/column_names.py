@@ -1,8 +1,10 @@
 """What the name of a column says: the truth, a prediction, a probability, and of which class."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from activetest.nouns.canonical import make_canonical
+from activetest.pool.foreign_words import find_words
 
 # Words that any name of the truth may have, and those that tell only where all others fit them.
 _TRUTH = {
@@ -11,12 +13,14 @@ _TRUTH = {
 }
 _PERHAPS = {
     *("gold", "golden", "expected", "observed", "outcome", "outcomes", "reference", "references"),
-    *("annotation", "annotated", "human", "correct"),
+    *("annotation", "annotated", "human", "correct", "real", "ist"),
 }
 _COMPANY = {
     *("y", "is", "was", "the", "test", "value", "values", "class", "classes", "answer", "answers"),
-    *("output", "outputs", "standard", "category", "name", "result", "response", "flag"),
+    *("output", "outputs", "standard", "category", "name", "result", "response", "flag", "ist"),
 }
+# Of one class of an item, whoever says it.
+_CLASSES = {"class", "category", "intent", "sentiment", "emotion", "topic", "diagnosis", "species"}
 _RIGHT = {"correct", "incorrect", "right", "wrong"}
 _PREDICTED = {
     *("pred", "preds", "predicted", "prediction", "predictions", "predict", "ypred", "yhat"),
@@ -37,10 +41,7 @@ _NO_CLASS = {
     *("the", "of", "estimated", "mean", "avg", "average", "is", "for", "test", "hat"),
     *("target", "label", "max", "top"),
 }
-# camelCase, digits and everything that is no letter part words.
-# As customer_id, ItemId, UUID.
-_ID_NAME = re.compile(r"(^|[_\-. ])(id|uuid|guid|key)$|[a-z](?-i:Id|ID|UUID|Key)$", re.I)
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+_IDS = {"id", "uuid", "guid", "key", "nr"}
 
 
 @dataclass(frozen=True)
@@ -60,21 +61,21 @@ class Probability:
 
 
 def split_words(name: str) -> list[str]:
-    """The words of a name in lower case.
+    """The words of a name in lower case, in English where that is known.
 
-    >>> split_words("trueLabel"), split_words("P(not_fraud)")
-    (['true', 'label'], ['p', 'not', 'fraud'])
+    >>> split_words("trueLabel"), split_words("P(not_fraud)"), split_words("classe réelle")
+    (['true', 'label'], ['p', 'not', 'fraud'], ['class', 'actual'])
     """
-    return [word.lower() for word in _WORD.findall(name)]
+    return [word for word, _, _ in find_words(make_canonical(name))]
 
 
 def is_id(name: str) -> bool:
     """Whether a column is called as columns of ids are.
 
-    >>> [is_id(name) for name in ("customer_id", "ItemId", "UUID", "grid", "idea")]
-    [True, True, True, False, False]
+    >>> [is_id(name) for name in ("customer_id", "ItemId", "UUID", "Kundennummer", "grid", "idea")]
+    [True, True, True, True, False, False]
     """
-    return bool(_ID_NAME.search(name))
+    return not _IDS.isdisjoint(split_words(name)[-1:])
 
 
 def is_truth(name: str) -> bool:
@@ -90,7 +91,7 @@ def is_truth(name: str) -> bool:
         return True
     if is_prediction(name) or read_probability(name):
         return False
-    if words in (["y"], ["y", "test"]) or not _TRUTH.isdisjoint(words):
+    if words in (["y"], ["y", "test"]) or not _TRUTH.isdisjoint(words) or words[-1:] == ["real"]:
         return True
     return not _PERHAPS.isdisjoint(words) and {*words} <= _PERHAPS | _COMPANY
 
@@ -111,6 +112,17 @@ def is_outcome(name: str, outputs: Sequence[str]) -> bool:
     words = [word for word in split_words(found.class_name if found else "") if word != "not"]
     rest = [word for word in split_words(name) if word not in _COMPANY]
     return bool(words) and rest in (words, [*words[:-1], f"{words[-1]}ed"])
+
+
+def may_name_classes(name: str) -> bool:
+    """Whether a column may hold one class of each item: a predicted, a true or just some class.
+
+    >>> [may_name_classes(name) for name in ("predicted_label", "intent", "is_correct", "country")]
+    [True, True, False, False]
+    """
+    if is_right_or_wrong(name):
+        return False
+    return is_bare_prediction(name) or is_truth(name) or not _CLASSES.isdisjoint(split_words(name))
 
 
 def is_prediction(name: str) -> bool:
@@ -145,8 +157,9 @@ def read_probability(name: str) -> Probability | None:
     >>> read_probability("y_pred_proba"), read_probability("phone")
     (Probability(pattern='y_pred_proba', class_name='', sure=True, logit=False), None)
     """
-    found = list(_WORD.finditer(name))
-    words = [match.group().lower() for match in found]
+    name = make_canonical(name)
+    found = find_words(name)
+    words = [word for word, _, _ in found]
     if words[:1] == ["p"] and len(words) > 1:
         words[0] = "prob"
     kinds = (_LOGITS, _SURE, _UNSURE)
@@ -162,10 +175,10 @@ def read_probability(name: str) -> Probability | None:
     chosen = after or [place for place in telling if place < places[0]]
     if not chosen:
         return Probability(name, "", sure, logit)
-    start = found[places[-1] + 1 if after else chosen[0]].start()
-    stop = found[-1].end() if after else found[chosen[-1]].end()
+    _, start, _ = found[places[-1] + 1 if after else chosen[0]]
+    _, _, stop = found[-1 if after else chosen[-1]]
     # Signs that are no letters belong to the class, but for the bracket around it.
     named = name[start:] if after else name[start:stop]
-    if after and name[found[places[-1]].end() : start].strip().endswith("("):
+    if after and name[found[places[-1]][2] : start].strip().endswith("("):
         named = named.removesuffix(")")
     return Probability(name[:start] + "\0" + name[start + len(named) :], named.strip(), sure, logit)

@@ -17,7 +17,7 @@ from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import Files
 from activetest.pool.judge import find_pair
 from activetest.pool.pool import Pool
-from activetest.pool.proposals import check_rivals, list_proposals
+from activetest.pool.proposals import check_proposal, list_proposals
 from activetest.pool.restated import restates_outputs
 from activetest.pool.roles import WEIGHT, is_number, is_telling, is_text
 from activetest.pool.schema import Schema
@@ -71,7 +71,7 @@ def choose_settings(
         settings = {**proposal, **given}
         try:
             if "outputs" not in given:
-                check_rivals(files, settings)
+                check_proposal(files, settings)
             return [_open_pool(path, settings, address, given)], None
         except Unclear as unclear:
             ways = []

@@ -16,20 +16,17 @@ import pyarrow.types as kinds
 
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
+from activetest.pool.column_names import split_words
 from activetest.pool.file_notes import add_file_note
 from activetest.pool.roles import is_amount, is_text
 
-_ID = re.compile(
-    r"(.*[_\W])?(id|uuid|guid|key|item|row|index|name|doc|document|sample)(_id)?", re.I
-)
+_ID = re.compile(r"(.*_)?(id|uuid|guid|key|nr|item|row|index|name|doc|document|sample)(_id)?")
 _CLASS = re.compile(
     r"((predicted|pred)_)?(class|label|category|variable|option|choice|outcome|intent)(es|s)?"
     r"(_?(name|id|label))?",
-    re.I,
 )
 _PROBABILITY = re.compile(
     r"(y_)?(pred(icted)?_)?(class_)?(prob|probs|proba|probability|p|score|value|confidence|softmax)",
-    re.I,
 )
 # Rows that are looked at before all are, classes of an item, and how far sums are from 1.
 SAMPLE, _MOST, _TOLERANCE = 1000, 10_000, 1e-3
@@ -54,13 +51,14 @@ def find_columns(table: pa.Schema, id: str | None = None) -> LongColumns | None:
     names: list[list[str]] = [[], [], []]
     for field in table:
         scalar = is_text(field.type) or kinds.is_integer(field.type)
+        words = "_".join(split_words(field.name))
         if field.name == id:
             names[0].append(field.name)
-        elif scalar and _CLASS.fullmatch(field.name):
+        elif scalar and _CLASS.fullmatch(words):
             names[1].append(field.name)
-        elif id is None and scalar and _ID.fullmatch(field.name):
+        elif id is None and scalar and _ID.fullmatch(words):
             names[0].append(field.name)
-        elif is_amount(field.type) and _PROBABILITY.fullmatch(field.name):
+        elif is_amount(field.type) and _PROBABILITY.fullmatch(words):
             names[2].append(field.name)
     if "id" in names[0]:
         names[0] = ["id"]

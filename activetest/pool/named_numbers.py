@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
+from activetest.pool.column_names import split_words
 from activetest.pool.file_notes import add_file_note
 from activetest.pool.roles import is_amount, is_text
 
@@ -19,7 +20,7 @@ _MOST = 1000
 _TOLERANCE = 1e-3
 _PROB = "prob"
 # Names of outputs that such a column may have, and of other outputs.
-_OUTPUTS = re.compile(r"(y_)?(pred|prob|score|output|confidence|likelihood)\w*", re.I)
+_OUTPUTS = re.compile(r"(y_)?(pred|prob|score|output|confidence|likelihood)\w*")
 _OTHER_OUTPUTS = re.compile(r"pred|score|prob(_.*)?")
 
 Read = Callable[[], Iterator[pa.Table]]
@@ -34,7 +35,7 @@ def are_outputs(table: pa.Schema) -> bool:
     """Whether such a column may be the only outputs of a table, by its name and those of others."""
     if any(_OTHER_OUTPUTS.fullmatch(name) for name in set(table.names) - {*find_named(table)}):
         return False
-    return any(_OUTPUTS.fullmatch(name) for name in find_named(table))
+    return any(_OUTPUTS.fullmatch("_".join(split_words(name))) for name in find_named(table))
 
 
 def _find_pair(kind: pa.DataType) -> tuple[int, int] | None:

@@ -27,7 +27,7 @@ from activetest.pool.roles import OTHER_MODELS, is_amount, is_number, is_scalar,
 from activetest.pool.unclear import (
     Reading,
     Unclear,
-    find_predicted_beside,
+    check_confidence,
     name_classes,
     write_settings,
 )
@@ -91,7 +91,7 @@ def list_others(files: Files) -> Iterator[dict[str, Any]]:
             yield settings | {"classes": classes}
     yield from ({"outputs": name} for name in predicted)
     for column in numbers:
-        if column not in sure and not find_predicted_beside(files, column.name):
+        if column not in sure:
             yield {"outputs": column.name}
     yield from _propose_logits(files)
     names = {name.casefold(): name for name in table.names}
@@ -108,10 +108,17 @@ def _list_judged(table: pa.Schema) -> list[str]:
     ]
 
 
-def check_rivals(files: Files, settings: dict[str, Any]) -> None:
-    """Raises Unclear where outputs are one model's predictions beside those of others, by name."""
+def check_proposal(files: Files, settings: dict[str, Any]) -> None:
+    """Raises Unclear for outputs beside which there are others that they may be mistaken for.
+
+    These are one model's predictions beside those of others, by name, and a number in 0 to 1 that
+    looks like the confidence in a class which stands beside it.
+    """
+    name = settings.get("outputs")
+    if isinstance(name, str) and read_probability(name) and _may_be_share(files, name):
+        check_confidence(files, name)
     rivals = _list_predictions(files.schema)
-    if len(rivals) < 2 or is_bare_prediction(rivals[0]) or settings.get("outputs") not in rivals:
+    if len(rivals) < 2 or is_bare_prediction(rivals[0]) or name not in rivals:
         return
     # The first stands last, as the likeliest.
     readings = [
@@ -135,9 +142,11 @@ def describe_proposals(files: Files) -> str:
 def _spell_out(files: Files, way: dict[str, Any]) -> list[dict[str, Any]]:
     """Settings, and of a number that may be a probability those of both."""
     name = way.get("outputs")
-    if {*way} != {"outputs"} or not isinstance(name, str):
-        return [way]
-    if not kinds.is_floating(files.schema.field(name).type) or not _lies_in_unit(files, name):
+    try:
+        check_proposal(files, way)
+    except Unclear as unclear:
+        return [dict(each.settings) for each in unclear.readings]
+    if {*way} != {"outputs"} or not isinstance(name, str) or not _may_be_share(files, name):
         return [way]
     return [
         way | {"task": Task.REGRESSION.value},
@@ -251,6 +260,10 @@ def _list_predictions(table: pa.Schema) -> list[str]:
         and not OTHER_MODELS.search(field.name)
     ]
     return sorted(names, key=lambda name: not is_bare_prediction(name))
+
+
+def _may_be_share(files: Files, column: str) -> bool:
+    return kinds.is_floating(files.schema.field(column).type) and _lies_in_unit(files, column)
 
 
 def _lies_in_unit(files: Files, column: str) -> bool:

@@ -14,10 +14,8 @@ from activetest.nouns.choices import ColumnChoices, Scale, Task
 from activetest.nouns.rows import Array
 from activetest.nouns.written_numbers import PERCENT
 from activetest.pool.column_names import (
-    is_bare_prediction,
     is_prediction,
-    is_right_or_wrong,
-    is_truth,
+    may_name_classes,
     read_probability,
 )
 from activetest.pool.columns import encode_values, read_numbers
@@ -108,22 +106,24 @@ def check_outputs(files: Files, choices: ColumnChoices, schema: Schema) -> None:
     if choices.task is not None or classified or choices.judge:
         return
     if schema.kind == "score" and choices.outputs is None:
-        _check_confidence(files, schema)
+        check_confidence(files, schema.outputs[0], schema.pred)
     elif schema.task == Task.REGRESSION and schema.std is None:
         _check_values(files, schema, choices)
 
 
-def _check_confidence(files: Files, schema: Schema) -> None:
-    """Raises Unclear for a score that looks like the confidence of a predicted class."""
-    score = schema.outputs[0]
-    found = find_predicted_beside(files, score, schema.pred)
+def check_confidence(files: Files, score: str, pred: str | None = None) -> None:
+    """Raises Unclear for a score that looks like the confidence of a predicted class.
+
+    pred  the column of predicted classes, where it is known
+    """
+    found = find_predicted_beside(files, score, pred)
     if found is None:
         return
     column, classes = found
     low, _ = files.find_range(score)
     many = "both classes are" if len(classes) == 2 else f"{len(classes)} classes are"
-    second = classes[-1] if schema.pred else "1"
-    outputs = [score, schema.pred] if schema.pred else score
+    second = classes[-1] if pred else "1"
+    outputs = [score, pred] if pred else score
     probability = Reading(
         {"outputs": outputs, "task": Task.CLASSIFICATION.value},
         f"it is the probability of {second!r}",
@@ -176,7 +176,7 @@ def find_predicted_beside(
             field.name
             for field in table
             if (is_text(field.type) or kinds.is_integer(field.type))
-            and (is_bare_prediction(field.name) or _names_classes(field.name))
+            and may_name_classes(field.name)
         ]
     )
     for column in columns:
@@ -185,10 +185,6 @@ def find_predicted_beside(
         if 1 < len(classes) <= MOST_CLASSES and low >= 1 / len(classes) - _ROUNDING:
             return column, classes
     return None
-
-
-def _names_classes(name: str) -> bool:
-    return is_truth(name) and not is_right_or_wrong(name)
 
 
 def find_texts(values: Any, most: int) -> list[str]:

@@ -14,15 +14,30 @@ TRUTHS = (
     *("y", "label", "labels", "target", "truth", "y_true", "y_test", "actual", "Actual", "gold"),
     *("gt", "expected", "observed", "outcome", "reference", "trueLabel", "is_correct", "isCorrect"),
     *("ground_truth", "groundtruth", "gold_label", "true_class", "actual_price", "TRUE_LABEL"),
-    *("human_label", "expected_output", "correct"),
+    *("human_label", "expected_output", "correct", "Tatsächlich", "TATSAECHLICH", "Ist", "Istwert"),
+    *("Wahrheit", "wahre Klasse", "étiquette", "classe réelle", "réel", "etiqueta", "precio_real"),
+    *("etichetta", "valore_reale", "rótulo", "werkelijk", "wartość_rzeczywista", "facit", "soll"),
+    # With an accent in a letter of its own.
+    "e\u0301tiquette",
 )
 PREDICTIONS = (
     *("pred", "y_pred", "yhat", "y_hat", "prediction", "Prediction", "predicted_label"),
     *("pred_label", "label_pred", "predictedClass", "model_output", "model_label"),
+    *(
+        "Vorhersage",
+        "VORHERSAGE",
+        "Vorhergesagte Klasse",
+        "Vorhersagewert",
+        "prédiction",
+        "PREDICTION",
+    ),
+    *("classe prédite", "predicción", "prediccion", "previsione", "previsão", "voorspelling"),
+    *("prognoza", "prediktion"),
 )
 NEITHER = (
     *("id", "text", "amount", "gold_member", "reference_number", "expected_days", "outcome_30d"),
-    *("phone", "model", "annotator", "correlation"),
+    *("phone", "model", "annotator", "correlation", "real_estate", "reel_length", "Antwort", "Nr"),
+    *("Kundennummer", "valeur", "ist_neu"),
 )
 
 
@@ -49,6 +64,10 @@ CLASSES = {
     **{"fraud_score": "fraud", "p_fraud": "fraud", "churn_probability": "churn", "P(dog)": "dog"},
     **{"pred_proba_1": "1", "prob_not_fraud": "not_fraud", "spamProb": "spam", "prob_C++": "C++"},
     **{"Fraud Score": "Fraud", "logit_cat": "cat", "class_1_probability": "1"},
+    **{"Wahrscheinlichkeit_Betrug": "Betrug", "Betrugswahrscheinlichkeit": "Betrug"},
+    **{"probabilité de la fraude": "fraude", "kans_fraude": "fraude", "prob_de_novo": "de_novo"},
+    **{"probabilité_de": "de", "probabilite\u0301_\u00e9t\u00e9": "\u00e9t\u00e9"},
+    **dict.fromkeys(("Wahrscheinlichkeit", "probabilidad", "prawdopodobieństwo", "Konfidenz"), ""),
     **dict.fromkeys(("score", "y_score", "y_pred_proba", "prediction_score", "probability"), ""),
     **dict.fromkeys(("predicted_probability", "logit", "confidence", "label_probability"), ""),
 }
@@ -58,7 +77,8 @@ CLASSES = {
 def test_a_probability_is_of_the_class_that_its_name_has(name):
     found = read_probability(name)
     assert found is not None and found.class_name == CLASSES[name]
-    assert found.sure == (not any(word in name.lower() for word in ("score", "conf", "logit")))
+    unsure = ("score", "conf", "konf", "logit")
+    assert found.sure == (not any(word in name.lower() for word in unsure))
     assert found.logit == ("logit" in name)
     assert not is_truth(name) and not is_prediction(name)
 
@@ -77,5 +97,6 @@ def test_columns_that_differ_in_a_class_alone_share_a_pattern():
 def test_what_a_probability_is_called_after_is_the_outcome():
     assert is_outcome("is_fraud", ["fraud_score"]) and is_outcome("churned", ["p_churn"])
     assert is_outcome("late delivery", ["late_delivery_probability"])
+    assert is_outcome("ist_Betrug", ["Betrugswahrscheinlichkeit"])
     assert not is_outcome("fraud_team", ["fraud_score"])
     assert not is_outcome("fraud", ["p_fraud", "p_ok"]) and not is_outcome("score", ["score"])

@@ -53,6 +53,8 @@ def test_rows_by_item_by_class_and_in_any_order_are_read():
         ["uuid", "variable", "value"],
         ["row", "predicted_class", "score"],
         ["id", "class_id", "p"],
+        ["Kennung", "Klasse", "Wahrscheinlichkeit"],
+        ["identifiant", "étiquette", "PROBABILITÉ"],
     ],
 )
 def test_names_that_people_use_are_known(names):

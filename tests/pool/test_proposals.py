@@ -166,6 +166,26 @@ def test_predictions_of_several_models_are_asked_about_with_a_line_for_each(tmp_
     assert choose(path) == ([{"outputs": "prediction"}], None)
 
 
+@pytest.mark.parametrize(
+    ("column", "number"),
+    [("class", "probability"), ("intent", "intent_confidence"), ("étiquette", "probabilité")],
+)
+def test_a_number_that_is_never_low_may_be_the_confidence_in_the_class_beside_it(
+    tmp_path, column, number
+):
+    path = write(tmp_path, {column: WORDS, number: SURE})
+    ways, error = choose(path)
+    assert error and f"{number!r} is never below 0.5" in error.problem
+    probability, confidence = ways
+    assert probability["outputs"] == number and probability["task"] == "classification"
+    assert confidence["outputs"] == [number, column] and confidence["scale"] == "confidence"
+    hint = describe_proposals(Files(path))
+    assert f"`outputs={[number, column]!r}, scale='confidence'`" in hint
+    # Of a probability of one class, many are low.
+    ways, error = choose(write(tmp_path, {column: WORDS, number: SHARES}))
+    assert all("scale" not in way for way in ways)
+
+
 @pytest.mark.parametrize("name", ["id", "sample_id"])
 def test_items_without_a_grade_are_left_out_where_a_column_holds_ids(tmp_path, name):
     """Grades with gaps are a judge's, never classes of a model that an item lacks."""
