@@ -19,7 +19,7 @@ from activetest.pool.judge import find_pair
 from activetest.pool.pool import Pool
 from activetest.pool.proposals import check_proposal, list_proposals
 from activetest.pool.restated import restates_outputs
-from activetest.pool.roles import WEIGHT, is_number, is_telling, is_text
+from activetest.pool.roles import WEIGHT, is_number, is_telling, is_text, list_predictions
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import find_groups, find_id
 from activetest.pool.texts import read_lines
@@ -121,10 +121,9 @@ def _name_classes(pool: Pool) -> dict[str, Any]:
     if pool.schema.kind != "score" or pool.schema.classes != ("0", "1"):
         return {}
     table = pool.files.schema
+    outputs = list_predictions(table, pool.schema.outputs)
     for name in pool.schema.ignored:
-        if not _holds_labels(name, table, pool.schema.outputs) or not is_text(
-            table.field(name).type
-        ):
+        if not is_text(table.field(name).type) or not _holds_labels(name, table, outputs):
             continue
         labels = _find_labels(pool, name)
         if len(labels) == 2 and (pair := find_pair(sorted(labels))):
@@ -147,10 +146,11 @@ def describe_columns(files: Files, pool: Pool | None) -> Iterator[Column]:
     """Every column, with what it would be in a study."""
     table = files.schema
     groups = find_groups(pool) if pool else []
+    outputs = list_predictions(table, pool.schema.outputs if pool else ())
     multiple = find_label_lists(table.metadata)
     batch = next(files.batches(table.names, files.pieces[0], 100, checked=False))
     for field, values in zip(table, batch.columns, strict=True):
-        role = "not used"
+        role, labels = "not used", _holds_labels(field.name, table, outputs)
         if field.name in multiple or _are_label_lists(field) or _are_written_lists(files, field):
             same = values.null_count == 0 and len({str(each) for each in values.to_pylist()}) == 1
             role = (
@@ -159,14 +159,14 @@ def describe_columns(files: Files, pool: Pool | None) -> Iterator[Column]:
                 else "several labels an item: not scored"
             )
         elif pool is not None:
-            role = _find_role(field, pool.schema, groups, table)
-        elif _holds_labels(field.name, table):
+            role = _find_role(field, pool.schema, groups, labels=labels)
+        elif labels:
             role = "label"
         yield Column(field.name, _name_type(field.type), role, _show_example(values))
 
 
-def _find_role(field: pa.Field, schema: Schema, groups: Sequence[str], table: pa.Schema) -> str:
-    """The role of a column in words."""
+def _find_role(field: pa.Field, schema: Schema, groups: Sequence[str], *, labels: bool) -> str:
+    """The role of a column in words; labels says whether it holds some by its name."""
     name = field.name
     regression = schema.task == Task.REGRESSION
     roles: dict[str | None, str] = {
@@ -183,7 +183,7 @@ def _find_role(field: pa.Field, schema: Schema, groups: Sequence[str], table: pa
         return roles[name]
     if WEIGHT.search(name) and is_number(field.type):
         return "could be weights"
-    return "label" if _holds_labels(name, table, schema.outputs) else "not used"
+    return "label" if labels else "not used"
 
 
 def _holds_labels(name: str, table: pa.Schema, outputs: Sequence[str] = ()) -> bool:
@@ -263,7 +263,7 @@ class LabelColumn:
 def find_labels(files: Files, pool: Pool | None) -> list[LabelColumn]:
     """The columns of labels that have any."""
     table = files.schema
-    outputs = pool.schema.outputs if pool else ()
+    outputs = list_predictions(table, pool.schema.outputs if pool else ())
     taken = {*pool.schema.output_columns, *pool.schema.features} if pool else set()
     names = [
         field.name

@@ -38,7 +38,7 @@ _WORDS = {
     "model": "modell modele modelo modello",
     "id": "kennung schlussel identifiant/s identificador identificativo identificatore "
     "identifikator identyfikator tunniste",
-    "nr": "nummer numero no",
+    "nr": "nummer numero",
     # In English it tells only where all other words fit it, or behind them.
     "real": "reel/s",
 }
@@ -48,6 +48,15 @@ _ENGLISH = {
     for stem, *endings in (word.split("/") for word in words.split())
     for ending in ("", *endings)
 }
+# Names that SAS Enterprise Miner gives, and how those of SPSS Modeler begin.
+_PROGRAMS = {
+    "em_classification": "prediction",
+    "em_prediction": "prediction",
+    "em_classtarget": "truth",
+    "em_eventprobability": "probability",
+    "em_probability": "confidence",
+}
+_SPSS = re.compile(r"\$([A-Z]+)-(?=.)")
 # Of two words that are written as one, the second.
 _COMPOUND = re.compile(
     r"(.{3,}?)s?(kennung|klasse|nummer|prognose|vorhersage|wahrscheinlichkeit|wert)"
@@ -68,8 +77,14 @@ def find_words(name: str) -> list[tuple[str, int, int]]:
     >>> find_words("probabilité de la fraude")
     [('probability', 0, 11), ('fraude', 18, 24)]
     """
-    matches = list(_WORD.finditer(_drop_accents(name)))
-    found, foreign = [], False
+    if known := _PROGRAMS.get(name.casefold()):
+        return [(known, 0, len(name))]
+    found, foreign, spss = [], False, _SPSS.match(name)
+    if spss:
+        # The predicted class, as $L-, or how sure that is, as $LP- and $RC-.
+        sure = re.fullmatch(r"\w+[CP]", spss.group(1))
+        found.append(("confidence" if sure else "pred", 0, spss.end()))
+    matches = list(_WORD.finditer(drop_accents(name), spss.end() if spss else 0))
     for match in matches:
         word, start = match.group().lower(), match.start()
         if foreign and _ARTICLES.fullmatch(word) and match is not matches[-1]:
@@ -84,7 +99,7 @@ def find_words(name: str) -> list[tuple[str, int, int]]:
     return found
 
 
-def _drop_accents(name: str) -> str:
+def drop_accents(name: str) -> str:
     """The name with as many letters, those of the Latin alphabet without accents."""
     plain = (unicodedata.normalize("NFD", letter)[0] for letter in name)
     kept = (new if new.isascii() else old for new, old in zip(plain, name, strict=True))

@@ -9,11 +9,18 @@ from activetest.nouns.choices import Scale
 from activetest.nouns.class_sets import find_sets
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.written_numbers import COMMA, PERCENT
+from activetest.pool.column_names import is_index
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
 from activetest.pool.image_shape import write_shape
 from activetest.pool.number_texts import DIVIDED, WORDS
-from activetest.pool.roles import INDEX, OTHER_MODELS, is_telling, is_text, may_be_feature
+from activetest.pool.roles import (
+    OTHER_MODELS,
+    is_telling,
+    is_text,
+    list_predictions,
+    may_be_feature,
+)
 from activetest.pool.schema import Schema
 
 NO_IDS = "there is no id column: the ids are row-0, row-1 ..., the row numbers counting from 0"
@@ -192,15 +199,14 @@ def _describe_shadowed(schema: Schema) -> list[str]:
 
 def _describe_ignored(schema: Schema, table: pa.Schema) -> list[str]:
     """Columns left out: those that may reveal the label, other models, text, anything else."""
-    revealing = [name for name in schema.ignored if is_telling(name, schema.outputs)]
+    outputs = list_predictions(table, schema.outputs)
+    revealing = [name for name in schema.ignored if is_telling(name, outputs)]
     numbers = [name for name in revealing if may_be_feature(table.field(name).type)]
     others = [
         name for name in schema.ignored if OTHER_MODELS.search(name) and name not in revealing
     ]
     unused = [name for name in schema.ignored if name not in revealing and name not in others]
-    words = [
-        name for name in unused if is_text(table.field(name).type) and not INDEX.fullmatch(name)
-    ]
+    words = [name for name in unused if is_text(table.field(name).type) and not is_index(name)]
     rest = [name for name in unused if name not in words]
     return [
         sentence

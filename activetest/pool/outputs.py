@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +12,7 @@ from activetest.nouns import class_sets
 from activetest.nouns.choices import Scale
 from activetest.nouns.rows import Array, Outputs
 from activetest.pool.classes import find_codes
+from activetest.pool.column_names import find_common
 from activetest.pool.columns import BadRow, encode_values, read_numbers, read_vectors, reject_nulls
 from activetest.pool.groups import find_occurring, sort_names
 from activetest.pool.schema import Schema
@@ -155,7 +155,7 @@ def correct_probabilities(
 
     Raises BadRow for the first row that cannot be right.
     """
-    name = columns[0] if len({*columns}) == 1 else f"{_common_prefix(columns)}*"
+    name = columns[0] if len({*columns}) == 1 else f"{find_common(columns)}*"
     total = probs @ np.ones(probs.shape[1], np.float32)
     lowest = probs.min(initial=np.inf)
     # NaN and infinities show in the sum; only then is the row looked for.
@@ -282,9 +282,3 @@ def require_finite(values: Array, column: str, rule: str = NO_GAPS) -> Array:
 
 def _hint_gaps(column: str) -> str:
     return f"{NO_GAPS}; items that a judge gave no grade are left out by `judge={column!r}`"
-
-
-def _common_prefix(names: Sequence[str]) -> str:
-    """The letters that all names begin with."""
-    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(min(names), max(names), strict=False))
-    return "".join(letter for letter, _ in pairs)

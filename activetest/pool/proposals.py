@@ -2,32 +2,40 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from activetest.nouns.canonical import make_canonical
 from activetest.nouns.choices import Scale, Task
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.column_names import (
     Probability,
+    find_common,
     is_bare_prediction,
     is_id,
+    is_index,
     is_prediction,
     is_truth,
+    may_name_classes,
+    read_predicted,
     read_probability,
     split_words,
 )
 from activetest.pool.columns import BadRow, encode_values, read_numbers, read_vectors
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import Files
+from activetest.pool.foreign_words import drop_accents
 from activetest.pool.roles import OTHER_MODELS, is_amount, is_number, is_scalar, is_text, is_vector
 from activetest.pool.unclear import (
+    MOST_CLASSES,
     Reading,
     Unclear,
     check_confidence,
+    find_texts,
     name_classes,
     write_settings,
 )
@@ -73,7 +81,8 @@ def list_others(files: Files) -> Iterator[dict[str, Any]]:
         # Items without a grade are left out where others are known by ids.
         yield from ({"judge": name, "id": each} for each in table.names if is_id(each))
     yield from _propose_lists(files)
-    together = list(_propose_columns(files))
+    predicted = [name for name in _list_predictions(table) if name not in judged]
+    together = list(_propose_columns(files, predicted))
     yield from together
     joined = {name for each in together for name in each["outputs"]}
     numbers = [
@@ -81,7 +90,6 @@ def list_others(files: Files) -> Iterator[dict[str, Any]]:
         for each in _find_probabilities(table, is_number)
         if not each.meaning.logit and each.name not in (*joined, *judged)
     ]
-    predicted = [name for name in _list_predictions(table) if name not in judged]
     sure = [each for each in numbers if each.meaning.sure and _lies_in_unit(files, each.name)]
     for column in sure:
         settings = {"outputs": column.name, **_CLASSIFICATION}
@@ -209,23 +217,113 @@ def _propose_lists(files: Files) -> Iterator[dict[str, Any]]:
             yield {"outputs": column.name} | ({"classes": classes} if classes else {})
 
 
-def _propose_columns(files: Files) -> Iterator[dict[str, Any]]:
-    """Columns of probabilities whose names differ in a class alone."""
-    for way in _list_families(files, logit=False):
+def _propose_columns(files: Files, predicted: list[str]) -> Iterator[dict[str, Any]]:
+    """Columns of probabilities whose names differ in a class alone, or are those of the classes.
+
+    Not of those whose largest is another class than the predicted one.
+    """
+    # Of several models, each has probabilities of its own.
+    model = predicted[:1] if len(predicted) == 1 or any(map(is_bare_prediction, predicted)) else []
+    families = (_list_named_after(files, predicted), _list_families(files, logit=False))
+    for way in chain(*families, _list_remaining(files)):
         sample = _read_sample(files, way["outputs"])
         probs = np.stack([read_numbers(sample.column(each)) for each in way["outputs"]], axis=1)
-        if _are_probabilities(probs):
-            yield way
+        if _are_probabilities(probs) and (
+            classes := _spell_classes(files, probs, way["classes"], model)
+        ):
+            yield way | {"classes": classes}
+
+
+def _list_named_after(files: Files, predicted: list[str]) -> Iterator[dict[str, Any]]:
+    """Columns of numbers that end in the names of the classes in a column: .pred_yes, Tree (a)."""
+    numbers = [each.name for each in files.schema if is_amount(each.type)][:_MOST]
+    texts = [each.name for each in files.schema if is_text(each.type)]
+    for column in dict.fromkeys([*predicted, *texts[:_MOST]]):
+        named = column in predicted or may_name_classes(column)
+        classes = find_texts(_read_sample(files, [column]).column(0), MOST_CLASSES)
+        families: dict[str, dict[str, list[str]]] = {}
+        for name, each in product(numbers, classes):
+            if name != column and (end := _squeeze(each)) and _squeeze(name).endswith(end):
+                family = families.setdefault(_squeeze(name).removesuffix(end), {})
+                family.setdefault(each, []).append(name)
+        for start, family in families.items():
+            if not named and start != _squeeze(column):
+                continue
+            if 1 < len(family) == len(classes) and all(len(each) == 1 for each in family.values()):
+                yield {"outputs": [each for (each,) in family.values()], "classes": [*family]}
+
+
+def _list_remaining(files: Files) -> Iterator[dict[str, Any]]:
+    """All columns of numbers, where no other is there than those that number the rows."""
+    names = [
+        each.name
+        for each in files.schema
+        if is_amount(each.type) and not (is_index(each.name) or is_id(each.name))
+    ]
+    if 1 < len(names) <= _MOST:
+        yield {"outputs": names, "classes": names}
+
+
+def _spell_classes(
+    files: Files, probs: np.ndarray, classes: list[str], predicted: list[str]
+) -> list[str] | None:
+    """The classes of probabilities (R, C), spelled as those in a column of predicted ones.
+
+    None where another class is predicted than the most probable one.
+    """
+    if not predicted:
+        return classes
+    column = _read_sample(files, predicted[:1]).column(0)
+    places = {_squeeze(name): place for place, name in enumerate(classes)}
+    codes, names = encode_values(column)
+    meant = np.array([places.get(_squeeze(name), -1) for name in names])
+    if column.null_count or not len(names) or (meant < 0).any() or len(places) < len(classes):
+        return classes
+    highest = np.sort(probs, axis=1)
+    clear = highest[:, -1] - highest[:, -2] > _TIE
+    if (meant[codes] != probs.argmax(axis=1))[clear].any():
+        return None
+    spelled = dict(zip(meant.tolist(), names, strict=True))
+    return [spelled.get(place, name).strip() for place, name in enumerate(classes)]
+
+
+def _squeeze(name: str) -> str:
+    """The letters and digits of a name, whatever their case and accents."""
+    return "".join(filter(str.isalnum, drop_accents(make_canonical(name)).casefold()))
+
+
+def _name_family(classes: list[str], columns: Sequence[str]) -> list[str]:
+    """Classes without what stands before all of them: target=, or the name of a column, as in BAD1.
+
+    >>> _name_family(["target=no", "target=yes"], ()), _name_family(["BAD0", "BAD1"], ["BAD"])
+    (['no', 'yes'], ['0', '1'])
+    """
+    start = find_common(classes)
+    targets = {name.removeprefix(letter) for name in columns for letter in ("", "F_", "I_")}
+    if start not in targets:
+        # Of class_1 and class_10, not what is common to the numbers.
+        start = start.rstrip("0123456789")
+        numbered = all(name.removeprefix(start).isdecimal() for name in classes)
+        marked = start.endswith(("=", ".", '"')) or (numbered and split_words(start) == ["class"])
+        start = start if marked else ""
+    rest = [name.removeprefix(start).removesuffix('"' * start.endswith('"')) for name in classes]
+    return rest if all(rest) else classes
 
 
 def _list_families(files: Files, *, logit: bool) -> Iterator[dict[str, Any]]:
     """Columns of probabilities, or of logits, whose names differ in a class alone."""
     families: dict[str, list[_Column]] = {}
-    for column in _find_probabilities(files.schema, is_amount):
+    predicted = [
+        _Column(field.name, meaning)
+        for field in files.schema
+        if is_amount(field.type) and (meaning := read_predicted(field.name)) is not None
+    ]
+    for column in chain(_find_probabilities(files.schema, is_amount), predicted[:_MOST]):
         if column.meaning.class_name and column.meaning.logit == logit:
             families.setdefault(column.meaning.pattern, []).append(column)
     for members in families.values():
         classes = [each.meaning.class_name for each in members]
+        classes = _name_family(classes, files.schema.names)
         if len(members) > 1 and len({*classes}) == len(classes):
             yield {"outputs": [each.name for each in members], "classes": classes}
 
@@ -256,10 +354,16 @@ def _list_predictions(table: pa.Schema) -> list[str]:
         field.name
         for field in table
         if is_scalar(field.type)
-        and is_prediction(field.name)
+        and (is_prediction(field.name) or _is_of_sas(field.name, table))
         and not OTHER_MODELS.search(field.name)
     ]
     return sorted(names, key=lambda name: not is_bare_prediction(name))
+
+
+def _is_of_sas(name: str, table: pa.Schema) -> bool:
+    """Whether SAS calls the predicted class so: I_BAD, beside P_BAD1 and P_BAD0."""
+    start = f"P_{name[2:]}"
+    return name.startswith("I_") and any(each.startswith(start) for each in table.names)
 
 
 def _may_be_share(files: Files, column: str) -> bool:

@@ -12,7 +12,14 @@ from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices, Scale
 from activetest.nouns.class_sets import describe_remedy
 from activetest.nouns.name_lists import shorten_list
-from activetest.pool.column_names import is_bare_prediction, is_outcome, is_truth
+from activetest.pool.column_names import (
+    is_bare_prediction,
+    is_index,
+    is_outcome,
+    is_prediction,
+    is_truth,
+    restates_outcome,
+)
 from activetest.pool.groups import COMPUTED, LABEL, PREDICTED, columns_of
 from activetest.pool.schema import Schema
 
@@ -22,8 +29,6 @@ ATTRIBUTE_PREFIX = "attr_prob_"
 _BINS = re.compile(r"(.+)\[(\d{1,9})\]")
 # Columns that may hold weights of items.
 WEIGHT = re.compile(r"(^|_)(weights?|wt|\w*wgt)($|_)", re.I)
-# Columns that pandas makes of an index without a name.
-INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")
 # In the metadata of a column that is a field of a record: the record.
 PART_OF = b"activetest.part_of"
 _RULE_PROB = "prob holds one list of numbers per row"
@@ -116,8 +121,7 @@ def assign_roles(
     also_features = {*attributes} - {*uncertain} - named
     also_features -= {id_column, *outputs, pred, std, choices.weight}
     used |= {column for each in uncertain.values() for column in each}
-    outcomes = {name for name in table.names if is_outcome(name, outputs)}
-    features = _choose_features(table, choices, (used | predicted | outcomes) - also_features)
+    features = _choose_features(table, choices, (used | predicted) - also_features, outputs)
     ignored = tuple(name for name in table.names if name not in used and name not in features)
     return Schema(
         task=task,
@@ -433,7 +437,9 @@ def _choose_task(
     return choices.task
 
 
-def _choose_features(table: pa.Schema, choices: ColumnChoices, used: set) -> tuple[str, ...]:
+def _choose_features(
+    table: pa.Schema, choices: ColumnChoices, used: set, outputs: Sequence[str]
+) -> tuple[str, ...]:
     """The columns named, else number and list columns without another role or a telling name."""
     if choices.features is not None:
         for column in choices.features:
@@ -444,24 +450,31 @@ def _choose_features(table: pa.Schema, choices: ColumnChoices, used: set) -> tup
                 "features are numbers or lists of numbers",
             )
         return tuple(dict.fromkeys(choices.features))
+    outputs = list_predictions(table, outputs)
     return tuple(
         field.name
         for field in table
         if field.name not in used
         and may_be_feature(field.type)
-        and not is_telling(field.name)
+        and not is_telling(field.name, outputs)
+        and not restates_outcome(field.name, outputs)
         and not is_bare_prediction(field.name)
         and not OTHER_MODELS.search(field.name)
-        and not INDEX.fullmatch(field.name)
+        and not is_index(field.name)
         # A record may hold what people said of the item.
         and PART_OF not in (field.metadata or {})
     )
 
 
+def list_predictions(table: pa.Schema, outputs: Sequence[str]) -> list[str]:
+    """The columns of the outputs and, by their names, of other predictions."""
+    return [*outputs, *filter(is_prediction, table.names)]
+
+
 def is_telling(name: str, outputs: Sequence[str] = ()) -> bool:
     """Whether a column may reveal the label, or hold weights: no feature unless it is named.
 
-    outputs  the columns of the outputs, where they are known
+    outputs  the columns of the outputs and of other predictions, where they are known
     """
     return bool(WEIGHT.search(name)) or is_truth(name) or is_outcome(name, outputs)
 

@@ -9,13 +9,12 @@ import pyarrow.types as kinds
 
 from activetest.nouns.choices import ColumnChoices
 from activetest.pool.classes import find_codes
-from activetest.pool.column_names import is_bare_prediction, is_id
+from activetest.pool.column_names import is_bare_prediction, is_id, is_index
 from activetest.pool.columns import encode_values
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import BATCH
 from activetest.pool.groups import JOIN
 from activetest.pool.roles import (
-    INDEX,
     OTHER_MODELS,
     WEIGHT,
     is_amount,
@@ -163,7 +162,7 @@ def find_other_models(pool: "Pool", choices: ColumnChoices) -> dict[str, float]:
         and not is_bare_prediction(name)
         and not is_telling(name)
         and not OTHER_MODELS.search(name)
-        and not INDEX.fullmatch(name)
+        and not is_index(name)
     ][:_MOST]
     if not candidates:
         return {}
@@ -222,7 +221,7 @@ def find_groups(pool: "Pool") -> list[str]:
         and not is_telling(name)
         and not is_bare_prediction(name)
         and not OTHER_MODELS.search(name)
-        and not INDEX.fullmatch(name)
+        and not is_index(name)
         # A product of groups is named with it.
         and JOIN not in name
     ][:_MOST]
@@ -253,12 +252,12 @@ def _are_values(texts: pa.Array, *, partial: bool) -> bool:
 
 def _rank_name(name: str) -> int:
     """0 for names of ids, 1 for the index of pandas, 2 for any other."""
-    return 0 if is_id(name) else 1 if INDEX.fullmatch(name) else 2
+    return 0 if is_id(name) else 1 if is_index(name) else 2
 
 
 def _may_be_id(pool: "Pool", name: str, kind: pa.DataType) -> bool:
     """Whether a column's name and type are those of an id; only text has an id of any name."""
-    if INDEX.fullmatch(name):
+    if is_index(name):
         return is_text(kind) or kinds.is_integer(kind)
     if name == "pred" or is_telling(name) or OTHER_MODELS.search(name):
         return False

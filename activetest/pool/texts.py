@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from activetest.nouns.choices import ColumnChoices
+from activetest.pool.column_names import is_index
 from activetest.pool.file_notes import read_file_notes
-from activetest.pool.roles import INDEX, OTHER_MODELS, is_telling, is_text
+from activetest.pool.roles import OTHER_MODELS, is_telling, is_text
 from activetest.pool.schema import Schema
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def resolve_texts(pool: "Pool", choices: ColumnChoices) -> Schema:
         and name not in labels
         and not is_telling(name)
         and not OTHER_MODELS.search(name)
-        and not INDEX.fullmatch(name)
+        and not is_index(name)
     ][:_CANDIDATES]
     if not candidates:
         return schema

@@ -14,6 +14,7 @@ from activetest.nouns.choices import ColumnChoices, Scale, Task
 from activetest.nouns.rows import Array
 from activetest.nouns.written_numbers import PERCENT
 from activetest.pool.column_names import (
+    is_outcome,
     is_prediction,
     may_name_classes,
     read_probability,
@@ -176,7 +177,7 @@ def find_predicted_beside(
             field.name
             for field in table
             if (is_text(field.type) or kinds.is_integer(field.type))
-            and may_name_classes(field.name)
+            and (may_name_classes(field.name) or is_outcome(field.name, [score]))
         ]
     )
     for column in columns:

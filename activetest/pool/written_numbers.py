@@ -25,7 +25,7 @@ from activetest.nouns.written_numbers import (
     read_number,
 )
 from activetest.nouns.written_numbers import strip_sign as strip_text
-from activetest.pool.column_names import is_prediction, read_probability, split_words
+from activetest.pool.column_names import is_index, is_prediction, read_probability, split_words
 from activetest.pool.files import Files
 from activetest.pool.groups import columns_of
 from activetest.pool.number_texts import (
@@ -37,7 +37,7 @@ from activetest.pool.number_texts import (
     mixes_words,
     strip_sign,
 )
-from activetest.pool.roles import INDEX, OTHER_MODELS, is_telling, is_text
+from activetest.pool.roles import OTHER_MODELS, is_telling, is_text
 from activetest.pool.unclear import Reading, Unclear
 
 # Rows of which columns are looked at first, and columns that are.
@@ -225,7 +225,7 @@ def _list_candidates(files: Files, choices: ColumnChoices) -> tuple[str, ...]:
 def _is_passed_over(name: str, choices: ColumnChoices) -> bool:
     """Whether a column that nobody named is neither output nor feature."""
     words = {"id", "ids", "uuid", "key"}
-    if INDEX.fullmatch(name) or OTHER_MODELS.search(name) or words & {*split_words(name)}:
+    if is_index(name) or OTHER_MODELS.search(name) or words & {*split_words(name)}:
         return True
     return is_telling(name, choices.outputs or ()) and not _may_be_output(name)
 

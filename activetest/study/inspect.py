@@ -339,7 +339,7 @@ def _find_needs(name: str, facts: Facts) -> str | None:
 def _advise(source: _Source, name: str, total: int, rows: int) -> str:
     """How to hand labels in that stand in a pool."""
     if is_right_or_wrong(name):
-        return "by its name it says whether the model is right, and not what the right answer is"
+        return "by its name it says how right the model is, and not what the right answer is"
     if name == "label" and _can_ingest(source.address):
         advice = f"`study.ingest({source.call})` takes them"
         # An open file can be read once.

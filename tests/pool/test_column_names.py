@@ -8,13 +8,25 @@ from activetest.pool.column_names import (
     is_prediction,
     is_truth,
     read_probability,
+    restates_outcome,
 )
 
 TRUTHS = (
     *("y", "label", "labels", "target", "truth", "y_true", "y_test", "actual", "Actual", "gold"),
     *("gt", "expected", "observed", "outcome", "reference", "trueLabel", "is_correct", "isCorrect"),
     *("ground_truth", "groundtruth", "gold_label", "true_class", "actual_price", "TRUE_LABEL"),
-    *("human_label", "expected_output", "correct", "Tatsächlich", "TATSAECHLICH", "Ist", "Istwert"),
+    *(
+        "obs",
+        "Class",
+        "EM_CLASSTARGET",
+        "human_label",
+        "expected_output",
+        "correct",
+        "Tatsächlich",
+        "TATSAECHLICH",
+        "Ist",
+        "Istwert",
+    ),
     *("Wahrheit", "wahre Klasse", "étiquette", "classe réelle", "réel", "etiqueta", "precio_real"),
     *("etichetta", "valore_reale", "rótulo", "werkelijk", "wartość_rzeczywista", "facit", "soll"),
     # With an accent in a letter of its own.
@@ -32,12 +44,12 @@ PREDICTIONS = (
         "PREDICTION",
     ),
     *("classe prédite", "predicción", "prediccion", "previsione", "previsão", "voorspelling"),
-    *("prognoza", "prediktion"),
+    *("prognoza", "prediktion", "Scored Labels", "EM_CLASSIFICATION"),
 )
 NEITHER = (
     *("id", "text", "amount", "gold_member", "reference_number", "expected_days", "outcome_30d"),
     *("phone", "model", "annotator", "correlation", "real_estate", "reel_length", "Antwort", "Nr"),
-    *("Kundennummer", "valeur", "ist_neu"),
+    *("Kundennummer", "valeur", "ist_neu", "goals_scored", "error_count", "standard_error"),
 )
 
 
@@ -64,6 +76,7 @@ CLASSES = {
     **{"fraud_score": "fraud", "p_fraud": "fraud", "churn_probability": "churn", "P(dog)": "dog"},
     **{"pred_proba_1": "1", "prob_not_fraud": "not_fraud", "spamProb": "spam", "prob_C++": "C++"},
     **{"Fraud Score": "Fraud", "logit_cat": "cat", "class_1_probability": "1"},
+    **{"Scored Probabilities": "", "EM_EVENTPROBABILITY": "", "$RC-churn": "churn"},
     **{"Wahrscheinlichkeit_Betrug": "Betrug", "Betrugswahrscheinlichkeit": "Betrug"},
     **{"probabilité de la fraude": "fraude", "kans_fraude": "fraude", "prob_de_novo": "de_novo"},
     **{"probabilité_de": "de", "probabilite\u0301_\u00e9t\u00e9": "\u00e9t\u00e9"},
@@ -77,8 +90,8 @@ CLASSES = {
 def test_a_probability_is_of_the_class_that_its_name_has(name):
     found = read_probability(name)
     assert found is not None and found.class_name == CLASSES[name]
-    unsure = ("score", "conf", "konf", "logit")
-    assert found.sure == (not any(word in name.lower() for word in unsure))
+    unsure = ("score", "conf", "konf", "logit", "$rc-")
+    assert found.sure == (not any(word in name.lower().replace("scored", "") for word in unsure))
     assert found.logit == ("logit" in name)
     assert not is_truth(name) and not is_prediction(name)
 
@@ -98,5 +111,11 @@ def test_what_a_probability_is_called_after_is_the_outcome():
     assert is_outcome("is_fraud", ["fraud_score"]) and is_outcome("churned", ["p_churn"])
     assert is_outcome("late delivery", ["late_delivery_probability"])
     assert is_outcome("ist_Betrug", ["Betrugswahrscheinlichkeit"])
+    assert is_outcome("BAD", ["P_BAD1", "P_BAD0"]) and is_outcome("F_BAD", ["P_BAD1"])
+    assert is_outcome("target", ["P (target=yes)", "P (target=no)"]) and is_outcome(
+        "BAD", ["I_BAD"]
+    )
+    assert is_outcome("price", ["Prediction (price)"]) and is_outcome("churn", ["$L-churn"])
+    assert not is_outcome("I_BAD", ["P_BAD1"]) and restates_outcome("I_BAD", ["P_BAD1"])
     assert not is_outcome("fraud_team", ["fraud_score"])
     assert not is_outcome("fraud", ["p_fraud", "p_ok"]) and not is_outcome("score", ["score"])

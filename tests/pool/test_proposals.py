@@ -15,6 +15,7 @@ SHARES = [(k * 37 % ROWS) / ROWS for k in range(ROWS)]
 OTHERS = [1 - each for each in SHARES]
 SURE = [max(each, 1 - each) for each in SHARES]
 WORDS = ["ok" if each < 0.5 else "fraud" for each in SHARES]
+CODES = [int(each >= 0.5) for each in SHARES]
 BINARY = {"task": "classification"}
 LISTS = pa.array([[each, 1 - each] for each in SHARES])
 
@@ -47,6 +48,65 @@ CASES = {
     "a prediction and its confidence": (
         {"predicted_class": WORDS, "probability": SURE},
         {"outputs": "predicted_class"},
+    ),
+    "SAS": (
+        {"P_BAD1": SHARES, "P_BAD0": OTHERS, "I_BAD": CODES, "BAD": CODES},
+        {"outputs": ["P_BAD1", "P_BAD0"], "classes": ["1", "0"]},
+    ),
+    "SAS without the predicted class": (
+        {"P_BAD1": SHARES, "P_BAD0": OTHERS, "F_BAD": CODES},
+        {"outputs": ["P_BAD1", "P_BAD0"], "classes": ["1", "0"]},
+    ),
+    "SPSS": (
+        {"$L-bad": WORDS, "$LP-bad": SURE, "$LP-fraud": SHARES, "$LP-ok": OTHERS},
+        {"outputs": ["$LP-fraud", "$LP-ok"], "classes": ["fraud", "ok"]},
+    ),
+    "SPSS without probabilities": ({"$R-bad": WORDS, "$RC-bad": SURE}, {"outputs": "$R-bad"}),
+    "R, yardstick": (
+        {".pred_class": WORDS, ".pred_fraud": SHARES, ".pred_ok": OTHERS},
+        {"outputs": [".pred_fraud", ".pred_ok"], "classes": ["fraud", "ok"]},
+    ),
+    "R, ranger": (
+        {"predictions.no": SHARES, "predictions.yes": OTHERS},
+        {"outputs": ["predictions.no", "predictions.yes"], "classes": ["no", "yes"]},
+    ),
+    "H2O": (
+        {"predict": WORDS, "ok": OTHERS, "fraud": SHARES},
+        {"outputs": ["ok", "fraud"], "classes": ["ok", "fraud"]},
+    ),
+    "H2O with a threshold of its own": (
+        {"predict": ["fraud" if each > 0.2 else "ok" for each in SHARES], "ok": OTHERS}
+        | {"fraud": SHARES},
+        {"outputs": "predict"},
+    ),
+    "Azure": (
+        {"Scored Labels": WORDS, "Scored Probabilities": SHARES},
+        {"outputs": "Scored Probabilities", "classes": ["ok", "fraud"], **BINARY},
+    ),
+    "Azure, several classes": (
+        {'Scored Probabilities for Class "a"': SHARES}
+        | {'Scored Probabilities for Class "b"': OTHERS},
+        {
+            "outputs": [f'Scored Probabilities for Class "{name}"' for name in "ab"],
+            "classes": ["a", "b"],
+        },
+    ),
+    "KNIME": (
+        {"P (t=a)": SHARES, "P (t=b)": OTHERS, "t": WORDS},
+        {"outputs": ["P (t=a)", "P (t=b)"], "classes": ["a", "b"]},
+    ),
+    "Orange": (
+        {"Tree": WORDS, "Tree (ok)": OTHERS, "Tree (fraud)": SHARES, "age": SURE},
+        {"outputs": ["Tree (ok)", "Tree (fraud)"], "classes": ["ok", "fraud"]},
+    ),
+    "classes in another case": (
+        {"Sentiment": [f"{word}\u00e9".upper() for word in WORDS], "P_ok\u00e9": OTHERS}
+        | {"P_fraude": SHARES},
+        {"outputs": ["P_ok\u00e9", "P_fraude"], "classes": ["OK\u00c9", "FRAUD\u00c9"]},
+    ),
+    "probabilities alone": (
+        {"Unnamed: 0": list(range(ROWS)), "0": SHARES, "1": OTHERS},
+        {"outputs": ["0", "1"], "classes": ["0", "1"]},
     ),
     "a list": ({"probs": LISTS}, {"outputs": "probs"}),
     "a list and the largest": (

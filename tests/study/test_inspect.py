@@ -484,9 +484,41 @@ def test_predictions_and_copies_of_the_outputs_are_no_labels(place):
     assert roles["y_true"] == "label" and roles["pred_label"] != "label"
     labels = {each.column: each.advice for each in found.labels}
     assert set(labels) == {"y_true", "is_correct"}
-    assert "whether the model is right" in labels["is_correct"]
+    assert "how right the model is" in labels["is_correct"]
     assert any("'verdict_label' says in all 40 rows the same" in each for each in found.summary)
     assert at.Study.check("pool.csv").schema.features == ()
+
+
+SHARES = [0.01 + row / 50 for row in range(ROWS)]
+OTHERS = [1 - each for each in SHARES]
+CODES = [1, 0, 0, 1] * (ROWS // 4)
+LIKELY = [int(each > 0.5) for each in SHARES]
+NUMBERS = [row**2 / 7 for row in range(ROWS)]
+TRUTHS = {
+    "predicted values": ({"Prediction (price)": NUMBERS}, "price"),
+    "a German name": ({"Vorhersage": NUMBERS}, "Istwert"),
+    "SAS": ({"P_BAD1": SHARES, "P_BAD0": OTHERS}, "BAD"),
+    "SAS, from": ({"P_BAD1": SHARES, "P_BAD0": OTHERS}, "F_BAD"),
+    "SPSS": ({"$L-churn": WORDS}, "churn"),
+    "a prediction beside the outputs": (
+        {"predicted_bad": WORDS, "prob_no": OTHERS, "prob_yes": SHARES},
+        "bad",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_the_truth_is_called_after_its_prediction_and_is_no_feature(place, name):
+    outputs, truth = TRUTHS[name]
+    others = {"R_BAD": NUMBERS, "I_BAD": LIKELY} if "P_BAD1" in outputs else {".resid": NUMBERS}
+    more = {truth: CODES, "row": list(range(ROWS)), "age": NUMBERS[::-1]}
+    write_csv(place / "pool.csv", pa.table({"id": IDS, **outputs, **others, **more}))
+    found = at.inspect("pool.csv")
+    roles = {each.name: each.role for each in found.columns}
+    assert roles[truth] == "label"
+    assert [each for each, role in roles.items() if role == "feature"] == ["age"]
+    assert truth in {each.column for each in found.labels}
+    assert {"I_BAD", "R_BAD"}.isdisjoint(each.column for each in found.labels)
 
 
 def test_items_without_a_grade_are_left_out_of_the_study_that_the_line_makes(place, capsys):
