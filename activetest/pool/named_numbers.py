@@ -1,12 +1,16 @@
 """Columns that give numbers to names, as records: maps, and lists of names with a number each.
 
+The names may stand in a list of their own beside the numbers: labels and scores.
+
 The names stand in the rows, so that all of them are read first. Where the numbers of each row sum
 to one, and nothing else is called prob, they are the probabilities of all classes.
 """
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
@@ -21,9 +25,12 @@ _TOLERANCE = 1e-3
 _PROB = "prob"
 # Names of outputs that such a column may have, and of other outputs.
 _OUTPUTS = re.compile(r"(y_)?(pred|prob|score|output|confidence|likelihood)\w*")
+# Lists of the names of classes.
+_CLASSES = re.compile(r"(class|label|category|display)(es|s)?(_names?)?|classes|categories")
 _OTHER_OUTPUTS = re.compile(r"pred|score|prob(_.*)?")
 
 Read = Callable[[], Iterator[pa.Table]]
+Path = tuple[str, ...]
 
 
 def find_named(table: pa.Schema) -> list[str]:
@@ -35,6 +42,8 @@ def are_outputs(table: pa.Schema) -> bool:
     """Whether such a column may be the only outputs of a table, by its name and those of others."""
     if any(_OTHER_OUTPUTS.fullmatch(name) for name in set(table.names) - {*find_named(table)}):
         return False
+    if _find_lists(table):
+        return True
     return any(_OUTPUTS.fullmatch("_".join(split_words(name))) for name in find_named(table))
 
 
@@ -49,7 +58,8 @@ def _find_pair(kind: pa.DataType) -> tuple[int, int] | None:
     if len(fields) != 2:
         return None
     for name, number in ((0, 1), (1, 0)):
-        if is_text(fields[name]) and is_amount(fields[number]):
+        codes = kinds.is_integer(fields[name]) and kinds.is_floating(fields[number])
+        if codes or (is_text(fields[name]) and is_amount(fields[number])):
             return name, number
     return None
 
@@ -61,6 +71,11 @@ def read_named(read: Read) -> Iterator[pa.Table]:
     """
     tables = read()
     first = next(tables)
+    lists = _find_lists(first.schema)
+    if lists and all(_are_parallel(table, *lists) for table in read()):
+        read = partial(_read_joined, read, *lists)
+        tables = read()
+        first = next(tables)
     columns = find_named(first.schema)
     if not columns:
         yield first
@@ -85,6 +100,57 @@ def read_named(read: Read) -> Iterator[pa.Table]:
                 note += ", the probabilities of classes" if name == _PROB else ""
                 schema = schema.with_metadata(add_file_note(schema.metadata, note))
         yield table.replace_schema_metadata(schema.metadata)
+
+
+def _find_lists(table: pa.Schema) -> tuple[Path, Path] | None:
+    """Where lists of names of classes and of a number for each are; None without just one of both.
+
+    They may be fields of one record.
+    """
+    places: list[tuple[Path, pa.DataType]] = []
+    for field in table:
+        fields = field.type if kinds.is_struct(field.type) else ()
+        places += [((field.name,), field.type), *(((field.name, f.name), f.type) for f in fields)]
+    lists = [
+        (path, kind.value_type, "_".join(split_words(path[-1])))
+        for path, kind in places
+        if kinds.is_list(kind) or kinds.is_large_list(kind)
+    ]
+    names = [path for path, kind, words in lists if is_text(kind) and _CLASSES.fullmatch(words)]
+    numbers = [
+        path
+        for path, kind, words in lists
+        if is_amount(kind) and (_OUTPUTS.fullmatch(words) or words == "values")
+    ]
+    if len(names) != 1 or len(numbers) != 1 or names[0][:-1] != numbers[0][:-1]:
+        return None
+    return names[0], numbers[0]
+
+
+def _are_parallel(table: pa.Table, names: Path, numbers: Path) -> bool:
+    """Whether the lists of each row are equally long, and none is missing."""
+    texts, values = _take(table, names), _take(table, numbers)
+    missing = texts.null_count or values.null_count
+    return not missing and pc.list_value_length(texts) == pc.list_value_length(values)
+
+
+def _read_joined(read: Read, names: Path, numbers: Path) -> Iterator[pa.Table]:
+    """The tables with a list of names and numbers in place of both; records stay as they are."""
+    for table in read():
+        texts, values = _take(table, names), _take(table, numbers)
+        pairs = pa.StructArray.from_arrays([texts.flatten(), values.flatten()], ["name", "number"])
+        starts = np.concatenate([[0], np.cumsum(pc.list_value_length(texts).to_numpy())])
+        joined = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), pairs)
+        others = [name for name in table.column_names if name not in (names[0], numbers[0])]
+        kept = table if len(names) > 1 else table.select(others)
+        yield kept.append_column(numbers[-1], joined)
+
+
+def _take(table: pa.Table, path: Path) -> pa.Array:
+    """(R,) a column, or a field of a record."""
+    values = table.column(path[0]).combine_chunks()
+    values = pc.struct_field(values, list(path[1:])) if len(path) > 1 else values
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
 def _rename(found: dict[str, "_Names"], table: pa.Schema) -> dict[str, str]:

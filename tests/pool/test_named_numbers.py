@@ -32,6 +32,26 @@ def test_probabilities_by_name_are_a_record_that_is_called_prob(values, size):
     assert note == ["scores gives numbers to 2 names, the probabilities of classes"]
 
 
+@pytest.mark.parametrize("columns", [("labels", "scores"), ("displayNames", "confidences")])
+@pytest.mark.parametrize("inside", [False, True])
+def test_names_may_stand_in_a_list_beside_the_numbers(columns, inside):
+    values = {
+        columns[0]: [list(each) for each in PAIRS],
+        columns[1]: [list(each.values()) for each in PAIRS],
+    }
+    rows = {"prediction": pa.table(values).to_pylist()} if inside else values
+    table = read(pa.table({"id": ["a", "b", "c"], **rows}))
+    assert table["prob"].to_pylist() == RECORDS and columns[0] not in table.column_names
+    # Of lists that differ in length, none is read as that of another.
+    values[columns[1]] = [[1.0], [1.0], [1.0]]
+    assert "prob" not in read(pa.table(values)).column_names
+
+
+def test_names_may_be_codes():
+    codes = [[{"label": code, "prob": 0.5} for code in (1, 0)]] * 3
+    assert read(pa.table({"probs": codes}))["prob"].to_pylist() == [{"1": 0.5, "0": 0.5}] * 3
+
+
 def test_other_numbers_keep_the_name_of_their_column():
     counts = [[{"label": "x", "n": 2}], [], None]
     table = read(pa.table({"counts": counts, "scores": LISTS, "prob_x": [1.0] * 3}))
@@ -55,11 +75,14 @@ def test_what_fits_no_record_stays_as_it_is(values):
     assert read(table).to_pydict() == table.to_pydict()
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "lists.parquet"])
 def test_a_study_of_such_a_file_has_the_classes(tmp_path, ending):
     path = tmp_path / f"p.{ending}"
     ids = ["a", "b", "c"]
-    if ending == "parquet":
+    if ending == "lists.parquet":
+        lists = {"classes": [list(row) for row in PAIRS], "scores": [[*r.values()] for r in PAIRS]}
+        pq.write_table(pa.table({"id": ids, **lists}), path)
+    elif ending == "parquet":
         pq.write_table(pa.table({"id": ids, "predictions": MAPS}), path)
     else:
         rows = ({"id": id, "predictions": row} for id, row in zip(ids, LISTS, strict=True))
