@@ -16,14 +16,16 @@ _TRUTH = {
 _PERHAPS = {
     *("gold", "golden", "expected", "observed", "outcome", "outcomes", "reference", "references"),
     *("annotation", "annotated", "human", "correct", "real", "ist", "obs"),
+    *("ref", "consensus", "adjudicated", "majority"),
 }
 _COMPANY = {
     *("y", "is", "was", "the", "test", "value", "values", "class", "classes", "answer", "answers"),
     *("output", "outputs", "standard", "category", "name", "result", "response", "flag", "ist"),
+    *("rating", "grade", "judgement", "judgment", "vote", "final"),
 }
 # Of one class of an item, whoever says it.
 _CLASSES = {"class", "category", "intent", "sentiment", "emotion", "topic", "diagnosis", "species"}
-_RIGHT = {"correct", "incorrect", "right", "wrong"}
+_RIGHT = {"correct", "incorrect", "right", "wrong", "match", "exact"}
 # Of how far off a model is: always, and where all other words fit.
 _RESIDUALS, _ERRORS = {"residual", "residuals", "resid"}, {"error", "errors", "err"}
 _OF_ERRORS = {"abs", "absolute", "squared", "sq", "relative", "percentage", "model", "y"}
@@ -106,7 +108,8 @@ def is_truth(name: str) -> bool:
     [False, False, False]
     """
     words = split_words(name)
-    if is_right_or_wrong(name):
+    scored_by_people = words[:1] in (["human"], ["gold"]) and {*words[1:]} <= _UNSURE
+    if is_right_or_wrong(name) or scored_by_people:
         return True
     if is_prediction(name) or read_probability(name):
         return False

@@ -19,7 +19,14 @@ from activetest.pool.judge import find_pair
 from activetest.pool.pool import Pool
 from activetest.pool.proposals import check_proposal, list_proposals
 from activetest.pool.restated import restates_outputs
-from activetest.pool.roles import WEIGHT, is_number, is_telling, is_text, list_predictions
+from activetest.pool.roles import (
+    WEIGHT,
+    NoOutputs,
+    is_number,
+    is_telling,
+    is_text,
+    list_predictions,
+)
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import find_groups, find_id
 from activetest.pool.texts import read_lines
@@ -83,7 +90,9 @@ def choose_settings(
                 return ways, unclear
             error = error or unclear
         except ActivetestError as problem:
-            error = error or problem
+            # Of several columns of outputs that are known by their names, it says more.
+            known = isinstance(error, NoOutputs) and isinstance(settings.get("outputs"), list)
+            error = problem if known else error or problem
     return [], error
 
 

@@ -123,8 +123,11 @@ def check_proposal(files: Files, settings: dict[str, Any]) -> None:
     looks like the confidence in a class which stands beside it.
     """
     name = settings.get("outputs")
-    if isinstance(name, str) and read_probability(name) and _may_be_share(files, name):
-        check_confidence(files, name)
+    if isinstance(name, str) and (meaning := read_probability(name)):
+        if _may_be_share(files, name):
+            check_confidence(files, name)
+        elif meaning.sure and is_amount(files.schema.field(name).type):
+            _check_percentages(files, name)
     rivals = _list_predictions(files.schema)
     if len(rivals) < 2 or is_bare_prediction(rivals[0]) or name not in rivals:
         return
@@ -138,6 +141,18 @@ def check_proposal(files: Files, settings: dict[str, Any]) -> None:
         "and a study is about one of them",
         readings,
     )
+
+
+def _check_percentages(files: Files, column: str) -> None:
+    """Raises Unclear for probabilities, by their name, that may be percentages."""
+    low, high = files.find_range(column)
+    if low >= 0 and 1 < high <= 100:
+        raise Unclear(
+            f"{column!r} runs from {low:.3g} to {high:.3g}: by its name it holds probabilities, "
+            "which may be percentages here",
+            [Reading({"outputs": column, "task": Task.REGRESSION.value}, "they are numbers")],
+            "percentages have to be divided by 100, or written with %",
+        )
 
 
 def describe_proposals(files: Files) -> str:
@@ -228,9 +243,9 @@ def _propose_columns(files: Files, predicted: list[str]) -> Iterator[dict[str, A
     for way in chain(*families, _list_remaining(files)):
         sample = _read_sample(files, way["outputs"])
         probs = np.stack([read_numbers(sample.column(each)) for each in way["outputs"]], axis=1)
-        if _are_probabilities(probs) and (
-            classes := _spell_classes(files, probs, way["classes"], model)
-        ):
+        # Of percentages, it is said what to do.
+        known = _are_probabilities(probs) or _are_probabilities(probs / 100)
+        if known and (classes := _spell_classes(files, probs, way["classes"], model)):
             yield way | {"classes": classes}
 
 

@@ -1,7 +1,7 @@
 """Outputs that can be read in more than one way: nothing is guessed, the user is asked."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow.types as kinds
 from activetest.errors import PoolError
 from activetest.nouns.choices import ColumnChoices, Scale, Task
 from activetest.nouns.rows import Array
-from activetest.nouns.written_numbers import PERCENT
+from activetest.nouns.written_numbers import NO_VALUE, PERCENT
 from activetest.pool.column_names import (
     is_outcome,
     is_prediction,
@@ -267,6 +267,8 @@ def check_classes(
     example  the first of them
     numeric  they are stored as numbers
     """
+    if not numeric and len(names) <= MOST_CLASSES:
+        _check_spellings(column, sorted(names))
     looks = _describe_looks(names, rows, numeric=numeric)
     if not looks:
         return
@@ -288,6 +290,30 @@ def check_classes(
         readings,
         remedy,
     )
+
+
+def _check_spellings(column: str, names: Sequence[str]) -> None:
+    """Raises Unclear for a class that may be none, or another class in other letters."""
+    for name in names if len(names) > 1 else ():
+        if name in NO_VALUE:
+            raise Unclear(
+                f"column {column!r} holds {name!r} beside other classes: it may be a class, or say "
+                "that there is no prediction",
+                [Reading({"task": Task.CLASSIFICATION.value}, "it is a class")],
+                "items without a prediction have to be left out of the file",
+            )
+    # Of true, 1 and yes, programs write one or another.
+    flags = {"true": "1", "false": "0"}
+    known: dict[str, str] = {}
+    for name in names:
+        word = name.casefold()
+        other = known.setdefault(flags.get(word, word), name)
+        if other != name:
+            raise Unclear(
+                f"column {column!r} holds {other!r} and {name!r}: they may be one class",
+                [Reading({"task": Task.CLASSIFICATION.value}, "they are different classes")],
+                "a class has to be written alike in all rows",
+            )
 
 
 def _describe_looks(names: Collection[str], rows: int, *, numeric: bool) -> str:

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import activetest
 from activetest.pool.contents import choose_settings
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
@@ -143,6 +144,10 @@ CASES = {
             "scale": "log-probabilities",
         },
     ),
+    "percentages that sum to 100": (
+        {"P(a)": [100 * each for each in SHARES], "P(b)": [100 * each for each in OTHERS]},
+        {"outputs": ["P(a)", "P(b)"], "classes": ["a", "b"]},
+    ),
     "percentages": ({"risk_score": [100 * each for each in SHARES]}, {"outputs": "risk_score"}),
     "scores that do not sum to 1": (
         {"score_math": SHARES, "score_art": SHARES, "verdict": WORDS},
@@ -244,6 +249,17 @@ def test_a_number_that_is_never_low_may_be_the_confidence_in_the_class_beside_it
     # Of a probability of one class, many are low.
     ways, error = choose(write(tmp_path, {column: WORDS, number: SHARES}))
     assert all("scale" not in way for way in ways)
+
+
+def test_percentages_are_no_probabilities_and_no_numbers_without_a_word(tmp_path):
+    shares = [100 * each for each in SHARES]
+    (way,), error = choose(write(tmp_path, {"p_fraud": shares}))
+    assert error and "may be percentages here" in error.problem
+    assert way == {"outputs": "p_fraud", "task": "regression"}
+    # Those of all classes are refused.
+    columns = {"P(a)": shares, "P(b)": [100 - each for each in shares]}
+    found = activetest.inspect(write(tmp_path, columns))
+    assert "sum to 100" in found.problem and "divide percentages by 100" in found.hint
 
 
 @pytest.mark.parametrize("name", ["id", "sample_id"])

@@ -114,6 +114,29 @@ def test_texts_that_are_unlikely_classes_are_asked_about(tmp_path, looks):
     assert try_readings(path, error) == [("classification", "pred")]
 
 
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["NA", "x"], "holds 'NA' beside other classes"),
+        (["None", "x", "y"], "holds 'None' beside other classes"),
+        (["yes", "Yes", "no"], "holds 'Yes' and 'yes'"),
+        (["True", "1", "False"], "holds '1' and 'True'"),
+    ],
+)
+def test_classes_that_may_be_none_or_one_are_asked_about(tmp_path, names, words):
+    path = write(tmp_path, pred=(names * ROWS)[:ROWS])
+    error = ask(path)
+    assert words in error.problem and error.remedy
+    assert try_readings(path, error) == [("classification", "pred")]
+    assert set(Pool.open(path, task="classification").schema.classes) == {*names}
+
+
+@pytest.mark.parametrize("names", [["none", "x"], ["true", "false"], ["1", "0"], ["NA"]])
+def test_classes_that_may_well_be_are_not_asked_about(tmp_path, names):
+    path = write(tmp_path, pred=(names * ROWS)[:ROWS])
+    assert set(Pool.open(path).schema.classes) == {*names}
+
+
 def test_a_text_of_its_own_in_each_row_is_no_class(tmp_path):
     pq.write_table(pa.table({"id": IDS[:30], "pred": IDS[:30]}), tmp_path / "pool.parquet")
     assert "a different text in every row, such as 'i0'" in ask(tmp_path / "pool.parquet").problem
