@@ -30,6 +30,7 @@ from activetest.pool.ids import Text
 from activetest.pool.image_shape import parse_shape
 from activetest.pool.judge import resolve_judge
 from activetest.pool.notices import describe_pool
+from activetest.pool.odd_rows import check_rows
 from activetest.pool.outputs import TOLERANCE
 from activetest.pool.parts import describe_parts
 from activetest.pool.proposals import describe_proposals
@@ -210,6 +211,8 @@ class Pool:
             find_written_numbers(files, choices) if forms is None else WrittenNumbers({**forms}, {})
         )
         files.read_written(written.forms)
+        if forms is None:
+            check_rows(files, mask_secrets(name))
         written.check(choices)
         judged = None
         if choices.judge:
