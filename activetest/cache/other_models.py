@@ -37,7 +37,9 @@ from activetest.pool.roles import (
     is_vector,
 )
 from activetest.pool.schema import Schema
+from activetest.pool.written_numbers import find_written_values
 
+_NUMBERS = "a number per row, all with the same sign, such as % or $, or none"
 # Axes of a table of codes or values.
 _FLAT = 2
 
@@ -96,6 +98,10 @@ def ensure_other_models(
             _write_part(draft, pool.files, cache, pool, pool.uri, _number_rows)
         else:
             with tables.open_table(source, id=pool.schema.id) as files:
+                schema = pool.schema
+                columns = find_columns(files.schema, schema.others)
+                forms = find_written_values(files, columns, schema.task, schema.decimal)
+                files.read_written(forms)
                 _write_part(
                     draft, files, cache, pool, source, _make_id_lookup(files, cache, pool, source)
                 )
@@ -144,7 +150,7 @@ def find_members(table: pa.Schema, schema: Schema, source: str) -> list[Schema]:
         )
     if regression:
         for name in columns:
-            _require(table, name, is_number(table.field(name).type), "a number per row", source)
+            _require(table, name, is_number(table.field(name).type), _NUMBERS, source)
         return [Schema("regression", "pred", (name,), pred=name) for name in columns]
     by_class = _split_class_columns(columns, table, schema)
     found: dict[str, Schema] = {}

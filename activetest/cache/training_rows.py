@@ -41,6 +41,7 @@ from activetest.pool.pool import Pool
 from activetest.pool.roles import is_number, is_scalar, is_text, is_vector
 from activetest.pool.schema import Schema
 from activetest.pool.texts import read_lines
+from activetest.pool.written_numbers import find_written_values
 
 LABELS = ("label", "y", "target", "truth")
 # A text is as much to read as so many numbers.
@@ -188,7 +189,7 @@ def _find_label_column(table: pa.Schema, pool: Pool, source: str) -> str:
             f"column {label!r} of {source} is {kind}",
             hint="labels are classes"
             if pool.schema.task == "classification"
-            else "labels of a pool that predicts values are numbers",
+            else "labels of a pool that predicts values are numbers, with one sign or none",
         )
     return label
 
@@ -203,9 +204,13 @@ def _list_texts(table: pa.Schema, pool: Pool) -> tuple[str, ...]:
 def _read_as_pool(files: Files, pool: Pool) -> None:
     """Read labels as the names that the file has for them, where those of the pool are read so.
 
-    Numbers written as text are read as those of the pool.
+    Numbers written as text are read as those of the pool, and labels of values as any are.
     """
-    files.read_written(pool.schema.written_forms)
+    schema, forms = pool.schema, {}
+    if schema.task == "regression":
+        labels = [name for name in LABELS if name in files.schema.names]
+        forms = find_written_values(files, labels, schema.task, schema.decimal)
+    files.read_written(schema.written_forms | forms)
     if pool.schema.numbered:
         found = read_class_names(files.schema.metadata)
         files.name_classes({name: found[name] for name in LABELS if name in found})

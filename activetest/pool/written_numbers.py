@@ -5,7 +5,7 @@ stay text, and so do those that may hold the truth, and the few names of predict
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -37,7 +37,7 @@ from activetest.pool.number_texts import (
     mixes_words,
     strip_sign,
 )
-from activetest.pool.roles import OTHER_MODELS, is_telling, is_text
+from activetest.pool.roles import OTHER_MODELS, OTHER_PREDICTIONS, is_amount, is_telling, is_text
 from activetest.pool.unclear import Reading, Unclear
 
 # Rows of which columns are looked at first, and columns that are.
@@ -140,7 +140,13 @@ def find_written_numbers(files: Files, choices: ColumnChoices) -> WrittenNumbers
             f"`decimal={choices.decimal!r}` is no decimal mark", hint='it is "." or ","'
         )
     found = WrittenNumbers({}, {})
-    for name, column in _find_columns(files, choices).items():
+    columns = _find_columns(files, choices)
+    if not _are_values(files, choices, columns):
+        # Other models say classes, as the pool's does.
+        columns = {
+            name: each for name, each in columns.items() if name not in choices.other_columns
+        }
+    for name, column in columns.items():
         marks = column.decimals if column.example else column.decimals[:1]
         divided = column.sign == PERCENT and _is_probability(name, choices)
         if len(marks) > 1 and divided:
@@ -174,6 +180,29 @@ def _are_grades_and_words(files: Files, choices: ColumnChoices) -> bool:
     return mixes_words(batch.column(0) for batch in batches)
 
 
+def _are_values(files: Files, choices: ColumnChoices, columns: Collection[str]) -> bool:
+    """Whether the pool's model predicts values, as far as types tell."""
+    outputs = [name for name in choices.outputs or ("pred", "score") if name in files.schema.names]
+    return choices.task != Task.CLASSIFICATION and any(
+        name in columns or is_amount(files.schema.field(name).type) for name in outputs
+    )
+
+
+def find_written_values(
+    files: Files, columns: Sequence[str], task: str, decimal: str
+) -> dict[str, str]:
+    """{column: how it is written} of the columns of text that hold outputs or labels as numbers.
+
+    decimal  the mark of the pool, where the user named it
+
+    Raises Unclear where the decimal mark of one is not known.
+    """
+    choices = ColumnChoices(outputs=tuple(columns), task=task, decimal=decimal or None)
+    found = find_written_numbers(files, choices)
+    found.check(choices)
+    return {name: form for name, form in found.forms.items() if name in columns}
+
+
 def _find_columns(files: Files, choices: ColumnChoices) -> dict[str, _Column]:
     """The columns all of whose values are numbers, and some no plain whole ones."""
     names = _list_candidates(files, choices)
@@ -205,11 +234,11 @@ def _list_candidates(files: Files, choices: ColumnChoices) -> tuple[str, ...]:
     """The columns of text that may be numbers, by their names and what the user said of them."""
     table = files.schema
     named = {*(choices.outputs or ()), *(choices.features or ()), choices.judge}
-    named |= {choices.weight, choices.price}
+    named |= {choices.weight, choices.price, *choices.other_columns}
     grouped = {column for group in choices.groups for column in columns_of(group)}
     # Those that are cut into bins are numbers.
     grouped |= {*choices.attributes}
-    kept = {choices.id or "id", *grouped, *(choices.text or ()), *choices.other_columns} - named
+    kept = {choices.id or "id", *grouped, *(choices.text or ())} - named
     found = [
         each.name
         for each in table
@@ -225,6 +254,8 @@ def _list_candidates(files: Files, choices: ColumnChoices) -> tuple[str, ...]:
 def _is_passed_over(name: str, choices: ColumnChoices) -> bool:
     """Whether a column that nobody named is neither output nor feature."""
     words = {"id", "ids", "uuid", "key"}
+    if name.startswith(OTHER_PREDICTIONS):
+        return False
     if is_index(name) or OTHER_MODELS.search(name) or words & {*split_words(name)}:
         return True
     return is_telling(name, choices.outputs or ()) and not _may_be_output(name)
@@ -238,8 +269,9 @@ def _may_be_classes(name: str, choices: ColumnChoices) -> bool:
     """Whether a column may hold predicted classes, whose names may look like numbers."""
     if choices.task == Task.REGRESSION or name == "pred_std" or name.startswith("prob_"):
         return False
-    named = {*(choices.outputs or ()), choices.judge}
-    return name != "score" and (name in named or is_prediction(name))
+    named = {*(choices.outputs or ()), choices.judge, *choices.other_columns}
+    other = name.startswith(OTHER_PREDICTIONS)
+    return name != "score" and (other or name in named or is_prediction(name))
 
 
 def _stay_classes(files: Files, name: str, form: str, choices: ColumnChoices) -> bool:

@@ -116,9 +116,7 @@ def tabled(words: str, **settings) -> None:
     def make(items: Items) -> tuple[Path, list]:
         columns = {rename(key): value for key, value in items.columns().items()}
         text = before + write_csv(columns, **settings) + after
-        # Classes are named as the columns of their probabilities are.
-        pred = [name.upper() for name in items.pred] if rename is str.upper else items.pred
-        return items.write(text, name, encoding), pred
+        return items.write(text, name, encoding), items.pred
 
 
 tabled("CSV: id, pred, prob_CLASS")
@@ -470,6 +468,136 @@ def make_verdicts(items: Items) -> tuple[Path, list]:
 def make_truth(items: Items) -> tuple[Path, list]:
     columns = {"id": items.ids, "label": items.truth, "predicted_label": items.pred}
     return items.write(write_csv(columns)), items.pred
+
+
+def spread(items: Items, pattern: str) -> dict:
+    """The probabilities, in columns called so."""
+    return {pattern.format(name): items.probs[:, k] for k, name in enumerate(CLASSES)}
+
+
+# {shape: columns beside ids}, whose predictions are those of the items.
+NAMED: dict[str, Callable[[Items], dict]] = {
+    "German: Vorhersage, Tatsächlich, Kundennummer": lambda items: {
+        "Kundennummer": items.ids,
+        "Vorhersage": items.pred,
+        "Tatsächlich": items.truth,
+    },
+    "French: probabilité_CLASS, étiquette, identifiant": lambda items: {
+        "identifiant": items.ids,
+        **spread(items, "probabilité_{}"),
+        "étiquette": items.truth,
+    },
+    "Dutch: voorspelling, kans, werkelijk": lambda items: {
+        "id": items.ids,
+        "voorspelling": items.pred,
+        "kans": items.probs.max(axis=1),
+        "werkelijk": items.truth,
+    },
+    "SAS: P_, I_, F_": lambda items: {
+        **{"id": items.ids, "Kind": items.truth, **spread(items, "P_Kind{}")},
+        **{"I_Kind": items.pred, "F_Kind": items.truth},
+    },
+    "SPSS Modeler: $R-, $RC-": lambda items: {
+        **{"id": items.ids, "kind": items.truth},
+        **{"$R-kind": items.pred, "$RC-kind": items.probs.max(axis=1)},
+    },
+    "R, yardstick: .pred_class, .pred_CLASS": lambda items: {
+        **{"id": items.ids, "Class": items.truth, ".pred_class": items.pred},
+        **spread(items, ".pred_{}"),
+    },
+    "R, caret: pred, obs, a column for each class, rowIndex": lambda items: {
+        **{"pred": items.pred, "obs": items.truth, **spread(items, "{}")},
+        "rowIndex": list(range(1, items.rows + 1)),
+    },
+    "H2O: predict, a column for each class": lambda items: {
+        **{"id": items.ids, "predict": items.pred, **spread(items, "{}")}
+    },
+    "Azure ML: Scored Labels, Scored Probabilities for Class": lambda items: {
+        **{"id": items.ids, **spread(items, 'Scored Probabilities for Class "{}"')},
+        "Scored Labels": items.pred,
+    },
+    "KNIME: P (kind=CLASS), Prediction (kind)": lambda items: {
+        **{"Row ID": items.ids, "kind": items.truth, **spread(items, "P (kind={})")},
+        "Prediction (kind)": items.pred,
+    },
+    "RapidMiner: confidence(CLASS), prediction(kind)": lambda items: {
+        **{"id": items.ids, "kind": items.truth, "prediction(kind)": items.pred},
+        **spread(items, "confidence({})"),
+    },
+    "Orange: Tree, Tree (CLASS)": lambda items: {
+        **{"id": items.ids, "kind": items.truth, "Tree": items.pred},
+        **spread(items, "Tree ({})"),
+    },
+    "class and confidence": lambda items: {
+        **{"id": items.ids, "class": items.pred, "confidence": items.probs.max(axis=1)}
+    },
+    "None among the classes": lambda items: {**{"id": items.ids, "pred": items.pred}},
+}
+
+
+def named(words: str, choose: Callable[[Items], dict]) -> None:
+    """A CSV of these columns."""
+
+    @shape(words)
+    def make(items: Items) -> tuple[Path, list]:
+        if words.startswith("None"):
+            items.pred = ["None" if name == "owl" else name for name in items.pred]
+        return items.write(write_csv(choose(items))), items.pred
+
+
+for each in NAMED.items():
+    named(*each)
+
+
+@shape("Spanish: precio_predicho, precio_real")
+def make_spanish(items: Items) -> tuple[Path, list]:
+    prices = {"precio_predicho": items.scores, "precio_real": items.scores[::-1]}
+    return items.write(write_csv({"id": items.ids, **prices})), items.scores.tolist()
+
+
+@shape("BigQuery ML: predicted_kind_probs, a list of label and prob")
+def make_bigquery(items: Items) -> tuple[Path, list]:
+    rows = [
+        {"id": id, "kind": truth, "predicted_kind": pred}
+        | {"predicted_kind_probs": [{"label": a, "prob": b} for a, b in sort_probs(row)]}
+        for id, truth, pred, row in zip(
+            items.ids, items.truth, items.pred, items.probs.tolist(), strict=True
+        )
+    ]
+    return items.write("\n".join(map(json.dumps, rows)), "pool.jsonl"), items.pred
+
+
+@shape("zero-shot: lists of labels and scores, the likeliest first")
+def make_zero_shot(items: Items) -> tuple[Path, list]:
+    rows = []
+    for id, row in zip(items.ids, items.probs.tolist(), strict=True):
+        labels, scores = zip(*sort_probs(row), strict=True)
+        rows.append({"id": id, "labels": labels, "scores": scores})
+    return items.write("\n".join(map(json.dumps, rows)), "pool.jsonl"), items.pred
+
+
+def sort_probs(row: list[float]) -> list[tuple[str, float]]:
+    """Classes with their probabilities, the likeliest first."""
+    return sorted(zip(CLASSES, row, strict=True), key=lambda pair: -pair[1])
+
+
+@shape("percentages of all classes without a sign")
+def make_bare_percentages(items: Items) -> tuple[Path, list]:
+    shares = {name: 100 * values for name, values in spread(items, "P({})").items()}
+    return items.write(write_csv({"id": items.ids, **shares})), items.pred
+
+
+@shape("a row of units below the header")
+def make_units(items: Items) -> tuple[Path, list]:
+    header, rest = write_csv(items.columns()).split("\n", 1)
+    return items.write(f"{header}\n-,name,0-1,0-1,0-1,EUR\n{rest}"), items.pred
+
+
+@shape("two exports in one file: the header again")
+def make_second_header(items: Items) -> tuple[Path, list]:
+    lines = write_csv(items.columns()).splitlines()
+    half = items.rows // 2
+    return items.write("\n".join([*lines[:half], lines[0], *lines[half:], ""])), items.pred
 
 
 def worked(words: str, before: list[list], sheets: tuple[str, ...] = ("Sheet1",)) -> None:

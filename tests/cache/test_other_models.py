@@ -157,6 +157,33 @@ def test_other_models_of_values_say_values(tmp_path):
     np.testing.assert_allclose(found, np.column_stack([values**2, np.arange(ROWS)]), rtol=1e-6)
 
 
+@pytest.mark.parametrize("place", ["a file", "the pool", "named columns"])
+def test_values_written_as_text_are_read_as_those_of_the_pool(tmp_path, place):
+    values = 1000 + np.arange(ROWS) / 4
+    texts = [f"${each:,.2f}" for each in values]
+    columns = {"id": IDS, "pred": texts}
+    name = "other" if place == "named columns" else "surrogate_pred_a"
+    settings = {"other_columns": "other"} if place == "named columns" else {}
+    more = {name: [f"${2 * each:,.2f}" for each in values]}
+    if place == "a file":
+        source = Pool.open(write(tmp_path / "pool.parquet", columns))
+        found, _ = seen(tmp_path, source, {"id": IDS} | more)
+    else:
+        source = Pool.open(write(tmp_path / "pool.parquet", columns | more), **settings)
+        built_cache = cache.build_cache(source, tmp_path / "cache")
+        found = attach_auxiliary(built_cache, source, ("external",)).rows(0, ROWS).external
+    np.testing.assert_allclose(found[:, 0], 2 * values, rtol=1e-6)
+
+
+def test_probabilities_of_other_models_may_be_percentages(tmp_path):
+    texts = {
+        f"surrogate_prob_m_{name}": [f"{100 * each:.2f} %" for each in PROBS[:, 0, code]]
+        for code, name in enumerate(CLASSES)
+    }
+    built, _ = seen(tmp_path, pool(tmp_path), {"id": IDS} | texts)
+    np.testing.assert_allclose(built[:, 0], PROBS[:, 0], atol=1e-4)
+
+
 def test_ids_of_a_csv_stay_text(tmp_path):
     source = Pool.open(
         write(tmp_path / "pool.parquet", {"key": ["007", "7"], "pred": ["a", "b"]}), id="key"

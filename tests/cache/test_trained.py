@@ -84,6 +84,21 @@ def test_of_values_the_column_is_the_predicted_label_minus_the_prediction(tmp_pa
     assert any("off on average" in each for each in cache.notices)
 
 
+def test_labels_of_values_may_be_written_as_text(tmp_path):
+    address, _ = write_pool(tmp_path, values=True)
+    plain = write_train(tmp_path, values=True)
+    table = pq.read_table(plain)
+    texts = [f"€ {each:.15g}" for each in table.column("label").to_pylist()]
+    written = str(tmp_path / "written.parquet")
+    place = table.column_names.index("label")
+    pq.write_table(table.set_column(place, "label", pa.array(texts)), written)
+    columns = [
+        read(attach(address, tmp_path / name, name_of))
+        for name, name_of in (("a", plain), ("b", written))
+    ]
+    assert np.corrcoef(columns[0][:, 0], columns[1][:, 0])[0, 1] > 0.99
+
+
 def test_without_training_rows_there_is_no_column(tmp_path):
     address, _ = write_pool(tmp_path)
     assert read(attach(address, tmp_path / "cache", None)) is None
