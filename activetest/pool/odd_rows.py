@@ -77,7 +77,8 @@ def check_rows(files: Files, name: str) -> None:
     names = tuple(each.name for each in files.schema if is_text(each.type))[:_COLUMNS]
     if files.rows < _FEWEST or files.remote or not names:
         return
-    found = _scan(files.uri, tuple(map(tuple, files.stamp())), names)
+    stamp = tuple(map(tuple, files.stamp()))
+    found = _scan(files.uri, stamp, names)
     for row in sorted({row for column in found.values() for row in column.strange}):
         words = {key: each.strange[row] for key, each in found.items() if row in each.strange}
         column, text = next(iter(words.items()))
@@ -87,7 +88,13 @@ def check_rows(files: Files, name: str) -> None:
         outputs = any(found[each].decimals and _is_output(each) for each in words)
         if outputs or _is_sum(text) or _are_units(row, words, found):
             raise PoolError(f"{place}{text[:_SHOWN]!r} there, and a number elsewhere", _HINT)
-    _check_last(files, names, name)
+    first = files.schema.names[0]
+    if first in names and _is_sum(text := _find_last(files.uri, stamp, first)):
+        raise PoolError(
+            f"row {files.rows - 1:,} of {name} (counting from 0) is no item: column {first!r} is "
+            f"{text!r} there, in the last row",
+            _HINT,
+        )
 
 
 def _repeats_header(files: Files, names: tuple[str, ...], row: int) -> bool:
@@ -101,19 +108,12 @@ def _repeats_header(files: Files, names: tuple[str, ...], row: int) -> bool:
     return False
 
 
-def _check_last(files: Files, names: tuple[str, ...], name: str) -> None:
-    """Raises PoolError for a sum in the last row, by the text in the first column."""
-    first = files.schema.names[0]
-    if first not in names:
-        return
-    *_, batch = files.batches([first], files.pieces[-1], checked=False)
-    text = str(batch.column(0)[-1].as_py())
-    if _is_sum(text):
-        raise PoolError(
-            f"row {files.rows - 1:,} of {name} (counting from 0) is no item: column {first!r} is "
-            f"{text!r} there, in the last row",
-            _HINT,
-        )
+@lru_cache(maxsize=8)
+def _find_last(uri: str, stamp: tuple[Any, ...], column: str) -> str:
+    """The text in the last row; stamp is of the files as they are."""
+    files = Files(uri)
+    *_, batch = files.batches([column], files.pieces[-1], checked=False)
+    return str(batch.column(0)[-1])
 
 
 def _is_sum(text: str) -> bool:
