@@ -34,7 +34,7 @@ from activetest.pool.odd_rows import check_rows
 from activetest.pool.outputs import TOLERANCE
 from activetest.pool.parts import describe_parts
 from activetest.pool.proposals import describe_proposals
-from activetest.pool.roles import NoOutputs, assign_roles, is_vector
+from activetest.pool.roles import NoOutputs, assign_roles, is_vector, reject_duplicates
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import suggest_roles
 from activetest.pool.texts import read_lines, resolve_texts
@@ -185,6 +185,7 @@ class Pool:
         it does not allow.
         """
         files = Files(str(uri))
+        reject_duplicates(files.schema)
         name = name or str(uri)
         choices = ColumnChoices(
             id,

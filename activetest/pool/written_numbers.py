@@ -166,25 +166,21 @@ def find_written_numbers(files: Files, choices: ColumnChoices) -> WrittenNumbers
 
 def _are_grades_and_words(files: Files, choices: ColumnChoices) -> bool:
     """Whether the judge gives numbers, and words such as error where there is no grade."""
-    name = choices.judge
-    if (
-        name is None
-        or name not in files.schema.names
-        or choices.classes
-        or choices.task == Task.CLASSIFICATION
-    ):
+    types = [each.type for each in files.schema if each.name == choices.judge]
+    if choices.classes or choices.task == Task.CLASSIFICATION or [*map(is_text, types)] != [True]:
         return False
-    if not is_text(files.schema.field(name).type):
-        return False
-    batches = (batch for piece in files.pieces for batch in files.batches([name], piece))
+    batches = (
+        batch for piece in files.pieces for batch in files.batches([str(choices.judge)], piece)
+    )
     return mixes_words(batch.column(0) for batch in batches)
 
 
 def _are_values(files: Files, choices: ColumnChoices, columns: Collection[str]) -> bool:
     """Whether the pool's model predicts values, as far as types tell."""
-    outputs = [name for name in choices.outputs or ("pred", "score") if name in files.schema.names]
+    outputs = choices.outputs or ("pred", "score")
     return choices.task != Task.CLASSIFICATION and any(
-        name in columns or is_amount(files.schema.field(name).type) for name in outputs
+        each.name in outputs and (each.name in columns or is_amount(each.type))
+        for each in files.schema
     )
 
 

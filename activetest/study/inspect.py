@@ -36,6 +36,7 @@ from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.proposals import describe_unread
 from activetest.pool.remote import reject_secrets
+from activetest.pool.roles import reject_duplicates
 from activetest.pool.schema import Schema
 from activetest.pool.written_numbers import find_written_numbers
 from activetest.safe_text import mask_secrets
@@ -165,6 +166,7 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
     id, judge = given.get("id"), given.get("judge")
     with convert.open_as_parquet(source.address, id=id, judge=judge) as path:
         files = Files(path)
+        reject_duplicates(files.schema)
         files.name_classes(read_class_names(files.schema.metadata))
         files.read_written(find_written_numbers(files, ColumnChoices(**given)).forms)
         if not files.rows:

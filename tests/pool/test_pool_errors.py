@@ -203,11 +203,13 @@ def test_a_column_with_too_many_values_is_no_group(tmp_path):
         build(tmp_path, {"pred": [0] * 1001, "g": list(range(1001))}, groups=("g",))
 
 
-def test_two_columns_of_one_name_are_an_error(tmp_path):
-    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["pred", "pred"])
+@pytest.mark.parametrize("settings", [{}, {"judge": "pred"}, {"outputs": ["pred"]}])
+@pytest.mark.parametrize("values", [[1], ["1"]])
+def test_two_columns_of_one_name_are_an_error(tmp_path, settings, values):
+    table = pa.Table.from_arrays([pa.array(values)] * 2, names=["pred", "pred"])
     pq.write_table(table, tmp_path / "pool.parquet")
     with pytest.raises(PoolError, match="two columns are called 'pred'"):
-        Pool.open(tmp_path / "pool.parquet")
+        Pool.open(tmp_path / "pool.parquet", **settings)
 
 
 def test_a_missing_file_is_named(tmp_path):

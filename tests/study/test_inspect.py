@@ -550,3 +550,10 @@ def test_a_file_is_opened_once_and_nothing_is_learned_from_it(tmp_path, monkeypa
     found = at.inspect(path)
     assert found.create and "x" in [each.name for each in found.columns]
     assert (len(opened), learned) == (1, [])
+
+
+def test_two_columns_of_one_name_are_an_error(tmp_path):
+    table = pa.Table.from_arrays([pa.array(["a"] * 60)] * 2, names=["pred", "pred"])
+    pq.write_table(table, tmp_path / "pool.parquet")
+    with pytest.raises(PoolError, match="two columns are called 'pred'"):
+        at.inspect(tmp_path / "pool.parquet")
