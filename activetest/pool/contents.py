@@ -14,7 +14,7 @@ from activetest.nouns.choices import ColumnChoices, Task
 from activetest.nouns.class_names import find_label_lists
 from activetest.nouns.inspection import Column
 from activetest.pool.file_notes import read_file_notes
-from activetest.pool.files import Files
+from activetest.pool.files import Files, hold_something
 from activetest.pool.judge import find_pair
 from activetest.pool.pool import Pool
 from activetest.pool.proposals import check_proposal, list_proposals
@@ -285,7 +285,7 @@ def find_labels(files: Files, pool: Pool | None) -> list[LabelColumn]:
     ]
     counts = {
         name: sum(
-            _count_labels(batch.column(0))
+            pc.sum(hold_something(batch.column(0))).as_py() or 0
             for piece in files.pieces
             for batch in files.batches([name], piece)
         )
@@ -298,11 +298,3 @@ def find_labels(files: Files, pool: Pool | None) -> list[LabelColumn]:
         for name, count in counts.items()
         if count
     ]
-
-
-def _count_labels(values: pa.Array) -> int:
-    """Rows that are not empty."""
-    values = values.drop_null()
-    if is_text(values.type):
-        return int(pc.sum(pc.not_equal(pc.utf8_trim_whitespace(values), "")).as_py() or 0)
-    return len(values)

@@ -371,7 +371,7 @@ class Files:
                     _reject_invalid_values(batch, start, piece.path)
                 batch = self._name_values(batch, start, piece.path)
                 if self._needed is not None:
-                    batch = batch.filter(_hold_something(batch.column(self._needed)))
+                    batch = batch.filter(hold_something(batch.column(self._needed)))
                     batch = batch.select(columns) if needed else batch
                     if not batch.num_rows:
                         continue
@@ -584,7 +584,7 @@ def _reject_invalid_values(batch: pa.RecordBatch, start: int, path: str) -> None
         raise
 
 
-def _hold_something(values: pa.Array) -> pa.Array:
+def hold_something(values: pa.Array) -> pa.Array:
     """Where there is a value: no null, no NaN and no blank text."""
     if kinds.is_dictionary(values.type):
         values = values.dictionary_decode()

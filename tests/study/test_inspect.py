@@ -557,3 +557,13 @@ def test_two_columns_of_one_name_are_an_error(tmp_path):
     pq.write_table(table, tmp_path / "pool.parquet")
     with pytest.raises(PoolError, match="two columns are called 'pred'"):
         at.inspect(tmp_path / "pool.parquet")
+
+
+def test_labels_of_a_categorical_column_are_counted(tmp_path):
+    """As pandas writes them; a blank one is none."""
+    truth = pa.array(["a", "b", ""] * 20).dictionary_encode()
+    columns = {"id": [*range(60)], "prob_a": [0.2] * 60, "prob_b": [0.8] * 60}
+    pq.write_table(pa.table({**columns, "y_true": truth}), tmp_path / "pool.parquet")
+    assert [(each.column, each.count) for each in at.inspect(tmp_path / "pool.parquet").labels] == [
+        ("y_true", 40)
+    ]
