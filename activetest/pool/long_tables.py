@@ -21,6 +21,8 @@ from activetest.pool.file_notes import add_file_note
 from activetest.pool.roles import is_amount, is_text
 
 _ID = re.compile(r"(.*_)?(id|uuid|guid|key|nr|item|row|index|name|doc|document|sample)(_id)?")
+# Of a file of items, where no column is called an id.
+_FILE = re.compile(r"(.*_)?(image|img|photo|picture|audio|video|file|filename|path|url)")
 _CLASS = re.compile(
     r"((predicted|pred)_)?(class|label|category|variable|option|choice|outcome|intent)(es|s)?"
     r"(_?(name|id|label))?",
@@ -49,6 +51,7 @@ def find_columns(table: pa.Schema, id: str | None = None) -> LongColumns | None:
     id  the column that the user named
     """
     names: list[list[str]] = [[], [], []]
+    files: list[str] = []
     for field in table:
         scalar = is_text(field.type) or kinds.is_integer(field.type)
         words = "_".join(split_words(field.name))
@@ -58,10 +61,11 @@ def find_columns(table: pa.Schema, id: str | None = None) -> LongColumns | None:
             names[1].append(field.name)
         elif id is None and scalar and _ID.fullmatch(words):
             names[0].append(field.name)
+        elif id is None and is_text(field.type) and _FILE.fullmatch(words):
+            files.append(field.name)
         elif is_amount(field.type) and _PROBABILITY.fullmatch(words):
             names[2].append(field.name)
-    if "id" in names[0]:
-        names[0] = ["id"]
+    names[0] = ["id"] if "id" in names[0] else names[0] or files
     if any(len(each) != 1 for each in names):
         return None
     return LongColumns(*(each[0] for each in names))

@@ -54,6 +54,8 @@ def test_rows_by_item_by_class_and_in_any_order_are_read():
         ["row", "predicted_class", "score"],
         ["id", "class_id", "p"],
         ["Kennung", "Klasse", "Wahrscheinlichkeit"],
+        ["image", "label", "confidence"],
+        ["file_path", "class", "score"],
         ["identifiant", "étiquette", "PROBABILITÉ"],
     ],
 )
@@ -89,6 +91,12 @@ def test_a_class_that_is_missing_has_probability_zero():
     scaled = [0.5 if row % 5 > 2 else value for row, value in enumerate(table["prob"].to_pylist())]
     wide = widen(table.set_column(2, "prob", pa.array(scaled)))
     assert wide["prob_neg"].to_pylist()[1::2] == [0, 0, 0]
+
+
+def test_a_file_is_no_id_beside_what_is_called_one():
+    long = make_long().rename_columns(["item_id", "label", "probability"])
+    files = pa.array([f"{each}.png" for each in long.column("item_id").to_pylist()])
+    check(widen(long.append_column("image", files)).drop_columns("image"), "item_id")
 
 
 @pytest.mark.parametrize(
