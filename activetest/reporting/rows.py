@@ -353,6 +353,10 @@ def measure_saving(
     alone = single if value.relevant is None else value.estimate.one_draw
     variance = max(_expect_variance(value.of_pool.estimate, alone) - value.estimate.doubt, 0.0)
     random = draws.find_count(single, variance)
+    items = float(bought.answered or bought.bought)
+    if value.several and random > items:
+        # Draws that pass over one kind of label look precise until some of it are met.
+        random = items + _count_rarer(value.estimate) * (random - items)
     return replace(bought, random=float(random), kind=SavingKind.ABOUT)
 
 
@@ -370,12 +374,17 @@ def _expect_variance(estimate: Estimate, single: float) -> float:
     observed = estimate.variance[0, 0] * (1 + 2 / (3 * estimate.spread_freedom))
     uniform = single * estimate.open_share**2 / estimate.inside.sum() * estimate.undrawn
     model, shown = estimate.model_variance, max(estimate.uniform_count, MARGIN)
-    rarer = min(estimate.uniform_minority_count / _ENOUGH, 1.0)
+    rarer = _count_rarer(estimate)
     believed = max(rarer, 1 / (1 + (_SHOWN / shown) ** 2))
     if estimate.excess is not None and estimate.excess.bounded:
         # Of a loss, those decide that labels moved far.
         believed = min(believed, estimate.excess.support / _ENOUGH)
     return float(max(observed, believed * model + (1 - believed) * max(uniform, model)))
+
+
+def _count_rarer(estimate: Estimate) -> float:
+    """How far labels of the rarer kind, as uniform draws would have shown them, are enough."""
+    return 1.0 if estimate.exact else min(estimate.uniform_minority_count / _ENOUGH, 1.0)
 
 
 def find_variance_of_items(value: Value, interval: Interval) -> float:
