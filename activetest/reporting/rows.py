@@ -27,6 +27,8 @@ from activetest.progress import step
 # Labels, counted as uniform draws would have shown them, with which a claim of what was saved half
 # believes a surrogate; and labels of the rarer kind with which it does so entirely.
 _SHOWN, _ENOUGH = 70, 12
+# Part below the line of a share that draws may have missed, with which a claim is half believed.
+_ROOM = 0.05
 # Kinds of intervals that hold at one look at best.
 _ONE_LOOK = ("fixed", "posterior")
 # Draws from which on coverage was measured, and degrees of freedom that the variance needs: where a
@@ -356,7 +358,7 @@ def measure_saving(
     items = float(bought.answered or bought.bought)
     if value.several and random > items:
         # Draws that pass over one kind of label look precise until some of it are met.
-        random = items + _count_rarer(value.estimate) * (random - items)
+        random = items + _find_shown(value.estimate) * (random - items)
     return replace(bought, random=float(random), kind=SavingKind.ABOUT)
 
 
@@ -385,6 +387,15 @@ def _expect_variance(estimate: Estimate, single: float) -> float:
 def _count_rarer(estimate: Estimate) -> float:
     """How far labels of the rarer kind, as uniform draws would have shown them, are enough."""
     return 1.0 if estimate.exact else min(estimate.uniform_minority_count / _ENOUGH, 1.0)
+
+
+def _find_shown(estimate: Estimate) -> float:
+    """How far labels show what a metric of several means saves: by those of the rarer kind.
+
+    Or by how little draws can have missed, as of precision, which is about items that are flagged.
+    """
+    missed = (estimate.unmet / _ROOM) ** 2 if estimate.unmet else np.inf
+    return max(_count_rarer(estimate), 1 / (1 + missed))
 
 
 def find_variance_of_items(value: Value, interval: Interval) -> float:

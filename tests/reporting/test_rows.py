@@ -223,6 +223,7 @@ def saving_of(
     relevant=None,
     bought=None,
     several=False,
+    unmet=0.0,
 ):
     """What is said of 20 labels that leave this variance, where one draw leaves `single`."""
     made_of = Estimate(
@@ -240,6 +241,7 @@ def saving_of(
         uniform_count=tally,
         sides=Sides((rarer_shown, rarer_shown), (1.0, 1.0)),
         open_share=open_share,
+        unmet=unmet,
         known=(1 - open_share) * single,
     )
     value = SimpleNamespace(
@@ -265,6 +267,9 @@ def test_of_several_means_no_more_is_claimed_than_labels_of_the_rarer_kind_show(
     assert usual > 2
     found = saving_of(variance=0.001, rarer_shown=shown, several=True).random / 20
     assert found == approx(1 + part * (usual - 1))
+    # Of precision, whose draws are all of items that it is about, nothing can have been missed.
+    sure = saving_of(variance=0.001, rarer_shown=shown, several=True, unmet=0.005).random / 20
+    assert sure == approx(1 + max(part, 1 / 1.01) * (usual - 1))
     below = saving_of(variance=0.009, size=10**9, rarer_shown=shown)
     assert below.random < 20
     assert saving_of(variance=0.009, size=10**9, rarer_shown=shown, several=True) == below
