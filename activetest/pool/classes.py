@@ -194,7 +194,7 @@ def _find_predicted(pool: "Pool", most: int | None = None) -> tuple[str, ...]:
             values = _decode(batch.column(column)).drop_null().unique()
             inside = pa.concat_arrays([inside, values]).unique() if inside is not None else values
             if most is not None and len(inside) > most:
-                found.update(_name(inside))
+                break
         names = set() if inside is None else _name(inside)
         # Other threads look no further.
         found.update(names)

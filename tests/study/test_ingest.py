@@ -207,9 +207,9 @@ def test_a_bad_row_keeps_the_whole_file_out(study, label_file, lines, problem, h
 def other_study(folder):
     """A study of a pool with the columns given."""
 
-    def make(**columns) -> StoredStudy:
+    def make(task=None, **columns) -> StoredStudy:
         pq.write_table(pa.table(columns), folder / "pool.parquet")
-        init("pool.parquet", seed=1)
+        init("pool.parquet", seed=1, task=task)
         return StoredStudy.open()
 
     return make
@@ -264,7 +264,7 @@ def test_a_word_for_no_label_is_refused_unless_it_is_a_class(other_study, label_
 
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_for_no_label_that_is_a_class_is_one(other_study, label_file, word):
-    study = other_study(id=["a", "b"], pred=[word, "dog"])
+    study = other_study(id=["a", "b"], pred=[word, "dog"], task="classification")
     assert ingest(study, label_file(f"a,{word}")).outside == ()
 
 
