@@ -62,8 +62,7 @@ def linearise_metric(
     of_model: dict[str, Any] = {}
     if draws is None:
         variance = variance + doubt
-        of_model = _find_model_variance(means, mean, sample, slope, doubt)
-        of_model["unmet"] = _limit_unmet(metric, mean, sample)
+        of_model = _find_model_variance(means, mean, sample, metric, slope, doubt)
     return Estimate(
         mean=np.array([at]) if not same else means.mean,
         variance=variance[None, None],
@@ -91,7 +90,7 @@ def _find_slope(metric: Metric, mean: Array) -> Array:
 
 
 def _find_model_variance(
-    means: Estimate, mean: Array, sample: Sample, slope: Array, doubt: float
+    means: Estimate, mean: Array, sample: Sample, metric: Metric, slope: Array, doubt: float
 ) -> dict[str, Any]:
     """{field of Estimate: value} of what the surrogate and the labels say about its variance.
 
@@ -135,6 +134,7 @@ def _find_model_variance(
         "sides": Sides(_count_sides(sides, shown), _share_squares(sides, weight)),
         "excess": _find_excess(sample, guess, weight, shown) if hidden else None,
         **residuals,
+        "unmet": _limit_unmet(metric, mean, sample, rarity),
         "uniform_count": round_count(float(sample.counted @ shown)),
         "max_weight": round_count((rarity * (sample.inside > 0)).max(initial=1.0)),
         "floor": sample.floor,
@@ -144,21 +144,20 @@ def _find_model_variance(
     }
 
 
-def _limit_unmet(metric: Metric, mean: Array, sample: Sample) -> float:
+def _limit_unmet(metric: Metric, mean: Array, sample: Sample, rarity: Array) -> float:
     """Of a share of means: how much items of a kind that no draw met may add below its line.
 
     In parts of what is there, for one item that a draw was expected to meet, had all draws been as
-    unlikely as the least likely one in the group. 0.0 for other metrics.
+    unlikely as the least likely one in the group, by rarity (M,). 0.0 for other metrics.
     """
     if metric.ratio is None or metric.ratio[1][0] or (metric.lower, metric.upper) != (0.0, 1.0):
         return 0.0
     below = np.array(metric.ratio[1][1:])
     base, size = float(mean[: len(below)] @ below), len(below)
     unit = float((sample.per_unit(sample.stats)[:, :size] @ below).max(initial=0.0))
-    rarity = float((_compare_with_uniform(sample) * (sample.inside > 0)).max(initial=0.0))
-    remaining = sample.left if sample.remaining is None else sample.remaining
-    met = sample.size * float((1 / remaining[remaining > 0]).sum())
-    return unit * rarity / (base * met) if base > 0 and met > 0 else 0.0
+    met = sample.size * float((1 / sample.drawable[sample.drawable > 0]).sum())
+    least_likely = float((rarity * (sample.inside > 0)).max(initial=0.0))
+    return unit * least_likely / (base * met) if base > 0 and met > 0 else 0.0
 
 
 def _find_shifts(means: Estimate, sample: Sample, slope: Array, expected: Array) -> Array:
@@ -181,7 +180,7 @@ def _compare_with_uniform(sample: Sample) -> Array:
 
     Where items have weights, a uniform draw is one in proportion to them.
     """
-    remaining = sample.left if sample.remaining is None else sample.remaining
+    remaining = sample.drawable
     weight = 1.0 if sample.mass is None else sample.mass
     return weight / np.where(remaining > 0, sample.prob * remaining, 1.0)
 

@@ -137,6 +137,11 @@ class Sample(Remembers):
         return self.inside if self.mass is None else self.mass
 
     @property
+    def drawable(self) -> Array:
+        """(M,) items that could be drawn, or the sum of their weights."""
+        return self.left if self.remaining is None else self.remaining
+
+    @property
     def no_limits(self) -> Array:
         """(2, d) limits that no mean reaches, for estimates that need not be possible."""
         limits: Array = np.full_like(self.limits, np.inf, float) * [[-1.0], [1.0]]

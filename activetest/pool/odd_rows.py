@@ -17,9 +17,10 @@ from activetest.pool.column_names import is_prediction, read_probability
 from activetest.pool.files import Files
 from activetest.pool.number_texts import keep_texts
 from activetest.pool.roles import is_text
+from activetest.pool.scans import scan_columns
 
-# Rows in which columns are looked for, the fewest that tell, and rows that may be no items.
-_SAMPLE, _FEWEST, _MOST = 1000, 20, 3
+# The fewest rows that tell, and rows that may be no items.
+_FEWEST, _MOST = 20, 3
 # At most one row in so many is no item.
 _RARE = 10
 # Columns that are looked at, and letters of a value that are shown.
@@ -134,12 +135,8 @@ def _is_output(name: str) -> bool:
 def _scan(uri: str, stamp: tuple[Any, ...], names: tuple[str, ...]) -> dict[str, _Column]:
     """The columns of texts that are numbers but for a few; stamp is of the files as they are."""
     files, columns = Files(uri), {name: _Column() for name in names}
-    first = next(files.batches([*names], files.pieces[0], _SAMPLE, checked=False, whole=False))
-    kept = [name for name in names if columns[name].add(name, first.column(name), 0)]
-    for piece in files.pieces:
-        start = piece.start
-        for batch in files.batches(kept, piece, checked=False) if kept else ():
-            kept = [name for name in kept if columns[name].add(name, batch.column(name), start)]
-            start += batch.num_rows
+    kept = scan_columns(
+        files, names, lambda name, values, start: columns[name].add(name, values, start)
+    )
     rare = (name for name in kept if _RARE * len(columns[name].strange) <= files.rows)
     return {name: columns[name] for name in rare}

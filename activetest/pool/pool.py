@@ -421,6 +421,7 @@ class Pool:
         )
         table = self.files.schema
         try:
+            reject_duplicates(table)
             codes = schema.task == "classification" and schema.kind == "pred"
             judged = schema.kind if schema.judge else None
             found = assign_roles(table, choices, judged, score_is_class=codes)

@@ -62,7 +62,6 @@ def assign_roles(
 
     Raises PoolError when there are no outputs, a column is missing or has a type that cannot serve.
     """
-    reject_duplicates(table)
     score_is_value = score_is_value and not choices.scale
     id_column = choices.id or ("id" if "id" in table.names else None)
     if id_column is not None:

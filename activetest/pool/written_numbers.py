@@ -38,10 +38,11 @@ from activetest.pool.number_texts import (
     strip_sign,
 )
 from activetest.pool.roles import OTHER_MODELS, OTHER_PREDICTIONS, is_amount, is_telling, is_text
+from activetest.pool.scans import scan_columns
 from activetest.pool.unclear import Reading, Unclear
 
-# Rows of which columns are looked at first, and columns that are.
-_SAMPLE, _MOST = 1000, 100
+# Columns that are looked at.
+_MOST = 100
 # So many different values are more than the classes that are likely.
 _FEW = 20
 _SHOWN = 40
@@ -213,17 +214,9 @@ def _find_columns(files: Files, choices: ColumnChoices) -> dict[str, _Column]:
 @lru_cache(maxsize=8)
 def _scan(uri: str, stamp: tuple[tuple[Any, ...], ...], names: Sequence[str]) -> dict[str, _Column]:
     """The columns that hold numbers only; stamp is of the files as they are."""
-    files, columns = Files(uri), {name: _Column() for name in names}
-    for piece in files.pieces[:1]:
-        first = next(files.batches([*names], piece, _SAMPLE, checked=False, whole=False))
-        names = [name for name in names if columns[name].add(first.column(name))]
-    # The first rows were seen already, and adding them again changes nothing.
-    for piece in files.pieces:
-        for batch in files.batches([*names], piece, checked=False) if names else ():
-            names = [name for name in names if columns[name].add(batch.column(name))]
-            if not names:
-                break
-    return {name: columns[name] for name in names}
+    columns = {name: _Column() for name in names}
+    kept = scan_columns(Files(uri), names, lambda name, values, _: columns[name].add(values))
+    return {name: columns[name] for name in kept}
 
 
 def _list_candidates(files: Files, choices: ColumnChoices) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from activetest import inspect
 from activetest.errors import ChoiceError, PoolError
-from activetest.pool import written_numbers
+from activetest.pool import scans, written_numbers
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
@@ -210,7 +210,7 @@ def test_a_text_that_is_no_number_any_more_is_named(tmp_path):
 
 
 def test_only_columns_that_begin_with_numbers_are_read_whole_and_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(written_numbers, "_SAMPLE", 5)
+    monkeypatch.setattr(scans, "_SAMPLE", 5)
     columns = {"x": [f"{row}.5" for row in range(ROWS)], "words": ["a word"] * ROWS}
     path = write(tmp_path, score=SHARES, **columns)
     found = []
