@@ -404,6 +404,16 @@ def _widen_curve(value: Value, found: Interval) -> Interval:
     return replace(found, lower=lower, upper=upper)
 
 
+def lacks_bounds(value: Value) -> bool:
+    """Whether nothing says how large the number can be.
+
+    Labels of a few classes leave a loss between bounds that its statistic does not know.
+    """
+    excess = value.estimate.excess
+    bounded = np.isfinite([value.bounds, value.possible]).all(axis=1).any()
+    return not (bounded or (excess is not None and excess.bounded))
+
+
 def _widen_tails(value: Value, found: Interval, level: float) -> Interval:
     """The interval of a number without bounds, made to hold where values may be farther off.
 
@@ -412,10 +422,8 @@ def _widen_tails(value: Value, found: Interval, level: float) -> Interval:
     by a variance with few degrees of freedom: with many, next to nothing is added. The distances
     add up as squares.
     """
-    estimate, bounded = value.estimate, np.isfinite([value.bounds, value.possible]).all(axis=1)
-    # Labels of a few classes leave a loss between bounds that its statistic does not know.
-    classes = estimate.excess is not None and estimate.excess.bounded
-    if bounded.any() or classes or found.method == "exact" or not len(estimate.terms):
+    estimate = value.estimate
+    if not lacks_bounds(value) or found.method == "exact" or not len(estimate.terms):
         return found
     centre = float(estimate.limited_mean[0])
     few = _FEW_DEGREES / estimate.spread_freedom

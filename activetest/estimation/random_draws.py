@@ -37,21 +37,24 @@ class RandomDraws:
     drawn: Array | None = None
     shrunk: Array | None = None
 
-    def leave_variance(self, single: float, count: float) -> float:
-        """The variance that so many draws leave; single is that of one, count is above 0."""
-        left = single * max(1 / count - 1 / self.size, 0.0)
-        if self.drawn is None or self.shrunk is None:
-            return left
-        return float(left * np.interp(count, self.drawn, self.shrunk))
+    def leave_variance(self, single: float, count: float, doubt: float = 0.0) -> float:
+        """The variance that so many draws leave; single is that of one, count is above 0.
 
-    def find_count(self, single: float, variance: float) -> float:
+        doubt is that of the label of one, which also remains where every item is drawn.
+        """
+        left = single * max(1 / count - 1 / self.size, 0.0)
+        if self.drawn is not None and self.shrunk is not None:
+            left *= float(np.interp(count, self.drawn, self.shrunk))
+        return left + doubt / count
+
+    def find_count(self, single: float, variance: float, doubt: float = 0.0) -> float:
         """The number that leaves a variance; single is that of one draw, both above 0."""
         if self.drawn is None or self.shrunk is None:
-            return single / (variance + single / self.size)
+            return (single + doubt) / (variance + single / self.size)
         low, high = 0.0, self.size
         for _ in range(_HALVINGS):
             count = (low + high) / 2
-            if self.leave_variance(single, count) > variance:
+            if self.leave_variance(single, count, doubt) > variance:
                 low = count
             else:
                 high = count

@@ -9,7 +9,7 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation import shrinkage
-from activetest.estimation.estimate import WORST_CASE, Value
+from activetest.estimation.estimate import WORST_CASE, Value, lacks_bounds
 from activetest.estimation.group_estimates import HEADLINE, count_labelled, find_metric_variance
 from activetest.estimation.random_draws import RandomDraws, expect_random_draws, find_random_price
 from activetest.estimation.raw import measure_raw
@@ -34,6 +34,9 @@ _ONE_LOOK = ("fixed", "posterior")
 # Draws from which on coverage was measured, and degrees of freedom that the variance needs: where a
 # few losses make most of it, it has fewer.
 _DRAWS, _FREEDOM = 50, (6.0, 20.0)
+# Degrees of freedom below which the variance of a number without bounds is mostly of losses that no
+# draw met: as of squares, few studies meet what makes the error of all large.
+_TAIL = 8.0
 # With a tail index below 2 the variance of what labels were off by need not exist; of the largest
 # tenth of what has a variance one may see an index of little more than 1.
 _TAIL_INDEX = 1.2
@@ -350,19 +353,19 @@ def measure_saving(
     single, minority_count = find_variance_of_items(value, interval), value.estimate.minority_count
     if not (reliable and minority_count > 0 and single > 0 and interval.variance > 0):
         return replace(bought, kind=SavingKind.TOO_EARLY)
-    # What the pool's own sampling and annotators add, uniform draws would have as well. No draw of
-    # ours is spent on what cannot change the metric.
+    # What the pool's own sampling and annotators add, uniform draws would have as well: annotators
+    # the less the more items they label. No draw of ours is spent on what cannot change the metric.
     alone = single if value.relevant is None else value.estimate.one_draw
-    variance = max(_expect_variance(value.of_pool.estimate, alone) - value.estimate.doubt, 0.0)
-    random = draws.find_count(single, variance)
+    variance = _expect_variance(value, alone)
     items = float(bought.answered or bought.bought)
+    random = draws.find_count(single, variance, value.estimate.doubt * items)
     if value.several and random > items:
         # Draws that pass over one kind of label look precise until some of it are met.
         random = items + _find_shown(value.estimate) * (random - items)
     return replace(bought, random=float(random), kind=SavingKind.ABOUT)
 
 
-def _expect_variance(estimate: Estimate, single: float) -> float:
+def _expect_variance(value: Value, single: float) -> float:
     """The variance as it most likely is, as often below the truth as above; single is of one draw.
 
     At least the observed one. Of one with f degrees of freedom the median is about 1 - 2 / (3 f) of
@@ -371,9 +374,12 @@ def _expect_variance(estimate: Estimate, single: float) -> float:
     uniform draws would have shown them, for without them a model that is right and one that is
     confidently wrong look alike. For the rest stands the variance of uniform draws, if larger.
     """
+    estimate = value.of_pool.estimate
     if estimate.exact:
         return 0.0
     observed = estimate.variance[0, 0] * (1 + 2 / (3 * estimate.spread_freedom))
+    if lacks_bounds(value):
+        observed *= 1 + (_TAIL / estimate.spread_freedom) ** 2
     uniform = single * estimate.open_share**2 / estimate.inside.sum() * estimate.undrawn
     model, shown = estimate.model_variance, max(estimate.uniform_count, MARGIN)
     rarer = _count_rarer(estimate)

@@ -8,7 +8,8 @@ POOL is a name of adversarial_pools.py, `all`, `random` or, with --folder, that 
 its answer key (NAME.parquet and NAME.labels.csv). Studies are played in blocks of 20, batches of 25
 draws, and looked at after 50, 100, 200 and 400. FILE has a line for each block and look, and no
 block is played again that it has. Every ten blocks share a pool; another --seed makes other pools
-and other studies. --studies 0 plays nothing and prints the tables.
+and other studies. --studies 0 plays nothing and prints the tables. --cells plays these cells alone;
+they need a FILE of their own.
 
 A cell is a metric of the pool, of a group (error@group=a) or of a difference (error@group=a,c). A
 row of the table has, for each cell and number of labels:
@@ -106,11 +107,16 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--table", type=Path)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--cells", default="", help="only these, in the table")
+    parser.add_argument("--cells", default="", help="only these, played and shown: error;f1[1]")
     parser.add_argument("--flagged", action="store_true", help="only cells that miss the goal")
     parser.add_argument("--without", default="", help="sequential, anytime, gates, claims, groups")
     parser.add_argument("--against", type=Path)
     return parser.parse_args()
+
+
+def split_cells(options: argparse.Namespace) -> frozenset[str]:
+    """The cells that are meant; none for all."""
+    return frozenset(filter(None, options.cells.split(";")))
 
 
 def list_names(options: argparse.Namespace) -> list[str]:
@@ -160,7 +166,9 @@ def read_lines(path: Path, names: list[str], seed: int) -> list[dict]:
 
 
 @lru_cache(maxsize=1)
-def open_scene(name: str, seed: int, folder: Path | None, without: tuple[str, ...]):
+def open_scene(
+    name: str, seed: int, folder: Path | None, without: tuple[str, ...], chosen: frozenset[str]
+):
     """One pool with its cells, its usual choices, and what uniform draws would find."""
     from activetest.item_statistics import specification
     from activetest.item_statistics.defaults import default_metrics
@@ -191,6 +199,10 @@ def open_scene(name: str, seed: int, folder: Path | None, without: tuple[str, ..
     of_groups = () if "groups" in without else recipe.of_groups
     cells = list(list_cells(pool, metrics, of_groups))
     rows = pool.cache.rows(0, pool.cache.size)
+    if chosen:
+        cells = [cell for cell in cells if cell.name in chosen]
+        meant = {cell.metric.title for cell in cells}
+        metrics = [metric for metric in metrics if metric.title in meant]
     uniform, claimed = {}, metrics if "claims" not in without else []
     if claimed and recipe.choices.get("annotators") == "dawid-skene":
         uniform, claimed = measure_heard(recipe, pool, metrics), []
@@ -282,7 +294,7 @@ def play_block(options: argparse.Namespace, task: tuple[str, int]) -> list[dict]
     lines, clock = [], Clock()
     (name, block), without = task, tuple(sorted(filter(None, options.without.split(","))))
     number = options.seed * 1000 + block // BLOCKS_OF_A_POOL
-    scene = open_scene(name, number, options.folder, without)
+    scene = open_scene(name, number, options.folder, without, split_cells(options))
     cache, looks = scene.pool.cache, [int(each) for each in options.looks.split(",")]
     first = options.seed * 1_000_003 + block * TOGETHER
     studies = [make_player(scene, first + place) for place in range(TOGETHER)]
@@ -597,9 +609,9 @@ def make_table(names: list[str], options: argparse.Namespace) -> Iterator[str]:
     """The lines of the table, and what the pieces of a study cost."""
     yield f"| {' | '.join(COLUMNS)} |"
     yield "|---" * len(COLUMNS) + "|"
-    wanted = {*filter(None, options.cells.split(";"))}
+    chosen = split_cells(options)
     for (name, cell, draws), studies in collect(names, options.save, options.seed).items():
-        if wanted and cell not in wanted:
+        if chosen and cell not in chosen:
             continue
         numbers = summarise(studies)
         misses = list_misses(numbers)

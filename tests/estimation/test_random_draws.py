@@ -120,6 +120,7 @@ def test_a_number_of_draws_leaves_its_variance():
     for count, shrunk in ((25, 0.75), (50, 0.5), (75, 0.3)):
         left = 0.25 * (1 / count - 1 / 100) * shrunk
         assert weighed.find_count(0.25, left) == pytest.approx(count)
+        assert weighed.find_count(0.25, left + 0.1 / count, 0.1) == pytest.approx(count)
 
 
 def test_one_kind_of_weight_is_none(tmp_path, columns):

@@ -224,6 +224,8 @@ def saving_of(
     bought=None,
     several=False,
     unmet=0.0,
+    doubt=0.0,
+    bounds=(0.0, 1.0),
 ):
     """What is said of 20 labels that leave this variance, where one draw leaves `single`."""
     made_of = Estimate(
@@ -242,6 +244,7 @@ def saving_of(
         sides=Sides((rarer_shown, rarer_shown), (1.0, 1.0)),
         open_share=open_share,
         unmet=unmet,
+        doubt=doubt,
         known=(1 - open_share) * single,
     )
     value = SimpleNamespace(
@@ -253,6 +256,8 @@ def saving_of(
         metric=SimpleNamespace(statistics=("loss",)),
         sampled=None,
         several=several,
+        bounds=bounds,
+        possible=bounds,
     )
     interval = Interval(0.1, 0.3, 0.95, method, variance)
     return rows.measure_saving(
@@ -317,6 +322,16 @@ def test_of_few_residuals_that_make_a_variance_the_claim_is_the_median():
     assert claimed == approx(200 / (1 + 2 / 18), rel=1e-6)
     median = np.median(np.random.default_rng(1).chisquare(6, 100_000)) / 6
     assert claimed == approx(200 * median, rel=0.02)
+    # Without bounds it is mostly of what no draw met while it has few degrees of freedom.
+    tails = saving_of(**known, freedom=8.0, bounds=(0.0, np.inf)).random
+    assert tails == approx(claimed * (1 + 2 / 18) / (1 + 2 / 24) / 2, rel=1e-6)
+
+
+def test_random_items_leave_less_doubt_about_labels_the_more_are_labelled():
+    """Of 20 labels whose doubt is .004 of a variance of .01, one leaves .08, drawn or not."""
+    known = {"single": 0.2, "variance": 0.01, "doubt": 0.004}
+    assert saving_of(**known, size=10**9).random == approx(28, rel=1e-6)
+    assert saving_of(**known, size=100).random == approx(0.28 / (0.01 + 0.002))
 
 
 def test_random_labels_are_of_the_whole_pool_also_where_few_items_can_change_the_metric():
