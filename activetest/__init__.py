@@ -10,7 +10,7 @@
 Names are imported when they are first used.
 """
 
-__version__ = "0.10.0"
+__version__ = "0.11.0"
 
 # As in typing, which is not imported for this alone.
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ from activetest.nouns.study_lists import FIRST, PartDraws, Target
 PENDING, LABELLED, DECLINED = 0, 1, 2
 # The methods by which the numbers of reports follow from a log. It grows when the same log leads to
 # other numbers; what changed then is a sentence in reporting/notes.py.
-METHODS = 8
+METHODS = 9
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")

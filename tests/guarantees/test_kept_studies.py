@@ -29,7 +29,7 @@ def compare_with_expected(folder) -> None:
 def test_studies_of_every_version_from_0_3_on_are_kept():
     assert {
         f"{version}/{kind}"
-        for version in [f"0.{minor}.0" for minor in range(3, 11)]
+        for version in [f"0.{minor}.0" for minor in range(3, 12)]
         for kind in MAKERS
     } <= set(KEPT)
 
