@@ -44,7 +44,7 @@ TOPICS = (
     *("commands", "pools", "labels", "metrics", "groups", "questions", "gates", "limits"),
     *("python", "json", "study", "simulate", "methods", "intervals", "papers", "threats"),
     *("surfaces", "judges", "reports", "pipelines", "spreadsheets", "images", "stopping"),
-    "rounds",
+    *("rounds", "glossary"),
 )
 # Options of programs in tests/benchmarks, which pages may show.
 OF_BENCHMARKS = {"--pools", "--aim", "--peers", "--toy", "--ways", "--judged", "--tables"}

@@ -23,7 +23,7 @@ _ORDER = (
         "intervals",
         "papers",
     ),
-    *("json", "study", "threats"),
+    *("json", "study", "threats", "glossary"),
 )
 # A file that programs read: it is shown as it stands.
 SCHEMA = "schema"
