@@ -10,6 +10,7 @@ and Williams 2006, sections 3.4 and 5.4).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from activetest.nouns.distances import square_distances
 from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array
 from activetest.surrogates._evidence import OTHERS, TRAINING
-from activetest.surrogates._logistic import average_gaussians, fit_laplace, sigmoid
+from activetest.surrogates._logistic import average_gaussians, find_modes, fit_laplace, sigmoid
 from activetest.surrogates._thinning import evenly_spaced
 from activetest.surrogates.agreement import CALIBRATION, CLASS, FEATURES
 
@@ -194,7 +195,9 @@ def fit_right_or_wrong(
     none.
     """
     means, deviations, log_mass = list_priors(layout, intercepts)
-    modes, covariances, evidence = fit_laplace(design, right, means, deviations)
+    modes, covariances, evidence = fit_laplace(
+        design, right, means, deviations, effects=layout.effects
+    )
     evidence = evidence + log_mass
     mode, covariance = average_gaussians(modes, covariances, evidence)
     kernel = None
@@ -207,8 +210,17 @@ def fit_right_or_wrong(
 
 def list_priors(layout: Layout, intercepts: Array) -> tuple[Array, Array, Array]:
     """(W, D) means and deviations of all priors, and (W,) logarithms of how likely they are."""
+    means, deviations, log_mass, unknown = _list_priors(layout)
+    means = means.copy()
+    means[unknown, : layout.effects + 1] = intercepts
+    return means, deviations, log_mass
+
+
+@lru_cache(maxsize=8)
+def _list_priors(layout: Layout) -> tuple[Array, Array, Array, Array]:
+    """The same without intercepts, and (W,) of which priors nothing says how likely it is right."""
     start, stop = layout.effects + 1 + layout.stated, layout.size - len(layout.evidence)
-    means, deviations, masses = [], [], []
+    means, deviations, masses, unknown = [], [], [], []
     learners = np.array(list(product(ANSWERS, repeat=layout.answers)))
     learners = learners.reshape(len(ANSWERS) ** layout.answers, layout.answers, 3)
     widths = product(CALIBRATION, FEATURES if layout.components else (1.0,), learners)
@@ -221,12 +233,11 @@ def list_priors(layout: Layout, intercepts: Array) -> tuple[Array, Array, Array]
             mean[place], deviation[place] = learner[:, 0], learner[:, 1]
             for name, slope in prior.slopes.items():
                 mean[layout.find(name)] = slope
-            if not prior.slopes:
-                mean[: layout.effects + 1] = intercepts
+            unknown.append(not prior.slopes)
             means.append(mean)
             deviations.append(deviation)
             masses.append(prior.mass * learner[:, 2].prod())
-    return np.array(means), np.array(deviations), np.log(masses)
+    return np.array(means), np.array(deviations), np.log(masses), np.array(unknown)
 
 
 def _list_slopes(layout: Layout) -> Iterator[Prior]:
@@ -280,7 +291,7 @@ def _fit_kernel(
         # Weights of the kernel are root'^-1 times coefficients of unit variance.
         root = _find_root(landmarks, length)
         spread = _VARIANCE * np.linalg.solve(root, _correlate(landmarks, inputs, length)).T
-        modes, _, evidence = fit_laplace(np.hstack([design, spread]), right, *priors)
+        modes, evidence = find_modes(np.hstack([design, spread]), right, *priors)
         found.append(_Fit(float(evidence[0]), float(length), root, modes[0]))
     together = np.logaddexp.reduce([each.evidence for each in found]) - np.log(len(found))
     best = found[int(find_nearly_largest(np.array([each.evidence for each in found])))]

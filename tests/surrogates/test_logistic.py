@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.surrogates._logistic import average_posterior, fit_laplace, sigmoid
+from activetest.surrogates._logistic import average_posterior, find_modes, fit_laplace, sigmoid
 
 
 def labels(design: np.ndarray, weights, *, seed: int) -> np.ndarray:
@@ -181,6 +181,19 @@ def test_many_rows_are_fitted_without_the_products_of_their_columns(monkeypatch)
     kept = fit_laplace(*problem, effects=3)
     monkeypatch.setattr("activetest.surrogates._logistic._PRODUCTS", 0)
     for one, other in zip(kept, fit_laplace(*problem, effects=3), strict=True):
+        assert one == approx(other, rel=1e-10, abs=1e-12)
+
+
+def test_large_matrices_are_factored_and_small_ones_inverted_to_the_same_end(monkeypatch):
+    design, right, mean, widths = effects_problem()
+    inverted = fit_laplace(design, right, mean, widths, effects=3)
+    modes, evidence = find_modes(design[1], right[1], mean, widths)
+    assert modes == approx(inverted[0][1], rel=1e-10, abs=1e-12)
+    assert evidence == approx(inverted[2][1], rel=1e-10)
+    monkeypatch.setattr("activetest.surrogates._logistic._INVERTED", 0)
+    for one, other in zip(
+        inverted, fit_laplace(design, right, mean, widths, effects=3), strict=True
+    ):
         assert one == approx(other, rel=1e-10, abs=1e-12)
 
 
