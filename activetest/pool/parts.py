@@ -62,7 +62,12 @@ def choose_parts(
 
 def _reject_tables(files: Sequence[str], root: str) -> None:
     """Raises PoolError for files of which a log says which rows count."""
-    for file in files:
+    above = Path(root)
+    while "=" in above.name:
+        # A partition of a table, such as day=1.
+        above = above.parent
+    logs = (above / log for log in _TABLES if above != Path(root))
+    for file in (*files, *(str(file) for log in logs for file in log.glob("*"))):
         path = PurePosixPath(file)
         kind = _TABLES.get(path.parent.name)
         if kind is None or (kind == "Iceberg" and not _ICEBERG.fullmatch(path.name)):

@@ -52,7 +52,9 @@ def test_tables_whose_files_hold_removed_rows_are_refused(tmp_path, log, kind, p
         (table / part).write_text("id,pred\n1,a\n")
     (table / log).parent.mkdir()
     (table / log).write_text("{}")
-    for pool in (table, tmp_path / "pools"):
+    partition = table / "day=1" / "hour=2"
+    write(partition / "part-0.parquet")
+    for pool in (table, tmp_path / "pools", partition, partition.parent):
         with pytest.raises(PoolError, match=f"answers is a table of {kind}") as caught:
             inspect(pool)
         assert f".load('{table}').write.parquet('answers-rows')" in caught.value.hint
