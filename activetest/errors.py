@@ -110,16 +110,16 @@ class CacheDamaged(StudyError):
 
     folder    of the cache or the part
     file      that is damaged in it
-    array     of the file that is; None where that is not known, or it is all of them
+    piece     number of the piece of it that is; None where that is not known, or it is all of them
     manifest  what the manifest of the folder held when this was found
     """
 
-    def __init__(self, folder: Path, file: str, array: str | None, manifest: str) -> None:
+    def __init__(self, folder: Path, file: str, piece: int | None, manifest: str) -> None:
         super().__init__(
-            f"the cache {folder} is damaged ({f'{array} in ' if array else ''}{file})",
+            f"the cache {folder} is damaged ({file}{'' if piece is None else f', piece {piece}'})",
             "remove it: whatever needs it builds it again from the pool",
         )
-        self.folder, self.file, self.array, self.manifest = folder, file, array, manifest
+        self.folder, self.file, self.piece, self.manifest = folder, file, piece, manifest
 
 
 class CacheRebuilt(UserWarning):

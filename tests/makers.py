@@ -1,7 +1,6 @@
 """Makers of small pools, their labels and their logs, for every room."""
 
 import contextlib
-import json
 import os
 import shutil
 import sqlite3
@@ -15,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from activetest.cache import cache
-from activetest.cache.archive import read_members
+from activetest.cache.store import HEADER
 from activetest.item_statistics.metric import Facts
 from activetest.ledger.ledger import Ledger
 from activetest.nouns.choices import Choices
@@ -191,17 +190,13 @@ def supply_first(log: Log, pool: cache.Cache, truth: np.ndarray, count: int) -> 
     return supply_labels(log, np.flatnonzero(find_free_items(log, pool.size))[:count], truth)
 
 
-def change_array(folder: Path, file: str, name: str) -> None:
-    """Change a bit in the middle of an array of a cache, or of a part of one."""
-    stated = json.loads((folder / "manifest.json").read_text())["files"][file]
-    member = read_members(stated["arrays"])[name]
-    assert member.end > member.begin
-    place = (member.begin + member.end) // 2
-    with open(folder / file, "r+b") as archive:
-        archive.seek(place)
-        byte = archive.read(1)[0]
-        archive.seek(place)
-        archive.write(bytes([byte ^ 4]))
+def change_array(folder: Path, name: str, part: float = 0.5) -> None:
+    """Change a bit in an array of a cache, or of a part of one; by default in its middle."""
+    path = folder / f"{name}.npy"
+    content = bytearray(path.read_bytes())
+    assert len(content) > HEADER
+    content[HEADER + int(part * (len(content) - HEADER))] ^= 4
+    path.write_bytes(content)
 
 
 def claim_rows(path: Path, rows: int, *, file: bool = True) -> None:

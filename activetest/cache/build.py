@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+import math
 import os
-import shutil
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from contextlib import closing, suppress
+from dataclasses import astuple, dataclass
+from itertools import accumulate
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -16,20 +17,20 @@ from typing import Any
 import numpy as np
 
 from activetest import atomic, progress
-from activetest.cache.archive import ArchiveWriter, Statement, write_archive
-from activetest.cache.checked import Manifest
 from activetest.cache.components import Projection
 from activetest.cache.design import Design, measure_pool
+from activetest.cache.parts import PARTS
 from activetest.cache.pieces import (
-    PieceArrays,
+    ID_ENDS,
+    ID_LETTERS,
     PieceIds,
     PoolPiece,
     map_pieces,
-    name_piece,
-    shape_array,
     split_pool,
 )
+from activetest.cache.results import RESULTS
 from activetest.cache.space import check_space, measure_ids
+from activetest.cache.store import Store, StoreWriter
 from activetest.errors import CacheDamaged, PoolError
 from activetest.item_statistics.defaults import cached_statistics
 from activetest.item_statistics.outcomes import right_and_wrong
@@ -40,15 +41,17 @@ from activetest.pool.long_tables import describe_pivot
 from activetest.pool.pool import Block, Pool, Strip
 from activetest.pool.schema import Schema
 
-VERSION = 5
+VERSION = 6
 
-# The study's only part and only model: the archives of a piece of the pool.
-ITEMS, MODEL = "pool/{}/items.npz", "pool/{}/model.npz"
-# What all pieces share: how the design is computed, and the order of ids.
-GLOBALS = "globals.npz"
-
+# Arrays with a line for each statistic: items are along the second axis.
+ACROSS = ("right", "wrong", "spread")
 # Rows whose tables of losses over all classes are made at once: they stay in the processor's cache.
 _STRIP = 16384
+# Arrays of the projection of features, and all that have no item for each of the pool.
+_PROJECTION = ("feature_centre", "feature_fill", "feature_weights", "feature_offset")
+SHARED = {"centre", "scale", *_PROJECTION, "id_order", ID_LETTERS}
+# Bytes of ids that are copied at once.
+_LETTERS = 2**22
 # Steps, for whoever watches.
 _BUILDING, _COMPARING = "building the cache", "comparing the pool with the study's"
 
@@ -81,55 +84,49 @@ class RowCounts:
 _Result = tuple[RowCounts, list[Text]]
 
 
-@dataclass(frozen=True)
-class WrittenPiece:
-    """A piece as a manifest states it.
-
-    files  {path in the folder of the cache: statement}
-    about  where its rows are, their hashes, and what was corrected in them
-    """
-
-    files: dict[str, Statement]
-    about: dict[str, Any]
-
-
-def build_into(
-    pool: Pool, folder: Path, old: Manifest | None = None, *, known: bool = False
-) -> None:
+def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: bool = False) -> None:
     """Write the cache of a pool to a folder, as a whole or not at all.
 
-    old    of an older cache there: pieces of files that have not changed are kept, where what all
-           pieces share has not changed
+    old    what was in it, whatever has happened to its files: whole pieces of files of the pool
+           that have not changed are kept, where what all pieces share has not changed; and so are
+           parts and results, where nothing has changed
     known  the pool is that of a study that goes on: ids that are canonically equal, which earlier
            versions took, stay items of their own
 
     Raises PoolError for a value that cannot be right, StorageError where the disk has no room for
     it, OSError when it cannot be written.
     """
-    design, values = measure_pool(pool)
+    design, values = _find_design(pool, old)
     shared = _hash_shared(pool, design, values)
     pieces = split_pool(pool)
-    with atomic.replacing_folder(folder) as building:
+    kept = _find_unchanged(pool, pieces, old) if old and old.content["globals"] == shared else {}
+    arrays = _list_arrays(pool.schema, design)
+    with (
+        atomic.replacing_folder(folder) as building,
+        closing(StoreWriter(building)) as writer,
+    ):
         check_space(building, _measure_arrays(pool, design), pool)
-        kept: dict[int, WrittenPiece] = {}
-        if old and old.content["globals"] == shared:
-            kept = _keep_pieces(pool, pieces, old, building)
+        stops = [*accumulate(piece.rows for piece in pieces)]
+        for name, (shape, dtype) in arrays.items():
+            whole = (*shape, pool.rows) if name in ACROSS else (pool.rows, *shape)
+            writer.create(name, whole, dtype, stops, axis=int(name in ACROSS))
 
-        def write(piece: PoolPiece, map_strips: Any) -> list[WrittenPiece]:
-            if piece.number in kept:
-                return [kept[piece.number]]
-            return [_write_piece(building, pool, piece, design, values, map_strips, shared)]
+        def write(piece: PoolPiece, map_strips: Any) -> list[dict[str, Any]]:
+            before = kept.get(piece.number)
+            if old and before is not None and _copy_piece(writer, [*arrays], old, before, piece):
+                return [old.content["pieces"][before]]
+            return [_write_piece(writer, pool, piece, design, values, map_strips)]
 
-        written: list[WrittenPiece] = map_pieces(pieces, write, add, title=_BUILDING)
-        files = {name: stated for piece in written for name, stated in piece.files.items()}
-        rows = [piece.rows for piece in pieces]
-        pieces_written = Manifest(building, "", {"files": files})
-        arrays = PieceArrays(pieces_written, rows, (ITEMS, MODEL))
+        about: list[dict[str, Any]] = map_pieces(pieces, write, add, title=_BUILDING)
+        if old:
+            # Windows moves no folder with a file that is mapped.
+            old.close()
+        _join_letters(writer, pieces)
+        written = writer.finish_arrays()
         with progress.step("indexing ids"):
-            order = _index_ids(arrays, pool, known=known)
-        numbers = _list_numbers(design) | {"id_order": order}
-        files[GLOBALS] = write_archive(building / GLOBALS, numbers)
-        about = [piece.about for piece in written]
+            writer.put("id_order", _index_ids(written, pool, known=known))
+        for name, numbers in _list_numbers(design).items():
+            writer.put(name, numbers)
         sums = [total for each in about for total in _list_sums(each)]
         manifest = {
             "version": VERSION,
@@ -141,59 +138,28 @@ def build_into(
             "group_values": values,
             "model_columns": design.model_columns,
             "components": design.components,
-            "mean_weight": _find_mean_weight(arrays, pool),
+            "mean_weight": _find_mean_weight(written, pool),
             "schema": pool.schema.to_dict(),
             "notices": _describe_corrections(pool, about),
             "globals": shared,
             "pieces": about,
-            "files": files,
             "stamp": pool.files.stamp(),
         }
-        Manifest.write(building, manifest)
-        # Windows moves no folder with a file that is mapped.
-        pieces_written.close()
+        written.close()
+        writer.finish(manifest)
+        for name in (*PARTS, RESULTS) if old and describes_pool(old.content, pool) else ():
+            with suppress(OSError):
+                os.rename(folder / name, building / name)
 
 
-def repair_pieces(pool: Pool, manifest: Manifest) -> bool:
-    """Write damaged pieces of a cache again, alone; False where more than pieces is damaged.
-
-    A piece that becomes another than it was is damaged for whoever opens the cache. Raises
-    PoolError where the pool cannot be read, OSError where the cache cannot be written.
-    """
-    content, pieces = dict(manifest.content), split_pool(pool)
-    damaged = set(manifest.list_damaged())
-    names = {_name_file(kind, each.number): each for each in pieces for kind in (ITEMS, MODEL)}
-    try:
-        design = _read_design(manifest)
-    except CacheDamaged:
-        return False
-    finally:
-        manifest.close()
-    places = {(manifest.folder / file).parent for file in damaged}
-    places |= {manifest.folder, manifest.folder / "pool"}
-    links = any(place.is_symlink() for place in places)
-    # What is written through a link would be elsewhere.
-    if links or not damaged <= names.keys():
-        return False
-    shared, values = content["globals"], content["group_values"]
-    # Computed once, before all threads need them.
-    _ = pool.deciles
-    with atomic.temporary_folder(manifest.folder.parent, manifest.folder.name) as aside:
-
-        def write(piece: PoolPiece, map_strips: Any) -> list[WrittenPiece]:
-            return [_write_piece(aside, pool, piece, design, values, map_strips, shared)]
-
-        harmed = {names[file].number: names[file] for file in sorted(damaged)}
-        map_pieces([*harmed.values()], write, add, title=_BUILDING)
-        for file in damaged:
-            (manifest.folder / file).parent.mkdir(parents=True, exist_ok=True)
-            atomic.move_file(aside / file, manifest.folder / file)
-    content.pop("damaged", None)
-    Manifest.write(manifest.folder, content)
-    return True
+def describes_pool(content: Mapping[str, Any], pool: Pool) -> bool:
+    """Whether a manifest is of the pool's files, and of the roles of its columns."""
+    return bool(
+        content["stamp"] == pool.files.stamp() and content["schema"] == pool.schema.to_dict()
+    )
 
 
-def compute_fingerprint(pool: Pool, old: Manifest | None = None) -> tuple[str, list[str]]:
+def compute_fingerprint(pool: Pool, old: Store | None = None) -> tuple[str, list[str]]:
     """The fingerprint of a pool and the sum of row hashes of each row group, in one pass.
 
     old  of a cache: files that have not changed since then are not read
@@ -221,7 +187,7 @@ def list_row_groups(content: Mapping[str, Any]) -> list[tuple[int, str]]:
     return [(rows, total) for piece in content["pieces"] for rows, total in piece["row_groups"]]
 
 
-def _find_unchanged(pool: Pool, pieces: list[PoolPiece], old: Manifest) -> dict[int, int]:
+def _find_unchanged(pool: Pool, pieces: list[PoolPiece], old: Store) -> dict[int, int]:
     """{number of a piece: its number in an older manifest} where its file has not changed."""
     stamps, before = pool.files.stamp(), old.content["stamp"] or []
     if old.content["schema"] != pool.schema.to_dict():
@@ -245,35 +211,36 @@ def _find_unchanged(pool: Pool, pieces: list[PoolPiece], old: Manifest) -> dict[
     return found
 
 
-def _keep_pieces(
-    pool: Pool, pieces: list[PoolPiece], old: Manifest, building: Path
-) -> dict[int, WrittenPiece]:
-    """Take undamaged pieces of files that have not changed from an older cache."""
-    kept = {}
-    for number, before in _find_unchanged(pool, pieces, old).items():
-        names = {_name_file(kind, number): _name_file(kind, before) for kind in (ITEMS, MODEL)}
-        if not any(map(old.check_file, names.values())):
-            with suppress(OSError):
-                for name, source in names.items():
-                    (building / name).parent.mkdir(parents=True, exist_ok=True)
-                    _link_file(old.folder / source, building / name)
-                files = {name: old.files[source] for name, source in names.items()}
-                kept[number] = WrittenPiece(files, old.content["pieces"][before])
-    old.close()
-    return kept
-
-
-def _name_file(kind: str, number: int) -> str:
-    """The path of a piece's archive in the folder of a cache."""
-    return kind.format(name_piece(number))
-
-
-def _link_file(source: Path, target: Path) -> None:
-    """The same file under another name; a copy where the file system has no links."""
+def _copy_piece(
+    writer: StoreWriter, names: list[str], old: Store, before: int, piece: PoolPiece
+) -> bool:
+    """Write a piece as an older cache has it; whether all of it there is as it was written."""
+    start = old.content["pieces"][before]["start"]
     try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
+        for name in names:
+            writer.write(name, piece.start, old.read(name, slice(start, start + piece.rows)))
+        letters = PieceIds(old).read_piece(before).letters
+    except CacheDamaged:
+        return False
+    _name_letters(writer, piece).write_bytes(letters.data)
+    return True
+
+
+def _name_letters(writer: StoreWriter, piece: PoolPiece) -> Path:
+    """Where letters of a piece wait: where they begin follows from those of the pieces before."""
+    return writer.folder / f"{piece.number}.letters"
+
+
+def _join_letters(writer: StoreWriter, pieces: list[PoolPiece]) -> None:
+    """Write the letters of all pieces behind each other. Raises OSError."""
+    writer.create(ID_LETTERS, (0,), np.uint8)
+    for piece in pieces:
+        path = _name_letters(writer, piece)
+        with open(path, "rb") as file:
+            while part := file.read(_LETTERS):
+                writer.append(ID_LETTERS, np.frombuffer(part, np.uint8))
+        writer.append(ID_LETTERS, np.empty(0, np.uint8), ends_piece=True)
+        path.unlink()
 
 
 def _hash_shared(pool: Pool, design: Design, values: list[list[str]]) -> str:
@@ -292,21 +259,22 @@ def _list_numbers(design: Design) -> dict[str, Array]:
     """The numbers by which the design is computed, by name."""
     found = {"centre": design.centre, "scale": design.scale}
     if design.projection is not None:
-        found |= {f"feature_{name}": part for name, part in asdict(design.projection).items()}
+        found |= dict(zip(_PROJECTION, astuple(design.projection), strict=True))
     return found
 
 
-def _read_design(manifest: Manifest) -> Design:
-    """The design of a cache. Raises CacheDamaged."""
-
-    def read(name: str) -> Array:
-        return np.array(manifest.read_array(GLOBALS, name))
-
-    projection = None
-    if "feature_weights" in manifest.files[GLOBALS]["arrays"]:
-        names = ("centre", "fill", "weights", "offset")
-        projection = Projection(*(read(f"feature_{name}") for name in names))
-    return Design(manifest.content["model_columns"], read("centre"), read("scale"), projection)
+def _find_design(pool: Pool, old: Store | None) -> tuple[Design, list[list[str]]]:
+    """As measure_pool; from an older cache, where that is of the same files and whole."""
+    if old is None or not describes_pool(old.content, pool):
+        return measure_pool(pool)
+    names = _PROJECTION if pool.schema.features else ()
+    try:
+        centre, scale, *numbers = (np.array(old.read(each)) for each in ("centre", "scale", *names))
+    except CacheDamaged:
+        return measure_pool(pool)
+    projection = Projection(*numbers) if numbers else None
+    design = Design(old.content["model_columns"], centre, scale, projection)
+    return design, old.content["group_values"]
 
 
 def _hash_pool(pool: Pool, sums: list[int]) -> str:
@@ -341,87 +309,64 @@ def _choose_statistics(schema: Schema) -> tuple[str, ...]:
     return cached_statistics(schema.task, schema.kind)
 
 
-# (shape of an item's part, type) of arrays, by their names.
-_Shapes = dict[str, tuple[tuple[int, ...], Any]]
-
-
-def _list_arrays(schema: Schema, design: Design) -> dict[str, _Shapes]:
-    """What the archives of a piece hold besides ids."""
+def _list_arrays(schema: Schema, design: Design) -> dict[str, tuple[tuple[int, ...], Any]]:
+    """{name: (shape of an item's part, type)} of all arrays of items."""
     regression = schema.task == "regression"
-    items: _Shapes = {
+    arrays: dict[str, tuple[tuple[int, ...], Any]] = {
         "hashes": ((), np.uint64),
+        ID_ENDS: ((), np.int64),
         "codes": ((len(schema.groups),), np.int32),
-    }
-    if schema.uncertain:
-        items["attribute_probs"] = ((sum(map(len, schema.uncertain_values)),), np.float32)
-        items["attribute_known"] = ((len(schema.uncertain),), np.int32)
-    items |= {
-        name: ((), float) for name in ("weight", "price") if getattr(schema, name) is not None
-    }
-    model: _Shapes = {
         "pred": ((), float if regression else np.int32),
         "design": ((design.model_columns + design.components,), np.float32),
     }
-    if schema.std is not None:
-        model["std"] = (), float
+    if schema.uncertain:
+        arrays["attribute_probs"] = ((sum(map(len, schema.uncertain_values)),), np.float32)
+        arrays["attribute_known"] = ((len(schema.uncertain),), np.int32)
+    for name in ("weight", "price", "std"):
+        if getattr(schema, name) is not None:
+            arrays[name] = (), float
     if schema.kind != "pred":
-        model["probs"] = (len(schema.classes),), np.float32
+        arrays["probs"] = (len(schema.classes),), np.float32
     if not regression:
         lines = (len(_choose_statistics(schema)),), np.float32
-        model |= dict.fromkeys(("right", "wrong", "spread"), lines)
-    return {ITEMS: items, MODEL: model}
+        arrays |= dict.fromkeys(ACROSS, lines)
+    return arrays
 
 
 def _measure_arrays(pool: Pool, design: Design) -> int:
     """Bytes that the cache will take: its arrays, and ids as long as the pool's footers say."""
-    kinds = _list_arrays(pool.schema, design).values()
-    parts = [part for kind in kinds for part in kind.values()]
-    item = sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in parts)
+    parts = _list_arrays(pool.schema, design).values()
+    item = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in parts)
     return item * pool.rows + measure_ids(pool)
 
 
 def _write_piece(
-    folder: Path,
+    writer: StoreWriter,
     pool: Pool,
     piece: PoolPiece,
     design: Design,
     values: list[list[str]],
     map_strips: Any,
-    shared: str,
-) -> WrittenPiece:
-    """Check and write the rows of a piece; map_strips goes through its strips, see map_pieces."""
-    comment = {
-        "part": "pool",
-        "file": Path(piece.path).name,
-        "row_groups": piece.groups,
-        "rows": piece.rows,
-        "globals": shared,
-    }
-    with ExitStack() as stack:
-        writers: dict[str, ArchiveWriter] = {}
-        for kind, arrays in _list_arrays(pool.schema, design).items():
-            path = folder / _name_file(kind, piece.number)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            writers[kind] = ArchiveWriter(path)
-            stack.callback(writers[kind].close)
-            for name, (shape, dtype) in arrays.items():
-                writers[kind].create(name, shape_array(name, piece.rows, shape), dtype)
-        writers[ITEMS].create("id_offsets", (piece.rows + 1,), np.int64)
-        writers[ITEMS].create("id_letters", (0,), np.uint8)
-        rows = letters = 0
+) -> dict[str, Any]:
+    """Check and write the rows of a piece; what a manifest states of them.
 
-        def convert(strip: Strip) -> _Result:
-            block = pool.read_block(strip)
-            start = block.start - piece.start
-            return _write_block(writers, pool, block, start, design, values), [block.ids]
+    map_strips goes through its strips, see map_pieces.
+    """
+    rows = letters = 0
+
+    def convert(strip: Strip) -> _Result:
+        block = pool.read_block(strip)
+        return _write_block(writer, pool, block, design, values), [block.ids]
+
+    with open(_name_letters(writer, piece), "wb") as file:
 
         def write_ids(result: _Result) -> RowCounts:
             # Where a strip's ids begin is known only once all before it are written.
             nonlocal rows, letters
             counts, texts = result
             for ids in texts:
-                writers[ITEMS].write("id_offsets", rows, letters + ids.offsets)
-                writers[ITEMS].extend("id_letters", ids.letters)
+                writer.write(ID_ENDS, piece.start + rows, letters + ids.offsets[1:])
+                file.write(ids.letters.data)
                 rows, letters = rows + len(ids), letters + len(ids.letters)
             return counts
 
@@ -429,11 +374,6 @@ def _write_piece(
             return write_ids(left) + write_ids(right), []
 
         counts = write_ids(map_strips(piece.strips(pool), convert, combine))
-        comments = {ITEMS: comment, MODEL: comment | {"model": "model"}}
-        files = {
-            _name_file(kind, piece.number): writer.finish(json.dumps(comments[kind]))
-            for kind, writer in writers.items()
-        }
     groups = pool.pieces[piece.places[0] : piece.places[1] + 1]
     about = {
         "file": piece.file,
@@ -445,56 +385,52 @@ def _write_piece(
         "missing": {int(at): int(counts.missing[at]) for at in np.flatnonzero(counts.missing)},
     }
     # As it will be read again.
-    return WrittenPiece(files, json.loads(json.dumps(about)))
+    found: dict[str, Any] = json.loads(json.dumps(about))
+    return found
 
 
 def _write_block(
-    writers: dict[str, ArchiveWriter],
+    writer: StoreWriter,
     pool: Pool,
     block: Block,
-    start: int,
     design: Design,
     values: list[list[str]],
 ) -> RowCounts:
-    """Write the rows of a block, from row `start` of the piece on, but for their ids."""
-    schema, outputs = pool.schema, block.checked.outputs
-    items, model = writers[ITEMS], writers[MODEL]
+    """Write the rows of a block, but for their ids."""
+    schema, checked, outputs = pool.schema, block.checked, block.checked.outputs
     keys = hash_text(block.ids)
     rows, missing = design.rows(outputs, block.features)
-    items.write("hashes", start, keys)
-    model.write("pred", start, outputs.pred)
-    model.write("design", start, rows)
-    if outputs.std is not None:
-        model.write("std", start, outputs.std)
-    if outputs.probs is not None:
-        model.write("probs", start, outputs.probs)
+    found: dict[str, Array | None] = {"hashes": keys, "pred": outputs.pred, "design": rows}
+    found |= {"std": outputs.std, "probs": outputs.probs}
     if values:
         codes = [
             grouping.recode(present, names, known)
             for (present, names), known in zip(block.groups, values, strict=True)
         ]
-        items.write("codes", start, np.stack(codes, axis=1))
+        found["codes"] = np.stack(codes, axis=1)
     if schema.uncertain:
         parts = [block.uncertain[name] for name in schema.uncertain]
-        items.write("attribute_probs", start, np.concatenate([p.probs for p in parts], axis=1))
-        items.write("attribute_known", start, np.stack([p.known for p in parts], axis=1))
+        found["attribute_probs"] = np.concatenate([p.probs for p in parts], axis=1)
+        found["attribute_known"] = np.stack([p.known for p in parts], axis=1)
     for name in ("weight", "price"):
         if (column := getattr(schema, name)) is not None:
-            items.write(name, start, block.amounts[column])
+            found[name] = block.amounts[column]
+    for name, array in found.items():
+        if array is not None:
+            writer.write(name, block.start, array)
     if schema.task == "classification":
         statistics = _choose_statistics(schema)
         for begin in range(0, len(keys), _STRIP):
             constants = right_and_wrong(outputs[begin : begin + _STRIP], statistics)
-            for name, constant in zip(("right", "wrong", "spread"), constants, strict=True):
-                model.write_across(name, start + begin, constant)
-    checked = block.checked
+            for name, constant in zip(ACROSS, constants, strict=True):
+                writer.write(name, block.start + begin, constant)
     sums = _sum_hashes(pool, block, keys)
     return RowCounts(sums, checked.renormalised, checked.disagreeing, missing)
 
 
-def _index_ids(arrays: PieceArrays, pool: Pool, *, known: bool) -> Array:
+def _index_ids(store: Store, pool: Pool, *, known: bool) -> Array:
     """(N,) the index of ids. Raises PoolError when two items have one id, or canonically equal."""
-    keys, ids = arrays.select("hashes", slice(None)), PieceIds(arrays)
+    keys, ids = store.read("hashes"), PieceIds(store)
     order = build_index(keys)
     alike = keys if known else ids.hash_canonical()
     searched = order if np.array_equal(alike, keys) else build_index(alike)
@@ -510,11 +446,11 @@ def _index_ids(arrays: PieceArrays, pool: Pool, *, known: bool) -> Array:
     return order
 
 
-def _find_mean_weight(arrays: PieceArrays, pool: Pool) -> float:
+def _find_mean_weight(store: Store, pool: Pool) -> float:
     """The mean of the weights; 1 without any. Raises PoolError where all weights are 0."""
     if pool.schema.weight is None:
         return 1.0
-    weights = arrays.select("weight", slice(None))
+    weights = store.read("weight")
     if not weights.any():
         raise PoolError(
             f"every weight in column {pool.schema.weight!r} of {pool.uri} is 0",

@@ -1,6 +1,7 @@
 """The pool as the methods read it: memory-mapped arrays, always rebuildable from the pool."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from operator import add
@@ -11,29 +12,27 @@ from typing import Any, TypeVar
 import numpy as np
 
 from activetest.cache.build import (
-    GLOBALS,
-    ITEMS,
-    MODEL,
+    SHARED,
     VERSION,
     build_into,
     compute_fingerprint,
+    describes_pool,
     list_row_groups,
-    repair_pieces,
 )
-from activetest.cache.checked import MANIFEST, Manifest, announce_rebuild, mark_damaged
 from activetest.cache.parts import (
     EVIDENCE,
     EXTERNAL,
     FACTS,
     FEATURES,
+    PART_VERSION,
     PARTS,
     TRAIN,
     TRAINED,
     Part,
-    read_part_manifest,
 )
-from activetest.cache.pieces import PieceArrays, PieceIds
+from activetest.cache.pieces import PieceIds
 from activetest.cache.results import keep_result, list_results
+from activetest.cache.store import MANIFEST, Store, announce_rebuild, mark_damaged
 from activetest.errors import CacheDamaged, PoolChanged
 from activetest.nouns.canonical import list_forms
 from activetest.nouns.rows import Array, Outputs, Rows, spread_votes
@@ -56,7 +55,7 @@ _ATTEMPTS = 3
 class Cache:
     """N items in pool order. Positions are those of the pool it was built from; ids outlive it.
 
-    An array of a piece that is not as it was written is read by nobody: the piece is built again
+    A piece of an array that is not as it was written is read by nobody: the piece is built again
     from the pool, and what holds it reads on. CacheDamaged is raised where that cannot be.
 
     size          N
@@ -68,7 +67,7 @@ class Cache:
     group_values  (G - 1) lists: the value each code stands for, in order
     has_features  whether the design holds components of features
     piece_rows    how many items each piece has
-    store         its manifest, which opens its files
+    store         its manifest and arrays
     notices       plain sentences: what was corrected while reading
     parts         names of the auxiliary data that is attached: see auxiliary
     unavailable   {surrogate: why, as a plain sentence}: those of past rounds whose auxiliary data
@@ -83,8 +82,8 @@ class Cache:
     ) -> None:
         """Raises CacheDamaged, or OSError, ValueError, KeyError or TypeError where none is."""
         self.folder = folder
-        manifest = Manifest.read(folder, VERSION)
-        self.manifest: dict[str, Any] = manifest.content
+        self.store = Store.read_manifest(folder, VERSION)
+        self.manifest: dict[str, Any] = self.store.content
         self.size: int = self.manifest["rows"]
         self.classes: tuple[str, ...] = tuple(self.manifest["classes"])
         self.numbered: bool = bool(self.manifest["schema"].get("numbered"))
@@ -98,16 +97,20 @@ class Cache:
         self.piece_rows: list[int] = [
             sum(rows for rows, _ in piece["row_groups"]) for piece in self.manifest["pieces"]
         ]
-        if sum(self.piece_rows) != self.size or min(self.piece_rows) <= 0:
+        ends = [*accumulate(self.piece_rows)]
+        items = {name: each for name, each in self.store.arrays.items() if name not in SHARED}
+        if (
+            ends[-1] != self.size
+            or min(self.piece_rows) <= 0
+            or any(stated["stops"] != ends for stated in items.values())
+        ):
             raise ValueError("the pieces are not of the pool")
-        self._parts = {name: Part(folder / name) for name in parts}
+        self._parts = {name: Part.open(folder / name) for name in parts}
         notices = (part.notices for part in self._parts.values())
         self.notices: tuple[str, ...] = tuple(chain(self.manifest["notices"], *notices))
-        manifest.open_files()
-        self.store = manifest
-        self._arrays = PieceArrays(manifest, self.piece_rows, (ITEMS, MODEL))
-        self._ids = PieceIds(self._arrays)
-        if (folder / MANIFEST).read_text(errors="replace") != manifest.text:
+        self.store.open_files()
+        self._ids = PieceIds(self.store)
+        if (folder / MANIFEST).read_text(errors="replace") != self.store.text:
             raise ValueError("another process has replaced the cache")
         self._computed: dict[Hashable, Any] = {}
         self._results: dict[str, tuple[Any, Mapping[str, Array]]] = {}
@@ -126,8 +129,8 @@ class Cache:
 
         Windows neither moves nor removes a file that is mapped.
         """
-        for manifest in (self.store, *(part.manifest for part in self._parts.values())):
-            manifest.close()
+        for store in (self.store, *self._parts.values()):
+            store.close()
         self._computed.clear()
         self._results.clear()
         for name in ("hashes", "train", "_whole"):
@@ -165,7 +168,7 @@ class Cache:
 
         There are fewer rows of many classes in them.
         """
-        fewest = 1 if "probs" in self._arrays else _FEWEST
+        fewest = 1 if "probs" in self.store.arrays else _FEWEST
         size = size or max(min(_CHUNK, _NUMBERS // max(len(self.classes), 1)), fewest)
         ends = list(accumulate(self.piece_rows))
         return [
@@ -187,7 +190,7 @@ class Cache:
         found = [id[len(prefix) :] if id.startswith(prefix) else "" for id in ids]
 
         def search() -> Array:
-            return find_positions(found, self.store.read_array(GLOBALS, "id_order"), self._ids.read)
+            return find_positions(found, self.store.read("id_order"), self._ids.read)
 
         return self._read_checked(search)
 
@@ -203,7 +206,7 @@ class Cache:
     @cached_property
     def hashes(self) -> Array:
         """(N,) uint64 hash of each id."""
-        return self._read_checked(lambda: self._arrays.select("hashes", slice(None)))
+        return self._read_checked(lambda: self.store.read("hashes"))
 
     def uncertain_attributes(self) -> tuple[Array, Array]:
         """What is known of the attributes that have probabilities, in the order of the schema.
@@ -214,7 +217,7 @@ class Cache:
 
         def read() -> tuple[Array, Array]:
             names = ("attribute_probs", "attribute_known")
-            probs, known = (self._arrays.select(name, slice(None)) for name in names)
+            probs, known = map(self.store.read, names)
             return probs, known
 
         return self._read_checked(read)
@@ -256,13 +259,13 @@ class Cache:
 
         return self._read_checked(read)
 
+    def list_stores(self) -> dict[str, Store]:
+        """The arrays of the cache, by "", and those of its parts, by their names."""
+        return {"": self.store, **self._parts}
+
     def describe_arrays(self) -> dict[str, dict[str, Any]]:
-        """Type, shape and checksum of each array, by part and file: others for other values."""
-        manifests = {"": self.store} | {name: part.manifest for name, part in self._parts.items()}
-        return {
-            name: {file: stated["arrays"] for file, stated in manifest.files.items()}
-            for name, manifest in manifests.items()
-        }
+        """Type, shape and checksums of each array, by part: others for other values."""
+        return {name: store.arrays for name, store in self.list_stores().items()}
 
     def part_fingerprint(self, part: str) -> str | None:
         """The fingerprint of what a part was built from, None without the part."""
@@ -302,18 +305,18 @@ class Cache:
 
     def matches(self, pool: Pool) -> bool:
         """Whether the pool's files and the roles of its columns are those it was built from."""
-        return _describes(self.manifest, pool)
+        return describes_pool(self.manifest, pool)
 
     def _read_checked(self, read: Callable[[], T]) -> T:
         """What read() returns, when necessary after what is damaged was built again."""
         for _ in range(_ATTEMPTS_TO_READ):
-            arrays, parts = self._arrays, self._parts
+            store, parts = self.store, self._parts
             try:
                 return read()
             except CacheDamaged as damage:
                 with self._mending:
                     # Another thread may have been first.
-                    if arrays is self._arrays and parts is self._parts:
+                    if store is self.store and parts is self._parts:
                         self._mend(damage)
         return read()
 
@@ -332,45 +335,37 @@ class Cache:
         if mended.manifest != self.manifest or prints[0] != prints[1]:
             # Positions may be others.
             raise damage
-        self.store, self._arrays, self._ids = mended.store, mended._arrays, mended._ids
-        self._parts = mended._parts
+        self.store, self._ids, self._parts = mended.store, mended._ids, mended._parts
 
     def _rows(self, index: Array, selection: Array | slice) -> Rows:
         """The items of a selection, at the positions index (R,); what nobody uses is not read."""
 
-        def select(name: str) -> Array:
-            return self._arrays.select(name, selection)
+        def read(name: str, part: str = "") -> Callable[[], Array | None]:
+            def select() -> Array | None:
+                store = self._parts[part] if part else self.store
+                return store.read(name, selection) if name in store.arrays else None
 
-        def read(name: str) -> Callable[[], Array | None]:
-            there = name in self._arrays
-            return lambda: self._read_checked(lambda: select(name)) if there else None
+            if part and part not in self._parts:
+                return lambda: None
+            return lambda: self._read_checked(select)
 
         def read_weight() -> Array | None:
             weight = read("weight")()
             return None if weight is None else weight / self.manifest["mean_weight"]
 
-        def select_part(name: str, array: str) -> Array | None:
-            items = self._parts[name].items
-            return items.select(array, selection) if array in items else None
-
-        def read_part(name: str, array: str = "") -> Callable[[], Array | None]:
-            if name not in self._parts:
-                return lambda: None
-            return lambda: self._read_checked(lambda: select_part(name, array or name))
-
         return Rows(
             index=index,
-            outputs=Outputs(select("pred"), read("probs"), read("std")),
-            design=select("design"),
-            codes=select("codes"),
+            outputs=Outputs(self.store.read("pred", selection), read("probs"), read("std")),
+            design=self.store.read("design", selection),
+            codes=self.store.read("codes", selection),
             right=read("right"),
             wrong=read("wrong"),
             spread=read("spread"),
-            features=read_part(FEATURES),
-            evidence=read_part(EVIDENCE),
-            facts=read_part(EVIDENCE, FACTS),
-            trained=read_part(TRAINED),
-            external=lambda: self._spread_classes(read_part(EXTERNAL)()),
+            features=read(FEATURES, FEATURES),
+            evidence=read(EVIDENCE, EVIDENCE),
+            facts=read(FACTS, EVIDENCE),
+            trained=read(TRAINED, TRAINED),
+            external=lambda: self._spread_classes(read(EXTERNAL, EXTERNAL)()),
             weight=read_weight,
             price=read("price"),
         )
@@ -383,7 +378,7 @@ class Cache:
 
 
 def build_cache(
-    pool: Pool, folder: str | Path, *, old: Manifest | None = None, known: bool = False
+    pool: Pool, folder: str | Path, *, old: Store | None = None, known: bool = False
 ) -> Cache:
     """Read the pool twice and write its cache, in place of any that is there.
 
@@ -432,15 +427,13 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
     except CacheDamaged as found:
         cache, damage = None, found.problem
     old = cache.store if cache is not None else _read_manifest(folder)
+    same = old is not None and describes_pool(old.content, pool)
     if old is not None:
         expected = expected or old.content["fingerprint"]
-        if old.content["fingerprint"] == expected and _describes(old.content, pool):
-            if damage and repair_pieces(pool, old):
-                cache = open_cache(folder)
-            if cache is not None and cache.matches(pool):
-                announce_rebuild(damage)
-                return _reopening(cache, pool)
-    if expected is not None:
+        same = same and old.content["fingerprint"] == expected
+    if cache is not None and same:
+        return _reopening(cache, pool)
+    if expected is not None and not same:
         pool.check()
         now, sums = compute_fingerprint(pool, old)
         if now != expected:
@@ -455,19 +448,11 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
     return _reopening(built, pool)
 
 
-def _read_manifest(folder: Path) -> Manifest | None:
+def _read_manifest(folder: Path) -> Store | None:
     """The manifest of a cache, whatever has happened to its files; None without one."""
-    try:
-        return Manifest.read(folder, VERSION)
-    except (CacheDamaged, OSError, ValueError):
-        return None
-
-
-def _describes(content: Mapping[str, Any], pool: Pool) -> bool:
-    """Whether a manifest is of the pool's files, and of the roles of its columns."""
-    return bool(
-        content["stamp"] == pool.files.stamp() and content["schema"] == pool.schema.to_dict()
-    )
+    with suppress(CacheDamaged, OSError, ValueError):
+        return Store.read_manifest(folder, VERSION)
+    return None
 
 
 def _reopening(cache: Cache, pool: Pool) -> Cache:
@@ -477,7 +462,7 @@ def _reopening(cache: Cache, pool: Pool) -> Cache:
     return cache
 
 
-def _describe_difference(pool: Pool, old: Manifest | None, sums: list[str]) -> str:
+def _describe_difference(pool: Pool, old: Store | None, sums: list[str]) -> str:
     """What changed, as far as the manifest of the old cache can tell."""
     problem = f"{pool.uri} is not the pool this study was made for"
     if old is None:
@@ -505,8 +490,8 @@ def list_damage(folder: str | Path) -> list[str] | None:
     folder, damaged = Path(folder), []
     for name in ("", *PARTS, *list_results(folder)):
         try:
-            manifest = read_part_manifest(folder / name) if name else Manifest.read(folder, VERSION)
-            damaged += [damage.problem for damage in manifest.find_damage()]
+            store = Store.read_manifest(folder / name, PART_VERSION if name else VERSION)
+            damaged += [damage.problem for damage in store.find_damage()]
         except CacheDamaged as damage:
             damaged.append(damage.problem)
         except (OSError, ValueError, KeyError, TypeError):

@@ -32,7 +32,7 @@ def ensure_evidence(cache: Cache, pool: Pool) -> Part:
     words, prints = [], []
     if pool.schema.features:
         features = all_features.ensure_features(cache, pool)
-        sources.append(Features(lambda rows: features.items.select(FEATURES, rows)))
+        sources.append(Features(lambda rows: features.read(FEATURES, rows)))
         words.append(_count_features(features))
         prints.append(features.fingerprint)
     # Read first: a damaged cache is replaced, with what is being drafted in it.
@@ -60,10 +60,10 @@ def ensure_evidence(cache: Cache, pool: Pool) -> Part:
                 words.append((f"the words of {named}", False))
         with step("learning what the pool says of the model's answers"):
             found = learn_answers(sources, codes, confidence, hashes)
-        draft.write_items(cache.piece_rows, {EVIDENCE: found.columns, **arrays})
+        draft.put_items(cache.piece_rows, {EVIDENCE: found.columns, **arrays})
         draft.notices += _describe(words, found)
         draft.fingerprint = "+".join(prints)
-    return Part(folder)
+    return Part.open(folder)
 
 
 def _read_answers(cache: Cache) -> tuple[Array, Array | None]:
@@ -77,7 +77,7 @@ def _read_answers(cache: Cache) -> tuple[Array, Array | None]:
 
 def _count_features(features: Part) -> tuple[str, bool]:
     """How many there are, in words, and whether it is a single one."""
-    width = int(features.items.select(FEATURES, slice(0, 1)).shape[1])
+    width = int(features.arrays[FEATURES]["shape"][1])
     return ("1 feature", True) if width == 1 else (f"{width:,} features", False)
 
 

@@ -4,15 +4,14 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from operator import add
-from typing import Any
 
 import numpy as np
 
 from activetest.cache import components
 from activetest.cache.cache import Cache
-from activetest.cache.parts import FEATURES, PIECE, Part, drafting_part, open_part
-from activetest.cache.pieces import PoolPiece, map_pieces, name_piece, split_pool
+from activetest.cache.parts import FEATURES, Part, drafting_part, open_part
 from activetest.cache.space import check_space
 from activetest.nouns.rows import Array
 from activetest.parallel import BlockSum
@@ -98,27 +97,20 @@ def ensure_features(cache: Cache, pool: Pool) -> Part:
         scale = measure_scale(pool)
         width = len(scale.centre)
         check_space(draft.folder, 4 * pool.rows * width, pool)
-        draft.write_whole({"centre": scale.centre, "inverse": scale.inverse})
-        pieces = split_pool(pool)
-        draft.rows = [piece.rows for piece in pieces]
+        draft.put("centre", scale.centre)
+        draft.put("inverse", scale.inverse)
+        draft.create(FEATURES, (pool.rows, width), np.float32, [*accumulate(cache.piece_rows)])
 
-        def write_piece(piece: PoolPiece, map_strips: Any) -> int:
-            with draft.writing(PIECE.format(name_piece(piece.number))) as writer:
-                writer.create(FEATURES, (piece.rows, width), np.float32)
+        def write_strip(strip: Strip) -> int:
+            block = pool.read_block(strip)
+            draft.write(FEATURES, block.start, scale.standardise(block.features))
+            keys = hashes[block.start : block.start + strip.batch.num_rows]
+            return _hash_block(keys, block)
 
-                def write_strip(strip: Strip) -> int:
-                    block = pool.read_block(strip)
-                    start = block.start - piece.start
-                    writer.write(FEATURES, start, scale.standardise(block.features))
-                    keys = hashes[block.start : block.start + strip.batch.num_rows]
-                    return _hash_block(keys, block)
-
-                return map_strips(piece.strips(pool, _UNUSED), write_strip, add) if width else 0
-
-        total = map_pieces(pieces, write_piece, add, title="reading the pool")
+        total = pool.map_strips(write_strip, add, without=_UNUSED) if width else 0
         content = json.dumps([pool.feature_names(), total % 2**64, *_list_shape(pool)])
         draft.fingerprint = hashlib.sha256(content.encode()).hexdigest()[:16]
-    return Part(folder)
+    return Part.open(folder)
 
 
 def read_scale(part: Part) -> Scale:

@@ -105,7 +105,7 @@ def ensure_other_models(
                 _write_part(
                     draft, files, cache, pool, source, _make_id_lookup(files, cache, pool, source)
                 )
-    return Part(folder)
+    return Part.open(folder)
 
 
 def open_copy_in(cache: Cache, pool: Pool, fingerprint: str | None) -> Part | None:
@@ -309,7 +309,7 @@ def _write_part(
     with draft.scratch(shape, np.int32 if votes else np.float32) as table:
         matched = map_reduce(strips, write_strip, add)
         _check_votes(table, schemas, pool.schema, source)
-        draft.write_items(cache.piece_rows, {EXTERNAL: table})
+        draft.put_items(cache.piece_rows, {EXTERNAL: table})
     unmatched = _check_coverage(np.concatenate(matched.positions), cache, source)
     draft.fingerprint = f"{matched.total % 2**64:016x}"
     draft.notices += _describe_part(schemas, source, matched.renormalised, unmatched)

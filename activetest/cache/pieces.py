@@ -1,4 +1,4 @@
-"""Pieces of a pool: the row groups whose arrays are written, checked and rebuilt together.
+"""Pieces of a pool: the row groups whose items are written, checked and rebuilt together.
 
 A piece is as many consecutive row groups of one file as have at most 65,536 rows together, or one
 that has more. So footers alone decide, and many small row groups do not make many files.
@@ -7,13 +7,12 @@ that has more. So footers alone decide, and many small row groups do not make ma
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from activetest.cache.checked import Manifest
-from activetest.errors import CacheDamaged
+from activetest.cache.store import Store
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.pool.ids import Text, hash_canonical
@@ -21,8 +20,8 @@ from activetest.pool.pool import Pool, Strip
 
 # Rows of a piece of several row groups.
 MOST_ROWS = 2**16
-# Arrays whose items are along the second axis: they have a line for each statistic.
-_ACROSS = ("right", "wrong", "spread")
+# Arrays of ids: where those of a piece end among its letters, and the letters of all.
+ID_ENDS, ID_LETTERS = "id_ends", "id_letters"
 # Ids that are looked at together.
 _STRIP = 16384
 # With fewer pieces than this, the strips of each are what threads share.
@@ -91,157 +90,52 @@ def _map_here(strips: Iterator[Strip], fn: Any, combine: Any) -> Any:
     return reduce(combine, map(fn, strips))
 
 
-class PieceArrays:
-    """Arrays of N items, of which each piece has its own in archives.
+class PieceIds:
+    """The ids of all items, in UTF-8, by their positions.
 
-    Indexing is by item: a slice without a step, or positions. An array whose items are its second
-    axis (T, N) gives all T lines of them.
+    Letters of a piece stand together, and ends of ids are counted from where these begin.
     """
 
-    def __init__(self, manifest: Manifest, rows: Sequence[int], files: Sequence[str]) -> None:
-        """The pieces have so many rows; files name the archives of a piece, {} for its number."""
-        self._manifest, self._files = manifest, files
-        self._starts = np.array([0, *accumulate(rows)])
-        self._homes = {
-            name: file
-            for file in files
-            for name in manifest.files[file.format(name_piece(0))]["arrays"]
-        }
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._homes
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._homes)
-
-    def count_rows(self) -> list[int]:
-        """The rows of each piece."""
-        counts: list[int] = np.diff(self._starts).tolist()
-        return counts
-
-    def part(self, piece: int, name: str) -> Array:
-        """An array of a piece, of all its items. Raises CacheDamaged."""
-        return self._manifest.read_array(self._home(piece, name), name)
-
-    def items(self, piece: int, name: str) -> Array:
-        """The same, with an item for every row of the piece. Raises CacheDamaged."""
-        values = self.part(piece, name)
-        rows = int(self._starts[piece + 1] - self._starts[piece])
-        if values.shape[_find_axis(name)] != rows:
-            manifest = self._manifest
-            raise CacheDamaged(manifest.folder, self._home(piece, name), name, manifest.text)
-        return values
-
-    def select(self, name: str, items: slice | Array) -> Array:
-        """The items, of an array. Raises IndexError, CacheDamaged."""
-        if isinstance(items, slice):
-            return self._join(name, *items.indices(int(self._starts[-1]))[:2])
-        axis = _find_axis(name)
-        found: Array | None = None
-        for piece, places, rows in self.locate(items):
-            values = self.items(piece, name)
-            values = values[:, rows] if axis else values[rows]
-            if len(rows) == len(items):
-                return values
-            if found is None:
-                others = values.shape[:axis] + values.shape[axis + 1 :]
-                # In memory as numpy returns it where all items are of one piece.
-                found = np.moveaxis(np.empty((len(items), *others), values.dtype), 0, axis)
-            np.moveaxis(found, axis, 0)[places] = np.moveaxis(values, axis, 0)
-        return self._join(name, 0, 0) if found is None else found
-
-    def locate(self, positions: Array) -> Iterator[tuple[int, Array, Array]]:
-        """(piece, places among the positions, rows of the piece) of those that pieces have."""
-        if len(positions) and not 0 <= positions.min() <= positions.max() < self._starts[-1]:
-            raise IndexError(f"there are {self._starts[-1]} items")
-        pieces = np.searchsorted(self._starts, positions, side="right") - 1
-        order = np.argsort(pieces, kind="stable")
-        present, begins = np.unique(pieces[order], return_index=True)
-        for piece, (begin, end) in zip(
-            present.tolist(), pairwise([*begins.tolist(), len(order)]), strict=True
-        ):
-            places = order[begin:end]
-            yield piece, places, positions[places] - self._starts[piece]
-
-    def _join(self, name: str, start: int, stop: int) -> Array:
-        """The items start, ..., stop - 1; those of one piece are not copied."""
-        axis = _find_axis(name)
-        first, last = np.searchsorted(self._starts[1:-1], [start, max(stop - 1, start)], "right")
-        joined, done = np.empty(0), 0
-        for piece in range(first, last + 1):
-            begin, end = (max(at - int(self._starts[piece]), 0) for at in (start, stop))
-            values = self.items(piece, name)
-            values = values[:, begin:end] if axis else values[begin:end]
-            if first == last:
-                return values
-            if piece == first:
-                shape = [*values.shape]
-                shape[axis] = min(stop, int(self._starts[-1])) - start
-                joined = np.empty(shape, values.dtype)
-            place = slice(done, done + values.shape[axis])
-            joined[(slice(None), place) if axis else place] = values
-            done = place.stop
-            self.release(piece, name)
-        return joined
-
-    def release(self, piece: int, *names: str) -> None:
-        """Let go of the memory that arrays of a piece take, until they are used again."""
-        for name in names:
-            self._manifest.release_array(self._home(piece, name), name)
-
-    def _home(self, piece: int, name: str) -> str:
-        """The archive that an array of a piece is in."""
-        return self._homes[name].format(name_piece(piece))
-
-
-class PieceIds:
-    """The ids of all items, in UTF-8, by their positions."""
-
-    def __init__(self, arrays: PieceArrays) -> None:
-        self._arrays = arrays
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        # Where each piece begins: its items, and its letters.
+        self._starts, self._letters = (
+            np.array([0, *store.arrays[name]["stops"]]) for name in (ID_ENDS, ID_LETTERS)
+        )
 
     def read(self, positions: Array) -> list[bytes]:
         """The ids at these positions (R,), in their order. Raises CacheDamaged, IndexError."""
-        found = [b""] * len(positions)
-        for piece, places, rows in self._arrays.locate(positions.astype(np.int64)):
-            letters = self._arrays.part(piece, "id_letters")
-            offsets = self._arrays.part(piece, "id_offsets")
-            ends = zip(
-                places.tolist(), offsets[rows].tolist(), offsets[rows + 1].tolist(), strict=True
-            )
-            for place, begin, end in ends:
-                found[place] = letters[begin:end].tobytes()
-            self._arrays.release(piece, "id_letters", "id_offsets")
+        positions = positions.astype(np.int64)
+        ends = self._store.read(ID_ENDS, positions)
+        pieces = np.searchsorted(self._starts, positions, side="right") - 1
+        begins = np.zeros(len(positions), np.int64)
+        inside = positions > self._starts[pieces]
+        begins[inside] = self._store.read(ID_ENDS, positions[inside] - 1)
+        letters = self._store.read(ID_LETTERS, pieces=np.unique(pieces).tolist())
+        spots = self._letters[pieces]
+        places = zip((spots + begins).tolist(), (spots + ends).tolist(), strict=True)
+        found = [letters[begin:end].tobytes() for begin, end in places]
+        self._store.release(ID_LETTERS)
         return found
 
     def hash_canonical(self) -> Array:
         """(N,) uint64 hash of the canonical form of each id. Raises CacheDamaged."""
         keys = []
-        for piece, rows in enumerate(self._arrays.count_rows()):
-            letters = self._arrays.part(piece, "id_letters")
-            offsets = self._arrays.part(piece, "id_offsets")
-            hashes = self._arrays.items(piece, "hashes")
-            for start in range(0, rows, _STRIP):
-                strip = offsets[start : start + _STRIP + 1]
-                text = Text(letters[strip[0] : strip[-1]], strip - strip[0])
-                keys.append(hash_canonical(text, hashes[start : start + _STRIP]))
-            self._arrays.release(piece, "id_letters", "id_offsets")
+        for piece, (start, stop) in enumerate(pairwise(self._starts.tolist())):
+            text = self.read_piece(piece)
+            hashes = self._store.read("hashes", slice(start, stop))
+            for first in range(0, len(text), _STRIP):
+                ends = text.offsets[first : first + _STRIP + 1]
+                strip = Text(text.letters[ends[0] : ends[-1]], ends - ends[0])
+                keys.append(hash_canonical(strip, hashes[first : first + _STRIP]))
+            self._store.release(ID_ENDS, ID_LETTERS)
         return np.concatenate(keys)
+
+    def read_piece(self, piece: int) -> Text:
+        """The ids of a piece. Raises CacheDamaged."""
+        ends = self._store.read(ID_ENDS, slice(*self._starts[piece : piece + 2]))
+        letters = self._store.read(ID_LETTERS, slice(*self._letters[piece : piece + 2]))
+        return Text(letters, np.append(np.zeros(1, np.int64), ends))
 
     def __getitem__(self, row: int) -> str:
         return self.read(np.array([row]))[0].decode("utf-8", "surrogateescape")
-
-
-def name_piece(number: int) -> str:
-    """What the files of a piece are called by."""
-    return f"{number:06}"
-
-
-def shape_array(name: str, rows: int, item: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of an array of items, each of which has a part of this shape."""
-    return (*item, rows) if name in _ACROSS else (rows, *item)
-
-
-def _find_axis(name: str) -> int:
-    """That of an array's items."""
-    return int(name in _ACROSS)

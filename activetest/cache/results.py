@@ -5,8 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from activetest.cache.checked import mark_damaged
 from activetest.cache.parts import drafting_part, open_part
+from activetest.cache.store import mark_damaged
 from activetest.errors import CacheDamaged
 from activetest.nouns.rows import Array
 
@@ -28,7 +28,7 @@ def keep_result(
     place = folder / RESULTS / name
     try:
         if part := open_part(place, origin):
-            return {key: part.read(key).copy() for key in part.list_whole()}
+            return {key: part.read(key).copy() for key in part.arrays}
     except CacheDamaged as damage:
         with suppress(CacheDamaged):
             mark_damaged(damage)
@@ -37,7 +37,8 @@ def keep_result(
     with suppress(OSError):
         place.parent.mkdir(exist_ok=True)
         with drafting_part(place, origin) as draft:
-            draft.write_whole(computed)
+            for key, values in computed.items():
+                draft.put(key, values)
     return computed
 
 

@@ -31,10 +31,10 @@ def check_space(folder: Path, needed: int, pool: Pool) -> None:
 
 
 def measure_ids(pool: Pool) -> int:
-    """Bytes of the ids, as long as the pool's footers say, of their offsets and their index."""
+    """Bytes of the ids, as long as the pool's footers say, and of their index."""
     id = pool.schema.id
     letters = pool.files.measure_column(id) if id else pool.rows * len(str(pool.rows))
-    return letters + 16 * pool.rows
+    return letters + 8 * pool.rows
 
 
 def _write_size(count: int) -> str:

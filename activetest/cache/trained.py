@@ -80,9 +80,9 @@ def ensure_trained(cache: Cache, pool: Pool, train: Part) -> Part:
             items = all_features.ensure_features(cache, pool)
             known = train.read("features")
             learned.append(Features(lambda rows: known[rows], _EXACT))
-            judged.append(Features(lambda rows: items.items.select(FEATURES, rows)))
+            judged.append(Features(lambda rows: items.read(FEATURES, rows)))
             prints.append(items.fingerprint)
-        if LONGEST in train.list_whole():
+        if LONGEST in train.arrays:
             from activetest.cache.texts import read_texts, restore_texts
 
             with step("reading texts"):
@@ -96,10 +96,10 @@ def ensure_trained(cache: Cache, pool: Pool, train: Part) -> Part:
         column = np.empty((len(predicted), 0), np.float32)
         if found.learners:
             column = _judge(found, judged, predicted)[:, None]
-        draft.write_items(cache.piece_rows, {TRAINED: column})
+        draft.put_items(cache.piece_rows, {TRAINED: column})
         draft.notices.append(found.notice)
         draft.fingerprint = "+".join(prints)
-    return Part(folder)
+    return Part.open(folder)
 
 
 def open_trained(cache: Cache, pool: Pool, fingerprint: str | None) -> Part | None:

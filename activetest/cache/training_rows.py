@@ -12,7 +12,6 @@ from activetest.cache.features import Scale, read_scale
 from activetest.cache.parts import (
     LONGEST,
     TRAIN,
-    WHOLE,
     Draft,
     Part,
     drafting_part,
@@ -75,7 +74,7 @@ def ensure_training_rows(
         return part
     with drafting_part(folder, origin) as draft:
         _write_part(draft, pool, read_scale(features), source)
-    return Part(folder)
+    return Part.open(folder)
 
 
 def check_training_rows(pool: Pool, source: str) -> None:
@@ -97,8 +96,8 @@ def _write_part(draft: Draft, pool: Pool, scale: Scale, source: str) -> None:
     kept: list[Array] = []
     words: list[list[pa.Array]] = []
     total, unmatched, missing = 0, Counter[str](), Counter[str]()
-    with tables.open_table(source) as files, draft.writing(WHOLE) as writer:
-        writer.create("features", (0, len(scale.centre)), np.float32)
+    with tables.open_table(source) as files:
+        draft.create("features", (0, len(scale.centre)), np.float32)
         _read_as_pool(files, pool)
         label = _find_label_column(files.schema, pool, source)
         texts = _list_texts(files.schema, pool)
@@ -110,18 +109,18 @@ def _write_part(draft: Draft, pool: Pool, scale: Scale, source: str) -> None:
             words.append([cut_lines(each, longest).filter(pa.array(keep)) for each in lines])
             missing += _count_missing([column[keep] for column in features], schema.features)
             table = scale.standardise(features) if features else np.empty((len(labels), 0))
-            writer.extend("features", table[keep])
+            draft.append("features", table[keep])
             kept.append(labels[keep].astype(kind))
             keys = mix(np.arange(start, start + len(labels), dtype=np.uint64))
             values = [part for column in features for part in column.reshape(len(labels), -1).T]
             values += [hash_text(read_text(each, "text")) for each in lines]
             total += int(hash_rows(keys, [*values, labels]).sum(dtype=np.uint64))
-        writer.put("labels", np.concatenate(kept))
+        draft.put("labels", np.concatenate(kept))
         if texts:
             columns = [pa.concat_arrays(each) for each in zip(*words, strict=True)]
             for name, stored in store_texts(columns).items():
-                writer.put(name, stored)
-            writer.put(LONGEST, np.array([longest]))
+                draft.put(name, stored)
+            draft.put(LONGEST, np.array([longest]))
     draft.fingerprint = f"{total % 2**64:016x}"
     rows = sum(map(len, kept))
     _reject_unmatched(rows, unmatched, schema, source)

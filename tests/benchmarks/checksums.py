@@ -23,10 +23,10 @@ import activetest as at
 
 RUN = """
 import os, sys, time
-from activetest.cache.archive import Archive
+from activetest.cache import store
 from activetest.cli.app import main
 if sys.argv[1] == "unchecked":
-    Archive._check = lambda self, member, values: None
+    store._Mapped.is_whole = lambda self, piece: True
 sys.stdout = open(os.devnull, "w")
 wall, cpu = time.perf_counter(), time.process_time()
 code = main(sys.argv[2:])

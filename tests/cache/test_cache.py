@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cache import cache
-from activetest.cache.archive import ArchiveWriter
-from activetest.cache.checked import Manifest
+from activetest.cache.store import Store, StoreWriter
 from activetest.errors import CacheDamaged, PoolChanged
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Outputs
@@ -268,10 +267,10 @@ def test_other_roles_of_columns_build_another_cache(tmp_path):
         lambda folder: (folder / "manifest.json").write_text("{"),
         lambda folder: (folder / "manifest.json").write_text("[]"),
         lambda folder: (folder / "manifest.json").write_text('{"version": 0}'),
-        lambda folder: (folder / "globals.npz").unlink(),
-        lambda folder: (folder / "pool/000000/model.npz").unlink(),
-        lambda folder: (folder / "pool/000000/model.npz").write_bytes(b""),
-        lambda folder: os.truncate(folder / "pool/000000/items.npz", 300),
+        lambda folder: (folder / "id_order.npy").unlink(),
+        lambda folder: (folder / "pred.npy").unlink(),
+        lambda folder: (folder / "probs.npy").write_bytes(b""),
+        lambda folder: os.truncate(folder / "hashes.npy", 300),
     ],
 )
 def test_a_damaged_cache_is_none_and_is_built_again(tmp_path, damage):
@@ -299,7 +298,7 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(ArchiveWriter, "write", full)
+    monkeypatch.setattr(StoreWriter, "write", full)
     with pytest.raises(OSError, match="No space"):
         build_cache_of(tmp_path, table())
     assert [path.name for path in tmp_path.iterdir()] == ["pool.parquet"]
@@ -322,7 +321,7 @@ def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one
     wider = table().append_column("extra", pa.array([1.0] * table().num_rows))
     pq.write_table(wider, tmp_path / "other.parquet")
     other = Pool.open(str(tmp_path / "other.parquet"))
-    build_into, open_files = cache.build_into, Manifest.open_files
+    build_into, open_files = cache.build_into, Store.open_files
 
     def replace_after_build(*arguments, **options):
         build_into(*arguments, **options)
@@ -331,13 +330,13 @@ def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one
             build_into(other, tmp_path / "cache")
 
     def replace_while_opening(*arguments):
-        monkeypatch.setattr(Manifest, "open_files", open_files)
+        monkeypatch.setattr(Store, "open_files", open_files)
         if interrupts == "opening":
             build_into(other, tmp_path / "cache")
         return open_files(*arguments)
 
     monkeypatch.setattr(cache, "build_into", replace_after_build)
-    monkeypatch.setattr(Manifest, "open_files", replace_while_opening)
+    monkeypatch.setattr(Store, "open_files", replace_while_opening)
     found = cache.build_cache(pool, tmp_path / "cache")
     assert found.matches(pool) and not found.matches(other)
     assert cache.open_cache(tmp_path / "cache").manifest == found.manifest
@@ -346,7 +345,7 @@ def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one
 def test_columns_are_read_when_they_are_used_and_damage_is_found_then(tmp_path):
     """Of rows, of rows of rows, and of rows that were taken before the damage was done."""
     build_pool(tmp_path, 30)
-    change_array(tmp_path / "cache", "pool/000000/model.npz", "probs")
+    change_array(tmp_path / "cache", "probs")
     held = cache.Cache(tmp_path / "cache")
     rows = held.rows(0, 30)
     some = rows[np.arange(5)]

@@ -61,7 +61,7 @@ def test_it_is_built_once_and_again_to_the_same_numbers(tmp_path, monkeypatch):
         ensure_evidence(cache, pool)
     shutil.rmtree(tmp_path / "cache" / "evidence")
     part = ensure_evidence(cache, pool)
-    assert (part.items.select("evidence", slice(None)) == before).all()
+    assert (part.read("evidence") == before).all()
 
 
 def test_it_does_not_depend_on_the_order_of_rows(tmp_path):

@@ -1,10 +1,8 @@
 """A pool is cut into pieces by its footers; a piece is written, checked and rebuilt alone."""
 
-import json
 import os
 import shutil
 import warnings
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.cache import cache, pieces
-from activetest.cache.build import compute_fingerprint
+from activetest.cache import cache, features, pieces
+from activetest.cache.build import ACROSS, compute_fingerprint
 from activetest.cache.design import Design
 from activetest.cache.pieces import split_pool
 from activetest.errors import CacheDamaged, CacheRebuilt, PoolChanged
@@ -55,12 +53,9 @@ def open_pool(source: Path) -> Pool:
     return Pool.open(str(source), groups=("place", "predicted"), weight="w")
 
 
-def list_files(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """{archive of a piece: (inode, content)}."""
-    return {
-        str(path.relative_to(folder)): (path.stat().st_ino, path.read_bytes())
-        for path in sorted((folder / "pool").rglob("*.npz"))
-    }
+def list_files(folder: Path) -> dict[str, bytes]:
+    """{array of the items: content}."""
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.npy"))}
 
 
 @pytest.mark.parametrize(
@@ -92,20 +87,19 @@ def test_row_groups_of_a_file_share_a_piece_up_to_a_number_of_rows(tmp_path, fil
         assert (groups[0].row_group, groups[-1].row_group) == each.groups
 
 
-def test_a_piece_has_one_archive_of_its_items_and_one_of_each_model(source, tmp_path):
+def test_every_piece_of_the_items_of_an_array_has_a_checksum(source, tmp_path):
     built = cache.build_cache(open_pool(source), tmp_path / "cache")
     assert built.piece_rows == [14, 14, 12] * FILES
-    names = [f"pool/{k:06}/{kind}.npz" for k in range(9) for kind in ("items", "model")]
-    assert [*list_files(built.folder)] == names
-    with np.load(built.folder / "pool/000004/items.npz") as items:
-        assert {"hashes", "codes", "weight", "id_offsets", "id_letters"} == {*items}
-        letters = items["id_letters"].tobytes().decode()
-    assert letters == "".join(f"item {row}" for row in range(54, 68))
-    with zipfile.ZipFile(built.folder / "pool/000004/model.npz") as archive:
-        about = json.loads(archive.comment)
-    assert (about["part"], about["model"], about["file"]) == ("pool", "model", "part-1.parquet")
-    assert (about["row_groups"], about["rows"]) == ([2, 3], 14)
-    assert about["globals"] == built.manifest["globals"]
+    stops = np.cumsum(built.piece_rows).tolist()
+    for name in ARRAYS:
+        stated = built.store.arrays[name]
+        assert stated["stops"] == stops or name == "id_letters"
+        assert len(stated["checksums"]) == len(stops)
+    about = built.manifest["pieces"][4]
+    assert (about["file"], about["first"], about["start"]) == (1, 2, 54)
+    assert [rows for rows, _ in about["row_groups"]] == [7, 7]
+    letters = np.load(built.folder / "id_letters.npy").tobytes().decode()
+    assert letters == "".join(f"item {row}" for row in range(ROWS))
 
 
 def test_pieces_hold_what_one_piece_would(source, tmp_path, monkeypatch):
@@ -154,39 +148,35 @@ def test_chunks_end_with_pieces_and_copy_nothing(source, tmp_path):
             assert not values.flags.owndata and not values.flags.writeable
 
 
-ARRAYS = {
-    "items": ["hashes", "codes", "weight", "id_letters", "id_offsets"],
-    "model": ["pred", "probs", "design", "right", "wrong", "spread"],
-}
+ARRAYS = [
+    *("hashes", "codes", "weight", "id_letters", "id_ends"),
+    *("pred", "probs", "design", "right", "wrong", "spread"),
+]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [(kind, name) for kind, names in ARRAYS.items() for name in names]
-)
+@pytest.mark.parametrize("name", ARRAYS)
 def test_a_damaged_piece_is_built_again_alone_from_its_row_groups(
-    source, tmp_path, monkeypatch, kind, name
+    source, tmp_path, monkeypatch, name
 ):
     pool = open_pool(source)
-    cache.build_cache(pool, tmp_path / "cache")
+    features.ensure_features(cache.build_cache(pool, tmp_path / "cache"), pool)
     before = list_files(tmp_path / "cache")
-    damaged = f"pool/000004/{kind}.npz"
-    change_array(tmp_path / "cache", damaged, name)
+    # In lines of 120 items and in rows alike this is an item of piece 4.
+    change_array(tmp_path / "cache", name, 60 / 120 / (3 if name in ACROSS else 1))
     held = cache.ensure_cache(pool, tmp_path / "cache")
-    read, batches = [], pool.files.batches
+    read, batches = set(), pool.files.batches
 
     def record(columns, piece, *more, **named):
-        read.append((os.path.basename(piece.path), piece.row_group))
+        if more != (1,):
+            read.add((os.path.basename(piece.path), piece.row_group))
         return batches(columns, piece, *more, **named)
 
     monkeypatch.setattr(pool.files, "batches", record)
-    with pytest.warns(CacheRebuilt, match=rf"\({name} in {damaged}\)|\({damaged}\)"):
+    with pytest.warns(CacheRebuilt, match=rf"\({name}.npy, piece 4\)"):
         read_all(held)
-    after = list_files(tmp_path / "cache")
-    assert {n: content for n, (_, content) in after.items()} == {
-        n: content for n, (_, content) in before.items()
-    }
-    assert [n for n in after if after[n][0] != before[n][0]] == [damaged]
-    assert {*read} == {("part-1.parquet", 2), ("part-1.parquet", 3)}
+    assert list_files(tmp_path / "cache") == before
+    assert read == {("part-1.parquet", 2), ("part-1.parquet", 3)}
+    assert held.attach(["features"]).rows(0, ROWS).features.shape == (ROWS, 2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read_all(cache.ensure_cache(pool, tmp_path / "cache"))
@@ -198,47 +188,50 @@ def read_all(held) -> None:
     assert held.find(held.ids(range(ROWS))).tolist() == [*range(ROWS)]
 
 
-def test_missing_pieces_and_those_of_another_frame_are_built_again_and_the_others_stay(
-    source, tmp_path
-):
+@pytest.mark.parametrize("damage", ["missing", "cut"])
+def test_a_missing_array_and_one_of_another_size_are_built_again(source, tmp_path, damage):
     pool = open_pool(source)
     cache.build_cache(pool, tmp_path / "cache")
     before = list_files(tmp_path / "cache")
-    shutil.rmtree(tmp_path / "cache" / "pool" / "000002")
-    (tmp_path / "cache" / "pool" / "000007" / "model.npz").unlink()
-    framed = tmp_path / "cache" / "pool" / "000005" / "items.npz"
-    framed.write_bytes(framed.read_bytes()[:-1] + b"?")
+    path = tmp_path / "cache" / "weight.npy"
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "cut":
+        path.write_bytes(content[:-1])
     assert cache.open_cache(tmp_path / "cache") is None
     with pytest.warns(CacheRebuilt, match="built again"):
         read_all(cache.ensure_cache(pool, tmp_path / "cache"))
-    after = list_files(tmp_path / "cache")
-    assert {n for n in after if after[n][0] != before[n][0]} <= {
-        *("pool/000002/items.npz", "pool/000002/model.npz"),
-        *("pool/000005/items.npz", "pool/000007/model.npz"),
-    }
-    assert {n: c for n, (_, c) in after.items()} == {n: c for n, (_, c) in before.items()}
+    assert list_files(tmp_path / "cache") == before
 
 
-@pytest.mark.parametrize("link", ["pool", "pool/000002"])
-def test_no_piece_is_written_through_a_link(source, tmp_path, link):
+@pytest.mark.parametrize("link", ["weight.npy", "features"])
+def test_nothing_is_written_through_a_link(source, tmp_path, link):
     pool = open_pool(source)
-    cache.build_cache(pool, tmp_path / "cache")
-    place = tmp_path / "cache" / link
-    place.rename(tmp_path / "elsewhere")
-    place.symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "cache" / "pool" / "000002" / "model.npz").unlink()
-    before = [*sorted((tmp_path / "elsewhere").rglob("*"))]
+    features.ensure_features(cache.build_cache(pool, tmp_path / "cache"), pool)
+    place, target = tmp_path / "cache" / link, tmp_path / "elsewhere"
+    place.rename(target)
+    place.symlink_to(target)
+    (tmp_path / "cache" / "probs.npy").unlink()
+    before = {path: path.stat() for path in (target, *target.rglob("*"))}
     with pytest.warns(CacheRebuilt):
-        read_all(cache.ensure_cache(pool, tmp_path / "cache"))
-    assert [*sorted((tmp_path / "elsewhere").rglob("*"))] == before and not place.is_symlink()
+        built = cache.ensure_cache(pool, tmp_path / "cache")
+    read_all(built)
+    features.ensure_features(built, pool)
+    found = {path: path.stat() for path in (target, *target.rglob("*"))}
+    assert [(*each[:2], *each[6:7], each.st_mtime_ns) for each in found.values()] == [
+        (*each[:2], *each[6:7], each.st_mtime_ns) for each in before.values()
+    ]
 
 
-def test_damage_of_what_pieces_share_builds_the_cache_again_from_whole_pieces(source, tmp_path):
+@pytest.mark.parametrize("name", ["id_order", "centre", "feature_weights"])
+def test_damage_of_what_pieces_share_builds_the_cache_again_from_whole_pieces(
+    source, tmp_path, monkeypatch, name
+):
     pool = open_pool(source)
     before = cache.build_cache(pool, tmp_path / "cache").manifest
     files = list_files(tmp_path / "cache")
-    change_array(tmp_path / "cache", "globals.npz", "id_order")
-    with pytest.warns(CacheRebuilt, match="id_order"):
+    (tmp_path / "cache" / f"{name}.npy").unlink()
+    with pytest.warns(CacheRebuilt, match=name):
         read_all(cache.ensure_cache(pool, tmp_path / "cache"))
     assert list_files(tmp_path / "cache") == files
     assert cache.open_cache(tmp_path / "cache").manifest == before
@@ -249,7 +242,7 @@ def test_a_piece_that_becomes_another_than_it_was_is_damage(source, tmp_path, mo
     pool = open_pool(source)
     cache.build_cache(pool, tmp_path / "cache")
     held = cache.ensure_cache(pool, tmp_path / "cache")
-    change_array(tmp_path / "cache", "pool/000004/model.npz", "design")
+    change_array(tmp_path / "cache", "design")
     rows = Design.rows
 
     def round_otherwise(self, *given):
@@ -257,7 +250,7 @@ def test_a_piece_that_becomes_another_than_it_was_is_damage(source, tmp_path, mo
         return np.nextafter(found, np.float32(9)), missing
 
     monkeypatch.setattr(Design, "rows", round_otherwise)
-    problem = "design in pool/000004/model.npz"
+    problem = "design.npy, piece 4"
     with pytest.warns(CacheRebuilt) as told, pytest.raises(CacheDamaged, match=problem):
         held.rows(0, ROWS)
     assert len(told) == 1
@@ -276,29 +269,23 @@ def test_a_file_that_was_touched_is_read_again_alone(source, tmp_path, monkeypat
     built = cache.build_cache(open_pool(source), tmp_path / "cache")
     before = list_files(tmp_path / "cache")
     os.utime(source / "part-1.parquet", (1, 1))
-    pool, read = open_pool(source), set()
-    batches = pool.files.batches
+    pool = open_pool(source)
+    read, batches = set(), pool.files.batches
 
     def record(columns, piece, *more, **named):
-        # One row of a piece shows that its footer can be believed.
         if "id" in columns and more != (1,):
             read.add(os.path.basename(piece.path))
         return batches(columns, piece, *more, **named)
 
     monkeypatch.setattr(pool.files, "batches", record)
     again = cache.ensure_cache(pool, tmp_path / "cache")
-    after = list_files(tmp_path / "cache")
-    assert {n for n in after if after[n][0] == before[n][0]} == {
-        n for n in after if not "pool/000003" <= n < "pool/000006"
-    }
-    assert {n: c for n, (_, c) in after.items()} == {n: c for n, (_, c) in before.items()}
+    assert list_files(tmp_path / "cache") == before
     assert read == {"part-1.parquet"} and again.fingerprint == built.fingerprint
     read_all(again)
 
 
 def test_where_what_pieces_share_has_changed_all_are_written_again(source, tmp_path):
     built = cache.build_cache(open_pool(source), tmp_path / "cache")
-    before = list_files(tmp_path / "cache")
     rewrite(
         source / "part-1.parquet",
         lambda table: table.set_column(5, "z", pa.array(np.arange(40.0))),
@@ -306,8 +293,6 @@ def test_where_what_pieces_share_has_changed_all_are_written_again(source, tmp_p
     again = cache.ensure_cache(open_pool(source), tmp_path / "cache")
     assert again.fingerprint == built.fingerprint
     assert again.manifest["globals"] != built.manifest["globals"]
-    after = list_files(tmp_path / "cache")
-    assert not {inode for inode, _ in after.values()} & {inode for inode, _ in before.values()}
     shutil.rmtree(tmp_path / "cache")
     fresh = cache.build_cache(open_pool(source), tmp_path / "cache")
     assert fresh.manifest == again.manifest

@@ -55,7 +55,7 @@ def test_a_result_may_be_changed_by_whoever_reads_it(tmp_path, compute):
     assert compute.calls == 1
 
 
-@pytest.mark.parametrize("name", ["arrays.npz", "manifest.json"])
+@pytest.mark.parametrize("name", ["second.npy", "manifest.json"])
 def test_a_damaged_result_is_computed_again_and_the_user_is_told(tmp_path, compute, name):
     keep_result(tmp_path, "model", 1, compute)
     file = tmp_path / "results" / "model" / name
@@ -80,7 +80,7 @@ def test_damage_of_a_result_is_listed_with_that_of_the_cache(tmp_path, compute):
     cache.keeps_results, folder = True, cache.folder
     assert list_damage(folder) == []
     check(cache.compute_stored("model", 1, compute))
-    change_array(folder / "results" / "model", "arrays.npz", "second")
+    change_array(folder / "results" / "model", "second")
     (found,) = list_damage(folder)
     assert "second" in found
 

@@ -41,7 +41,7 @@ def test_the_estimate_is_what_the_cache_takes(folder, monkeypatch, kind):
     else:
         repeat_rows(folder / "pool.parquet")
     cache = build_cache(Pool.open("pool.parquet", features=()), folder / "cache")
-    taken = sum(file.stat().st_size for file in cache.folder.rglob("*.npz"))
+    taken = sum(file.stat().st_size for file in cache.folder.rglob("*.npy"))
     assert len(found) == 1 and abs(found[0] - taken) < 0.1 * taken
 
 
@@ -51,7 +51,7 @@ def test_a_small_file_with_many_rows_is_announced(folder, monkeypatch, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cache = build_cache(Pool.open("pool.parquet"), folder / "other")
-    assert sum(file.stat().st_size for file in cache.folder.rglob("*.npz")) > 100 * size
+    assert sum(file.stat().st_size for file in cache.folder.rglob("*.npy")) > 100 * size
     # The cache takes over a hundred times the file.
     monkeypatch.setattr(space, "NOTABLE", 10**6)
     takes = r"20,000 items takes about \d MB of disk, made from 0\.0 MB of pool"

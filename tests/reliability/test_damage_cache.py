@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cache.cache import Cache
-from activetest.cache.checked import MANIFEST
+from activetest.cache.store import MANIFEST
 from activetest.cli.app import main
 from activetest.errors import ActivetestError, CacheDamaged, CacheRebuilt, PoolError
 from activetest.study.study import Study
@@ -143,34 +143,31 @@ def test_hundreds_of_damaged_caches_change_no_answer(scene, count_trials):
     count_trials("damaged caches, five verbs each", 400)
 
 
-ITEMS, MODEL = "pool/000000/items.npz", "pool/000000/model.npz"
-# (part, archive, array).
+# (part, array).
 ARRAYS = [
-    *[("", ITEMS, name) for name in ("hashes", "id_letters", "id_offsets", "codes")],
-    *[("", MODEL, n) for n in ("pred", "design", "probs", "right", "wrong", "spread")],
-    ("", "globals.npz", "id_order"),
-    ("features", "000000.npz", "features"),
-    ("external", "000000.npz", "external"),
+    *[("", name) for name in ("hashes", "id_letters", "id_ends", "codes", "id_order")],
+    *[("", n) for n in ("pred", "design", "probs", "right", "wrong", "spread")],
+    ("features", "features"),
+    ("external", "external"),
 ]
 
 
 def test_a_change_in_any_array_is_found_by_whatever_reads_it(scene):
     cache = scene / "whole" / "cache"
     names = {
-        (part, file, name)
+        (part, name)
         for part in ("", "features", "external")
-        for file, stated in json.loads((cache / part / MANIFEST).read_text())["files"].items()
-        for name in stated["arrays"]
+        for name in json.loads((cache / part / MANIFEST).read_text())["arrays"]
     }
-    assert {part or name for part, _, name in names - set(ARRAYS)} == {
-        *("centre", "scale", "features"),
-        *(f"feature_{name}" for name in ("centre", "fill", "weights", "offset")),
+    assert {"/".join(each) for each in names - set(ARRAYS)} == {
+        *("/centre", "/scale", "features/centre", "features/inverse"),
+        *(f"/feature_{name}" for name in ("centre", "fill", "weights", "offset")),
     }
-    for part, file, name in ARRAYS:
+    for part, name in ARRAYS:
         restore(scene)
-        change_array(scene / "study" / "cache" / part, file, name)
+        change_array(scene / "study" / "cache" / part, name)
         cache = Cache(scene / "study" / "cache", ("features", "external"))
-        with pytest.raises(CacheDamaged, match=rf"\({name} in {file}\)"):
+        with pytest.raises(CacheDamaged, match=rf"\({name}.npy, piece 0\)"):
             _ = cache.hashes, cache.find(cache.ids(range(ROWS)))
             rows = cache.rows(0, ROWS)
             for each in (rows, rows.outputs):
@@ -190,11 +187,11 @@ def test_the_command_line_tells_the_user_and_answers_as_ever(scene, capsys):
     folder = restore(scene).folder
     assert main(["report", "--format", "json", "--study", str(folder)]) == 0
     expected = capsys.readouterr()
-    change_array(scene / "study" / "cache", MODEL, "design")
+    change_array(scene / "study" / "cache", "design")
     assert main(["report", "--format", "json", "--study", str(folder)]) == 0
     found = capsys.readouterr()
     assert found.out == expected.out and not expected.err
-    assert found.err.startswith("note: the cache ") and f"(design in {MODEL})" in found.err
+    assert found.err.startswith("note: the cache ") and "(design.npy, piece 0)" in found.err
     assert main(["report", "--format", "json", "--study", str(folder)]) == 0
     assert capsys.readouterr() == expected
 
@@ -202,7 +199,7 @@ def test_the_command_line_tells_the_user_and_answers_as_ever(scene, capsys):
 def test_nothing_is_recorded_from_a_damaged_cache_that_cannot_be_built_again(scene):
     study = restore(scene)
     before = study.status()
-    change_array(scene / "study" / "cache", MODEL, "design")
+    change_array(scene / "study" / "cache", "design")
     pool = scene / "pool.parquet"
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -114,8 +114,8 @@ def begin(folder: Path, pool: str) -> None:
 
 
 def damage_cache(folder: Path) -> None:
-    """Change a byte of every archive."""
-    for path in (folder / STUDY / "cache").rglob("*.npz"):
+    """Change a byte of every array."""
+    for path in (folder / STUDY / "cache").rglob("*.npy"):
         data = bytearray(path.read_bytes())
         data[-1] ^= 1
         path.write_bytes(bytes(data))

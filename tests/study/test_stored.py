@@ -138,7 +138,7 @@ def test_the_cache_is_rebuilt_when_it_is_gone_or_damaged(study):
 
 def test_a_damaged_cache_is_built_again_as_long_as_its_study_is_there(study):
     kept = study.cache()
-    makers.change_array(kept.folder, "pool/000000/items.npz", "hashes")
+    makers.change_array(kept.folder, "hashes")
     alone = StoredStudy.open(study.folder).cache()
     assert alone.reopen is not None and alone.reopen() is None
     with pytest.raises(CacheDamaged):

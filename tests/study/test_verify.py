@@ -71,7 +71,7 @@ def test_files_of_rounds_are_checked(face, harm):
 
 
 def test_the_other_parts_are_checked_one_by_one(face, folder, write_pool):
-    change_array(face.folder / "cache", "pool/000000/model.npz", "probs")
+    change_array(face.folder / "cache", "probs")
     assert list(problems(face)) == ["cache"]
     shutil.rmtree(face.folder / "cache")
     assert problems(face) == {}
