@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing, suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from itertools import accumulate
 from operator import add
 from pathlib import Path
@@ -56,32 +56,11 @@ _LETTERS = 2**22
 _BUILDING, _COMPARING = "building the cache", "comparing the pool with the study's"
 
 
-@dataclass(frozen=True)
-class RowCounts:
-    """Counts over some rows.
-
-    hashes        {number of a row group: sum of the hashes of its rows, not yet modulo 2^64}
-    renormalised  rows whose probabilities did not sum to one
-    disagreeing   rows whose predicted class is not the most probable one
-    missing       (D,) missing values of each feature
-    """
-
-    hashes: Counter[int]
-    renormalised: int
-    disagreeing: int
-    missing: Array
-
-    def __add__(self, other: "RowCounts") -> "RowCounts":
-        return RowCounts(
-            self.hashes + other.hashes,
-            self.renormalised + other.renormalised,
-            self.disagreeing + other.disagreeing,
-            self.missing + other.missing,
-        )
-
-
+# Of some rows: {number of a row group: sum of their hashes, not yet modulo 2^64}; how many were
+# corrected or are unusual, by how; {number of a feature: missing values}.
+_Counts = tuple[Counter[int], Counter[str], Counter[int]]
 # Counts, and ids that are not written yet.
-_Result = tuple[RowCounts, list[Text]]
+_Result = tuple[_Counts, list[Text]]
 
 
 def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: bool = False) -> None:
@@ -175,7 +154,7 @@ def compute_fingerprint(pool: Pool, old: Store | None = None) -> tuple[str, list
         if old and piece.number in known:
             return [_list_sums(old.content["pieces"][known[piece.number]])]
         sums = map_strips(piece.strips(pool, ("features", "groups")), hash_strip, add)
-        return [[sums[at] % 2**64 for at in range(piece.places[0], piece.places[1] + 1)]]
+        return [[sums[group.number] % 2**64 for group in piece.groups]]
 
     found: list[list[int]] = map_pieces(pieces, hash_piece, add, title=_COMPARING)
     sums = [total for each in found for total in each]
@@ -192,33 +171,22 @@ def _find_unchanged(pool: Pool, pieces: list[PoolPiece], old: Store) -> dict[int
     stamps, before = pool.files.stamp(), old.content["stamp"] or []
     if old.content["schema"] != pool.schema.to_dict():
         return {}
-    known = {
-        (
-            about["file"],
-            about["first"],
-            about["start"],
-            *(rows for rows, _ in about["row_groups"]),
-        ): at
-        for at, about in enumerate(old.content["pieces"])
+    known = {tuple(about["place"]): at for at, about in enumerate(old.content["pieces"])}
+    return {
+        piece.number: known[piece.place]
+        for piece in pieces
+        if piece.place in known and before[piece.file : piece.file + 1] == [stamps[piece.file]]
     }
-    found = {}
-    for piece in pieces:
-        groups = pool.pieces[piece.places[0] : piece.places[1] + 1]
-        place = piece.file, piece.groups[0], piece.start, *(each.rows for each in groups)
-        same = piece.file < len(before) and before[piece.file] == stamps[piece.file]
-        if same and place in known:
-            found[piece.number] = known[place]
-    return found
 
 
 def _copy_piece(
     writer: StoreWriter, names: list[str], old: Store, before: int, piece: PoolPiece
 ) -> bool:
     """Write a piece as an older cache has it; whether all of it there is as it was written."""
-    start = old.content["pieces"][before]["start"]
+    items = slice(piece.start, piece.start + piece.rows)
     try:
         for name in names:
-            writer.write(name, piece.start, old.read(name, slice(start, start + piece.rows)))
+            writer.write(name, piece.start, old.read(name, items))
         letters = PieceIds(old).read_piece(before).letters
     except CacheDamaged:
         return False
@@ -360,7 +328,7 @@ def _write_piece(
 
     with open(_name_letters(writer, piece), "wb") as file:
 
-        def write_ids(result: _Result) -> RowCounts:
+        def write_ids(result: _Result) -> _Counts:
             # Where a strip's ids begin is known only once all before it are written.
             nonlocal rows, letters
             counts, texts = result
@@ -371,18 +339,15 @@ def _write_piece(
             return counts
 
         def combine(left: _Result, right: _Result) -> _Result:
-            return write_ids(left) + write_ids(right), []
+            sums, corrected, missing = map(add, write_ids(left), write_ids(right))
+            return (sums, corrected, missing), []
 
-        counts = write_ids(map_strips(piece.strips(pool), convert, combine))
-    groups = pool.pieces[piece.places[0] : piece.places[1] + 1]
+        sums, corrected, missing = write_ids(map_strips(piece.strips(pool), convert, combine))
     about = {
-        "file": piece.file,
-        "first": piece.groups[0],
-        "start": piece.start,
-        "row_groups": [[each.rows, _to_hex(counts.hashes[each.number] % 2**64)] for each in groups],
-        "renormalised": counts.renormalised,
-        "disagreeing": counts.disagreeing,
-        "missing": {int(at): int(counts.missing[at]) for at in np.flatnonzero(counts.missing)},
+        "place": piece.place,
+        "row_groups": [[each.rows, _to_hex(sums[each.number] % 2**64)] for each in piece.groups],
+        "corrected": corrected,
+        "missing": missing,
     }
     # As it will be read again.
     found: dict[str, Any] = json.loads(json.dumps(about))
@@ -395,7 +360,7 @@ def _write_block(
     block: Block,
     design: Design,
     values: list[list[str]],
-) -> RowCounts:
+) -> _Counts:
     """Write the rows of a block, but for their ids."""
     schema, checked, outputs = pool.schema, block.checked, block.checked.outputs
     keys = hash_text(block.ids)
@@ -424,8 +389,9 @@ def _write_block(
             constants = right_and_wrong(outputs[begin : begin + _STRIP], statistics)
             for name, constant in zip(ACROSS, constants, strict=True):
                 writer.write(name, block.start + begin, constant)
-    sums = _sum_hashes(pool, block, keys)
-    return RowCounts(sums, checked.renormalised, checked.disagreeing, missing)
+    corrected = Counter(renormalised=checked.renormalised, disagreeing=checked.disagreeing)
+    gaps = Counter({int(at): int(missing[at]) for at in np.flatnonzero(missing)})
+    return _sum_hashes(pool, block, keys), corrected, gaps
 
 
 def _index_ids(store: Store, pool: Pool, *, known: bool) -> Array:
@@ -469,9 +435,10 @@ def _list_sums(about: Mapping[str, Any]) -> list[int]:
 def _describe_corrections(pool: Pool, pieces: list[dict[str, Any]]) -> list[str]:
     """What was corrected in the pieces, or is unusual, in plain sentences."""
     notices = []
-    if count := sum(piece["renormalised"] for piece in pieces):
+    corrected = sum((Counter(piece["corrected"]) for piece in pieces), Counter[str]())
+    if count := corrected["renormalised"]:
         notices.append(f"renormalised the probabilities of {count:,} of {pool.rows:,} items")
-    if count := sum(piece["disagreeing"] for piece in pieces):
+    if count := corrected["disagreeing"]:
         notices.append(
             f"pred is not the most probable class for {count:,} of {pool.rows:,} items; "
             "pred is what is tested"

@@ -147,7 +147,7 @@ class Cache:
         positions = np.asarray(indices, np.int64)
         if self._is_small and (positions >= 0).all():
             return self._whole[positions]
-        return self._read_checked(lambda: self._rows(positions, positions))
+        return self._rows(positions, positions)
 
     @cached_property
     def _whole(self) -> Rows:
@@ -161,7 +161,7 @@ class Cache:
 
     def _read_rows(self, start: int, stop: int) -> Rows:
         index = np.arange(start, min(stop, self.size))
-        return self._read_checked(lambda: self._rows(index, slice(start, stop)))
+        return self._rows(index, slice(start, stop))
 
     def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
         """(start, stop) of consecutive chunks that cover the pool, each inside of a piece.
@@ -189,10 +189,9 @@ class Cache:
         # An empty id stands for those without the prefix: no row has it.
         found = [id[len(prefix) :] if id.startswith(prefix) else "" for id in ids]
 
-        def search() -> Array:
-            return find_positions(found, self.store.read("id_order"), self._ids.read)
-
-        return self._read_checked(search)
+        return self._read_checked(
+            lambda: find_positions(found, self.store.read("id_order"), self._ids.read)
+        )
 
     def find_alike(self, ids: list[str]) -> Array:
         """As find; an id that no item has is that of the item whose is canonically equal to it."""
@@ -206,7 +205,7 @@ class Cache:
     @cached_property
     def hashes(self) -> Array:
         """(N,) uint64 hash of each id."""
-        return self._read_checked(lambda: self.store.read("hashes"))
+        return self._read("hashes")
 
     def uncertain_attributes(self) -> tuple[Array, Array]:
         """What is known of the attributes that have probabilities, in the order of the schema.
@@ -214,13 +213,7 @@ class Cache:
         (N, V + ...) float32 probabilities of the values of each, side by side, and (N, U) int32
         code of each known value, -1 where it is not known.
         """
-
-        def read() -> tuple[Array, Array]:
-            names = ("attribute_probs", "attribute_known")
-            probs, known = map(self.store.read, names)
-            return probs, known
-
-        return self._read_checked(read)
+        return self._read("attribute_probs"), self._read("attribute_known")
 
     def scores(self, code: int | None = None) -> Array:
         """(N,) confidence in the predicted class, or probability of the class with this code."""
@@ -250,14 +243,8 @@ class Cache:
         """Labelled rows from elsewhere, None unless they are attached."""
         if TRAIN not in self._parts:
             return None
-
-        def read() -> TrainingRows:
-            part = self._parts[TRAIN]
-            return TrainingRows(
-                part.read("labels"), lambda: self._read_checked(lambda: part.read("features"))
-            )
-
-        return self._read_checked(read)
+        labels = self._read("labels", part=TRAIN)
+        return TrainingRows(labels, lambda: self._read("features", part=TRAIN))
 
     def list_stores(self) -> dict[str, Store]:
         """The arrays of the cache, by "", and those of its parts, by their names."""
@@ -307,6 +294,10 @@ class Cache:
         """Whether the pool's files and the roles of its columns are those it was built from."""
         return describes_pool(self.manifest, pool)
 
+    def _read(self, name: str, items: slice | Array = slice(None), *, part: str = "") -> Array:
+        """Items of an array of the cache or of a part: see Store.read."""
+        return self._read_checked(lambda: self.list_stores()[part].read(name, items))
+
     def _read_checked(self, read: Callable[[], T]) -> T:
         """What read() returns, when necessary after what is damaged was built again."""
         for _ in range(_ATTEMPTS_TO_READ):
@@ -339,25 +330,28 @@ class Cache:
 
     def _rows(self, index: Array, selection: Array | slice) -> Rows:
         """The items of a selection, at the positions index (R,); what nobody uses is not read."""
+        stores = self.list_stores()
 
         def read(name: str, part: str = "") -> Callable[[], Array | None]:
-            def select() -> Array | None:
-                store = self._parts[part] if part else self.store
-                return store.read(name, selection) if name in store.arrays else None
-
-            if part and part not in self._parts:
+            if part not in stores or name not in stores[part].arrays:
                 return lambda: None
-            return lambda: self._read_checked(select)
+            return lambda: self._read(name, selection, part=part)
 
         def read_weight() -> Array | None:
             weight = read("weight")()
             return None if weight is None else weight / self.manifest["mean_weight"]
 
+        def read_external() -> Array | None:
+            external = read(EXTERNAL, EXTERNAL)()
+            if external is None or not np.issubdtype(external.dtype, np.integer):
+                return external
+            return spread_votes(external, len(self.classes))
+
         return Rows(
             index=index,
-            outputs=Outputs(self.store.read("pred", selection), read("probs"), read("std")),
-            design=self.store.read("design", selection),
-            codes=self.store.read("codes", selection),
+            outputs=Outputs(self._read("pred", selection), read("probs"), read("std")),
+            design=self._read("design", selection),
+            codes=self._read("codes", selection),
             right=read("right"),
             wrong=read("wrong"),
             spread=read("spread"),
@@ -365,16 +359,10 @@ class Cache:
             evidence=read(EVIDENCE, EVIDENCE),
             facts=read(FACTS, EVIDENCE),
             trained=read(TRAINED, TRAINED),
-            external=lambda: self._spread_classes(read(EXTERNAL, EXTERNAL)()),
+            external=read_external,
             weight=read_weight,
             price=read("price"),
         )
-
-    def _spread_classes(self, external: Array | None) -> Array | None:
-        """What other models predict; codes of classes as votes: see Rows.external."""
-        if external is None or not np.issubdtype(external.dtype, np.integer):
-            return external
-        return spread_votes(external, len(self.classes))
 
 
 def build_cache(

@@ -250,7 +250,7 @@ def _make_id_lookup(files: Files, cache: Cache, pool: Pool, source: str) -> _Loo
             f"{source} has no column {pool.schema.id!r}; its columns are {shorten_list(names)}",
             hint="its rows need the ids of the pool",
         )
-    if id is None and (found := tables.count_rows(files)) != cache.size:
+    if id is None and (found := files.rows) != cache.size:
         raise PoolError(
             f"{source} has {found:,} rows, the pool has {cache.size:,}, and there are no ids",
             hint="give a row for every item, in order, or ids to both",

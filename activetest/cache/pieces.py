@@ -15,6 +15,7 @@ import numpy as np
 from activetest.cache.store import Store
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
+from activetest.pool.files import Piece as RowGroup
 from activetest.pool.ids import Text, hash_canonical
 from activetest.pool.pool import Pool, Strip
 
@@ -33,20 +34,22 @@ class PoolPiece:
     """A piece of a pool.
 
     number  of the piece
-    file    position of its file among those of the pool, and `path` where it is
-    groups  (first, last) row group of the file
-    places  the same among all row groups of the pool
+    file    position of its file among those of the pool
+    groups  its row groups
     start   position of the first row in the pool
     rows    number of rows
     """
 
     number: int
     file: int
-    path: str
-    groups: tuple[int, int]
-    places: tuple[int, int]
+    groups: Sequence[RowGroup]
     start: int
     rows: int
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """Where it is: pieces of a file that has not changed are the same at the same place."""
+        return self.file, self.groups[0].row_group, self.start, self.rows
 
     def strips(self, pool: Pool, without: tuple[str, ...] = ()) -> Iterator[Strip]:
         """Its rows, decoded in the calling thread: see Pool.strips."""
@@ -55,20 +58,20 @@ class PoolPiece:
 
 def split_pool(pool: Pool) -> list[PoolPiece]:
     """The pieces of a pool, in order."""
-    found: list[PoolPiece] = []
-    # Files without rows have a place, too.
-    places_of_files = {path: place for place, path in enumerate(pool.files.paths)}
+    found: list[list[RowGroup]] = []
+    rows = 0
     for each in pool.pieces:
-        last = found[-1] if found else None
-        if last and last.path == each.path and last.rows + each.rows <= MOST_ROWS:
-            begins, rows = (last.groups[0], last.places[0], last.start), last.rows + each.rows
-            found.pop()
-        else:
-            begins, rows = (each.row_group, each.number, each.start), each.rows
-        file = places_of_files[each.path]
-        groups, places = (begins[0], each.row_group), (begins[1], each.number)
-        found.append(PoolPiece(len(found), file, each.path, groups, places, begins[2], rows))
-    return found
+        rows += each.rows
+        if not found or found[-1][-1].path != each.path or rows > MOST_ROWS:
+            found.append([])
+            rows = each.rows
+        found[-1].append(each)
+    # Files without rows have a place, too.
+    places = {path: place for place, path in enumerate(pool.files.paths)}
+    return [
+        PoolPiece(at, places[each[0].path], each, each[0].start, sum(group.rows for group in each))
+        for at, each in enumerate(found)
+    ]
 
 
 def map_pieces(pieces: Sequence[PoolPiece], fn: Any, combine: Any, *, title: str) -> Any:

@@ -68,10 +68,6 @@ class Summary:
     parts: tuple[str, ...]
 
 
-# {folder in the cache: what its manifest says}: "" is the cache itself, others are its parts.
-_Manifests = Mapping[str, dict[str, Any]]
-
-
 def keep_summary(cache: Cache, path: Path, *, date: str) -> bool:
     """Write the summary of a cache, unless the file is that one; whether there is one now.
 
@@ -92,6 +88,7 @@ def keep_summary(cache: Cache, path: Path, *, date: str) -> bool:
     for name, content in whole.items():
         if not name or _count_bytes(content) <= room:
             manifests[name], room = content, room - _count_bytes(content)
+    # By folder: "" is the cache itself, others are its parts.
     header = {"version": _VERSION, "date": date, "manifests": manifests}
     if room < 0 or len(json.dumps(header)) > _LONGEST_HEADER:
         path.unlink(missing_ok=True)

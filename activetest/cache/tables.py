@@ -39,11 +39,6 @@ def read_stamp(source: str) -> list[list]:
     return Files(source).stamp()
 
 
-def count_rows(files: Files) -> int:
-    """Number of rows of a table."""
-    return sum(piece.rows for piece in files.pieces)
-
-
 def read_strips(
     files: Files, columns: list[str], values: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:

@@ -158,11 +158,8 @@ def store_texts(columns: Sequence[pa.Array]) -> dict[str, Array]:
     """Arrays of numbers that hold columns (N,) of texts; see restore_texts."""
     stored = {}
     for number, column in enumerate(columns):
-        lines = column.cast(pa.large_binary())
-        lengths = pc.binary_length(lines).to_numpy(zero_copy_only=False)
-        stored[f"ends-{number}"] = np.cumsum(lengths, dtype=np.int64)
-        whole = b"".join(lines.to_pylist())
-        stored[f"letters-{number}"] = np.frombuffer(whole, np.uint8)
+        text = read_text(column, "text")
+        stored |= {f"offsets-{number}": text.offsets, f"letters-{number}": text.letters}
     return stored
 
 
@@ -173,12 +170,11 @@ def restore_texts(read: Callable[[str], Array], count: int) -> Texts:
     """
     columns = []
     for number in range(count):
-        ends, letters = read(f"ends-{number}"), read(f"letters-{number}")
-        offsets = np.append(np.zeros(1, np.int64), ends)
-        if (np.diff(offsets) < 0).any() or offsets[-1] != len(letters):
+        offsets, letters = read(f"offsets-{number}"), read(f"letters-{number}")
+        if offsets[0] or (np.diff(offsets) < 0).any() or offsets[-1] != len(letters):
             raise ValueError("texts of training rows do not fit together")
-        buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(letters.tobytes())]
-        found = pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
+        buffers = [None, pa.py_buffer(offsets.data), pa.py_buffer(letters.data)]
+        found = pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
         columns.append(found.cast(pa.large_string()))
     return Texts(columns)
 

@@ -101,7 +101,7 @@ def _write_part(draft: Draft, pool: Pool, scale: Scale, source: str) -> None:
         _read_as_pool(files, pool)
         label = _find_label_column(files.schema, pool, source)
         texts = _list_texts(files.schema, pool)
-        longest = find_longest(max(pool.rows, tables.count_rows(files)))
+        longest = find_longest(max(pool.rows, files.rows))
         blocks = _read_blocks(files, pool, label, source, texts)
         for start, features, labels, unknown, lines in blocks:
             unmatched += unknown

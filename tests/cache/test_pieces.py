@@ -81,10 +81,8 @@ def test_row_groups_of_a_file_share_a_piece_up_to_a_number_of_rows(tmp_path, fil
     assert [[each.rows] for each in found] == expected
     assert [each.start for each in found] == np.cumsum([0, *[e[0] for e in expected]])[:-1].tolist()
     for each in found:
-        groups = pool.pieces[each.places[0] : each.places[1] + 1]
-        assert sum(group.rows for group in groups) == each.rows
-        assert {group.path for group in groups} == {each.path}
-        assert (groups[0].row_group, groups[-1].row_group) == each.groups
+        assert sum(group.rows for group in each.groups) == each.rows
+        assert {group.path for group in each.groups} == {pool.files.paths[each.file]}
 
 
 def test_every_piece_of_the_items_of_an_array_has_a_checksum(source, tmp_path):
@@ -96,7 +94,7 @@ def test_every_piece_of_the_items_of_an_array_has_a_checksum(source, tmp_path):
         assert stated["stops"] == stops or name == "id_letters"
         assert len(stated["checksums"]) == len(stops)
     about = built.manifest["pieces"][4]
-    assert (about["file"], about["first"], about["start"]) == (1, 2, 54)
+    assert about["place"] == [1, 2, 54, 14]
     assert [rows for rows, _ in about["row_groups"]] == [7, 7]
     letters = np.load(built.folder / "id_letters.npy").tobytes().decode()
     assert letters == "".join(f"item {row}" for row in range(ROWS))
