@@ -35,45 +35,39 @@ _FARTHEST = 4.0
 
 
 class Texts:
-    """Texts of N items, cut to what is read of them; see learners.Source."""
+    """Texts of N items, cut to what is read of them, and their hashes (N,); see learners.Source."""
 
     most_classes = MOST_CLASSES
 
-    def __init__(self, columns: Sequence[pa.Array]) -> None:
-        """Of columns (N,) large_string."""
-        self._columns = columns
-        size = len(columns[0])
-        hashed = [hash_text(read_text(column, "text")) for column in columns]
-        self.hashes = hash_rows(np.zeros(size, np.uint64), hashed)
+    def __init__(self, columns: Sequence[pa.Array], hashes: Array | None = None) -> None:
+        """Of columns (N,) large_string, and of their hashes where these are known."""
+        self.columns = columns
+        if hashes is None:
+            hashed = [hash_text(read_text(column, "text")) for column in columns]
+            hashes = hash_rows(np.zeros(len(columns[0]), np.uint64), hashed)
+        self.hashes = hashes
 
-    def read(self, rows: Array) -> "_Lines":
+    def __getitem__(self, rows: Array) -> "Texts":
+        return Texts([each.take(pa.array(rows)) for each in self.columns], self.hashes[rows])
+
+    def read(self, rows: Array) -> "Texts":
         """The texts of the items at positions (R,)."""
-        return _Lines([column.take(pa.array(rows)) for column in self._columns], self.hashes[rows])
+        return self[rows]
 
-    def hash(self, inputs: "_Lines") -> Array:
+    def hash(self, inputs: "Texts") -> Array:
         """(R,) uint64, the same for texts that are the same."""
         return inputs.hashes
 
-    def list_learners(self, inputs: "_Lines", labels: Array, count: int) -> Iterator[Learner]:
+    def list_learners(self, inputs: "Texts", labels: Array, count: int) -> Iterator[Learner]:
         """One, of words and letters."""
         if any(pc.any(pc.match_substring_regex(each, r"\w\w")).as_py() for each in inputs.columns):
             yield _WordsAndLetters(inputs, labels, count)
 
 
-class _Lines:
-    """Columns of some texts, each (R,) large_string, and (R,) their hashes."""
-
-    def __init__(self, columns: list[pa.Array], hashes: Array) -> None:
-        self.columns, self.hashes = columns, hashes
-
-    def __getitem__(self, rows: Array) -> "_Lines":
-        return _Lines([each.take(pa.array(rows)) for each in self.columns], self.hashes[rows])
-
-
 class _WordsAndLetters:
     """Logistic regression of the answers; a learned row is judged by those that did not see it."""
 
-    def __init__(self, inputs: _Lines, answers: Array, count: int) -> None:
+    def __init__(self, inputs: Texts, answers: Array, count: int) -> None:
         # It takes a while to load, and only where columns are learned.
         from sklearn.linear_model import SGDClassifier
 
@@ -92,7 +86,7 @@ class _WordsAndLetters:
         self.factor = find_factor(scores / spread, answers) / spread
         self.held_out = log_softmax(scores * self.factor, axis=1)
 
-    def predict(self, inputs: _Lines) -> Array:
+    def predict(self, inputs: Texts) -> Array:
         """(R, C) log-probabilities of rows that it did not learn, each by one of the models."""
         scores = self._score(_hash_words(inputs), inputs.hashes % _FOLDS)
         return np.asarray(log_softmax(scores * self.factor, axis=1))
@@ -111,7 +105,7 @@ class _WordsAndLetters:
         return scores
 
 
-def _hash_words(inputs: _Lines) -> Any:
+def _hash_words(inputs: Texts) -> Any:
     """(R, W) sparse: of each column its words, and its groups of letters."""
     from scipy.sparse import hstack
     from sklearn.feature_extraction.text import HashingVectorizer
@@ -156,7 +150,7 @@ def find_longest(rows: int) -> int:
 
 def store_texts(columns: Sequence[pa.Array]) -> dict[str, Array]:
     """Arrays of numbers that hold columns (N,) of texts; see restore_texts."""
-    stored = {}
+    stored: dict[str, Array] = {}
     for number, column in enumerate(columns):
         text = read_text(column, "text")
         stored |= {f"offsets-{number}": text.offsets, f"letters-{number}": text.letters}

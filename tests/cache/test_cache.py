@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cache import cache
-from activetest.cache.store import Store, StoreWriter
+from activetest.cache.store import Store, StoreWriter, write_manifest
 from activetest.errors import CacheDamaged, PoolChanged
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Outputs
@@ -279,6 +279,17 @@ def test_a_damaged_cache_is_none_and_is_built_again(tmp_path, damage):
     assert cache.open_cache(tmp_path / "cache") is None
     again = cache.ensure_cache(pool, tmp_path / "cache", expected=built_cache.fingerprint)
     assert again.fingerprint == built_cache.fingerprint
+
+
+@pytest.mark.parametrize("stops", [[100, 499], [99, 500], [500]])
+def test_a_manifest_whose_arrays_are_of_other_items_is_none_of_a_cache(tmp_path, stops):
+    built_cache, _ = build_cache_of(tmp_path, table(), row_group_size=70_000)
+    content = built_cache.manifest
+    assert content["arrays"]["codes"]["stops"] == [500]
+    content["arrays"]["probs"] |= {"stops": stops, "shape": [stops[-1], 3]}
+    content["arrays"]["probs"]["checksums"] *= len(stops)
+    write_manifest(tmp_path / "cache", content)
+    assert (cache.open_cache(tmp_path / "cache") is not None) == (stops == [500])
 
 
 def test_what_was_put_right_is_said(tmp_path):
