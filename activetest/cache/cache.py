@@ -67,7 +67,7 @@ class Cache:
     group_values  (G - 1) lists: the value each code stands for, in order
     has_features  whether the design holds components of features
     piece_rows    how many items each piece has
-    store         its manifest and arrays
+    stores        {"": its manifest and arrays, part: those of the part}
     notices       plain sentences: what was corrected while reading
     parts         names of the auxiliary data that is attached: see auxiliary
     unavailable   {surrogate: why, as a plain sentence}: those of past rounds whose auxiliary data
@@ -82,8 +82,8 @@ class Cache:
     ) -> None:
         """Raises CacheDamaged, or OSError, ValueError, KeyError or TypeError where none is."""
         self.folder = folder
-        self.store = Store.read_manifest(folder, VERSION)
-        self.manifest: dict[str, Any] = self.store.content
+        store = Store.read_manifest(folder, VERSION)
+        self.manifest: dict[str, Any] = store.content
         self.size: int = self.manifest["rows"]
         self.classes: tuple[str, ...] = tuple(self.manifest["classes"])
         self.numbered: bool = bool(self.manifest["schema"].get("numbered"))
@@ -97,20 +97,18 @@ class Cache:
         self.piece_rows: list[int] = [
             sum(rows for rows, _ in piece["row_groups"]) for piece in self.manifest["pieces"]
         ]
+        opened = {name: Part.open(folder / name) for name in parts}
         ends = [*accumulate(self.piece_rows)]
-        items = {name: each for name, each in self.store.arrays.items() if name not in SHARED}
-        if (
-            ends[-1] != self.size
-            or min(self.piece_rows) <= 0
-            or any(stated["stops"] != ends for stated in items.values())
-        ):
+        items = [stated for name, stated in store.arrays.items() if name not in SHARED]
+        items += [part.arrays[name] for name, part in opened.items() if name != TRAIN]
+        whole = ends[-1] == self.size and min(self.piece_rows) > 0
+        if not whole or any(stated["stops"] != ends for stated in items):
             raise ValueError("the pieces are not of the pool")
-        self._parts = {name: Part.open(folder / name) for name in parts}
-        notices = (part.notices for part in self._parts.values())
+        notices = (part.notices for part in opened.values())
         self.notices: tuple[str, ...] = tuple(chain(self.manifest["notices"], *notices))
-        self.store.open_files()
-        self._ids = PieceIds(self.store)
-        if (folder / MANIFEST).read_text(errors="replace") != self.store.text:
+        self.stores: dict[str, Store] = {"": store.open_files(), **opened}
+        self._ids = PieceIds(store)
+        if (folder / MANIFEST).read_text(errors="replace") != store.text:
             raise ValueError("another process has replaced the cache")
         self._computed: dict[Hashable, Any] = {}
         self._results: dict[str, tuple[Any, Mapping[str, Array]]] = {}
@@ -129,7 +127,7 @@ class Cache:
 
         Windows neither moves nor removes a file that is mapped.
         """
-        for store in (self.store, *self._parts.values()):
+        for store in self.stores.values():
             store.close()
         self._computed.clear()
         self._results.clear()
@@ -140,7 +138,7 @@ class Cache:
         """The items at positions start, ..., stop - 1."""
         if self._is_small:
             return self._whole if start <= 0 and stop >= self.size else self._whole[start:stop]
-        return self._read_rows(start, stop)
+        return self._rows(np.arange(start, min(stop, self.size)), slice(start, stop))
 
     def take(self, indices: Array | Sequence[int]) -> Rows:
         """The items at these positions, in this order."""
@@ -152,23 +150,19 @@ class Cache:
     @cached_property
     def _whole(self) -> Rows:
         """All items of a small pool, of which nothing is read twice."""
-        return self._read_rows(0, self.size)
+        return self._rows(np.arange(self.size), slice(None))
 
     @cached_property
     def _is_small(self) -> bool:
         """Whether all items are one chunk."""
         return len(self.chunks()) == 1
 
-    def _read_rows(self, start: int, stop: int) -> Rows:
-        index = np.arange(start, min(stop, self.size))
-        return self._rows(index, slice(start, stop))
-
     def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
         """(start, stop) of consecutive chunks that cover the pool, each inside of a piece.
 
         There are fewer rows of many classes in them.
         """
-        fewest = 1 if "probs" in self.store.arrays else _FEWEST
+        fewest = 1 if "probs" in self.stores[""].arrays else _FEWEST
         size = size or max(min(_CHUNK, _NUMBERS // max(len(self.classes), 1)), fewest)
         ends = list(accumulate(self.piece_rows))
         return [
@@ -190,7 +184,7 @@ class Cache:
         found = [id[len(prefix) :] if id.startswith(prefix) else "" for id in ids]
 
         return self._read_checked(
-            lambda: find_positions(found, self.store.read("id_order"), self._ids.read)
+            lambda: find_positions(found, self.stores[""].read("id_order"), self._ids.read)
         )
 
     def find_alike(self, ids: list[str]) -> Array:
@@ -241,26 +235,22 @@ class Cache:
     @cached_property
     def train(self) -> TrainingRows | None:
         """Labelled rows from elsewhere, None unless they are attached."""
-        if TRAIN not in self._parts:
+        if TRAIN not in self.stores:
             return None
         labels = self._read("labels", part=TRAIN)
         return TrainingRows(labels, lambda: self._read("features", part=TRAIN))
 
-    def list_stores(self) -> dict[str, Store]:
-        """The arrays of the cache, by "", and those of its parts, by their names."""
-        return {"": self.store, **self._parts}
-
     def describe_arrays(self) -> dict[str, dict[str, Any]]:
         """Type, shape and checksums of each array, by part: others for other values."""
-        return {name: store.arrays for name, store in self.list_stores().items()}
+        return {name: store.arrays for name, store in self.stores.items()}
 
     def part_fingerprint(self, part: str) -> str | None:
         """The fingerprint of what a part was built from, None without the part."""
-        return self._parts[part].fingerprint if part in self._parts else None
+        return self.stores[part].content["fingerprint"] if part in self.parts else None
 
     def part_notices(self, part: str) -> tuple[str, ...]:
         """Sentences about a part, none without it."""
-        return self._parts[part].notices if part in self._parts else ()
+        return tuple(self.stores[part].content["said"]) if part in self.parts else ()
 
     @cached_property
     def center(self) -> float:
@@ -296,18 +286,18 @@ class Cache:
 
     def _read(self, name: str, items: slice | Array = slice(None), *, part: str = "") -> Array:
         """Items of an array of the cache or of a part: see Store.read."""
-        return self._read_checked(lambda: self.list_stores()[part].read(name, items))
+        return self._read_checked(lambda: self.stores[part].read(name, items))
 
     def _read_checked(self, read: Callable[[], T]) -> T:
         """What read() returns, when necessary after what is damaged was built again."""
         for _ in range(_ATTEMPTS_TO_READ):
-            store, parts = self.store, self._parts
+            stores = self.stores
             try:
                 return read()
             except CacheDamaged as damage:
                 with self._mending:
                     # Another thread may have been first.
-                    if store is self.store and parts is self._parts:
+                    if stores is self.stores:
                         self._mend(damage)
         return read()
 
@@ -326,11 +316,11 @@ class Cache:
         if mended.manifest != self.manifest or prints[0] != prints[1]:
             # Positions may be others.
             raise damage
-        self.store, self._ids, self._parts = mended.store, mended._ids, mended._parts
+        self.stores, self._ids = mended.stores, mended._ids
 
     def _rows(self, index: Array, selection: Array | slice) -> Rows:
         """The items of a selection, at the positions index (R,); what nobody uses is not read."""
-        stores = self.list_stores()
+        stores = self.stores
 
         def read(name: str, part: str = "") -> Callable[[], Array | None]:
             if part not in stores or name not in stores[part].arrays:
@@ -414,7 +404,7 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
         cache = _read_cache(folder)
     except CacheDamaged as found:
         cache, damage = None, found.problem
-    old = cache.store if cache is not None else _read_manifest(folder)
+    old = cache.stores[""] if cache is not None else _read_manifest(folder)
     same = old is not None and describes_pool(old.content, pool)
     if old is not None:
         expected = expected or old.content["fingerprint"]

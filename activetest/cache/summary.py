@@ -76,7 +76,7 @@ def keep_summary(cache: Cache, path: Path, *, date: str) -> bool:
     A pool whose items take more than MOST_BYTES has none: what is there is removed. Raises OSError
     when the file cannot be written, CacheDamaged for a cache that cannot be read.
     """
-    stores = cache.list_stores()
+    stores = cache.stores
     whole = {
         name: store.content | {key: each for key, each in _ORIGIN.items() if key in store.content}
         for name, store in stores.items()

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cache import cache
+from activetest.cache.features import ensure_features
 from activetest.cache.store import Store, StoreWriter, write_manifest
 from activetest.errors import CacheDamaged, PoolChanged
 from activetest.item_statistics.outcomes import right_and_wrong
@@ -290,6 +291,15 @@ def test_a_manifest_whose_arrays_are_of_other_items_is_none_of_a_cache(tmp_path,
     content["arrays"]["probs"]["checksums"] *= len(stops)
     write_manifest(tmp_path / "cache", content)
     assert (cache.open_cache(tmp_path / "cache") is not None) == (stops == [500])
+
+
+def test_a_part_of_other_items_is_none_of_a_cache(tmp_path):
+    built_cache, pool = build_cache_of(tmp_path, table())
+    ensure_features(built_cache, pool)
+    content = cache.open_cache(tmp_path / "cache", ["features"]).stores["features"].content
+    content["arrays"]["features"] |= {"stops": [3, 500], "checksums": [1, 2]}
+    write_manifest(tmp_path / "cache" / "features", content)
+    assert cache.open_cache(tmp_path / "cache", ["features"]) is None
 
 
 def test_what_was_put_right_is_said(tmp_path):

@@ -90,7 +90,7 @@ def test_every_piece_of_the_items_of_an_array_has_a_checksum(source, tmp_path):
     assert built.piece_rows == [14, 14, 12] * FILES
     stops = np.cumsum(built.piece_rows).tolist()
     for name in ARRAYS:
-        stated = built.store.arrays[name]
+        stated = built.stores[""].arrays[name]
         assert stated["stops"] == stops or name == "id_letters"
         assert len(stated["checksums"]) == len(stops)
     about = built.manifest["pieces"][4]

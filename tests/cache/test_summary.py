@@ -40,9 +40,9 @@ def unpack(path: Path, pool):
 
 
 def check_equal(first, second) -> None:
-    assert first.store.arrays == second.store.arrays
-    for name in first.store.arrays:
-        one, other = (each.store.read(name) for each in (first, second))
+    assert first.stores[""].arrays == second.stores[""].arrays
+    for name in first.stores[""].arrays:
+        one, other = (each.stores[""].read(name) for each in (first, second))
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other, err_msg=name)
     everything = np.arange(first.size)
