@@ -84,7 +84,8 @@ def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: boo
         atomic.replacing_folder(folder) as building,
         closing(StoreWriter(building)) as writer,
     ):
-        check_space(building, _measure_arrays(pool, design), pool)
+        item = sum(math.prod(shape) * np.dtype(kind).itemsize for shape, kind in arrays.values())
+        check_space(building, item * pool.rows + measure_ids(pool), pool)
         stops = [*accumulate(piece.rows for piece in pieces)]
         for name, (shape, dtype) in arrays.items():
             whole = (*shape, pool.rows) if name in ACROSS else (pool.rows, *shape)
@@ -299,13 +300,6 @@ def _list_arrays(schema: Schema, design: Design) -> dict[str, tuple[tuple[int, .
         lines = (len(_choose_statistics(schema)),), np.float32
         arrays |= dict.fromkeys(ACROSS, lines)
     return arrays
-
-
-def _measure_arrays(pool: Pool, design: Design) -> int:
-    """Bytes that the cache will take: its arrays, and ids as long as the pool's footers say."""
-    parts = _list_arrays(pool.schema, design).values()
-    item = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in parts)
-    return item * pool.rows + measure_ids(pool)
 
 
 def _write_piece(

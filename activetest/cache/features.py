@@ -52,27 +52,6 @@ class Scale:
         return np.where(np.isfinite(table), table, np.float32(0))
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """(D,) counts, sums and sums of squares of values, in the units of a rough scale."""
-
-    count: Array
-    total: Array
-    squares: Array
-
-    def __add__(self, other: "_Sums") -> "_Sums":
-        return _Sums(
-            self.count + other.count, self.total + other.total, self.squares + other.squares
-        )
-
-    def pool_columns(self) -> "_Sums":
-        """Those of all columns together, in the place of each."""
-        together = (
-            np.full(len(each), each.sum()) for each in (self.count, self.total, self.squares)
-        )
-        return _Sums(*together)
-
-
 def describe_origin(cache: Cache, pool: Pool) -> list:
     """What the part is built from, JSON-ready."""
     return [cache.manifest["stamp"], list(pool.schema.features), *_list_shape(pool)]
@@ -148,13 +127,14 @@ def measure_scale(pool: Pool) -> Scale:
 
     if pool.schema.shape:
         rough = _share_scale(rough)
-    sums: _Sums = pool.map_strips(sum_strip, add, without=_UNUSED).total
+    sums: Array = pool.map_strips(sum_strip, add, without=_UNUSED).total
     if pool.schema.shape:
-        sums = sums.pool_columns()
-    count = np.maximum(sums.count, 1)
-    mean = sums.total / count
+        sums = np.array([np.full(len(each), each.sum()) for each in sums])
+    present, total, squares = sums
+    count = np.maximum(present, 1)
+    mean = total / count
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.sqrt(np.maximum(sums.squares / count - mean**2, 0)) * rough.scale
+        spread = np.sqrt(np.maximum(squares / count - mean**2, 0)) * rough.scale
         centre = rough.centre + rough.scale * mean
         varies = spread > _CONSTANT * np.abs(centre)
     varies &= np.isfinite(spread) & np.isfinite(centre)
@@ -170,17 +150,15 @@ def _share_scale(rough: components.RoughScale) -> components.RoughScale:
 
 
 @_QUIET
-def _sum_chunk(features: list[Array], rough: components.RoughScale) -> _Sums:
-    """The sums of one chunk of (R,) and (R, W) columns."""
-    count, total, squares = (np.zeros(len(rough.centre)) for _ in range(3))
+def _sum_chunk(features: list[Array], rough: components.RoughScale) -> Array:
+    """(3, D) counts, sums and sums of squares of (R,) and (R, W) columns, in units of the scale."""
+    sums = np.zeros((3, len(rough.centre)))
     for _, strip in _split_rows(features):
         scaled = (strip - rough.centre) / rough.scale
         present = np.isfinite(scaled)
         values = np.where(present, scaled, 0)
-        count += present.sum(axis=0)
-        total += values.sum(axis=0)
-        squares += (values**2).sum(axis=0)
-    return _Sums(count, total, squares)
+        sums += [present.sum(axis=0), values.sum(axis=0), (values**2).sum(axis=0)]
+    return sums
 
 
 def _split_rows(features: list[Array]) -> Iterator[tuple[int, Array]]:

@@ -8,7 +8,6 @@ codes are kept, -1 for what is no class of the pool.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import add
 
 import numpy as np
@@ -47,27 +46,6 @@ _FLAT = 2
 _Lookup = Callable[[pa.RecordBatch, int], Array]
 
 
-@dataclass(frozen=True)
-class MatchedRows:
-    """Which items some rows of the file belong to.
-
-    positions     arrays of pool positions, -1 for ids that are not in the pool
-    renormalised  members' probabilities that did not sum to one
-    total         sum of the hashes of the rows
-    """
-
-    positions: list[Array]
-    renormalised: int
-    total: int
-
-    def __add__(self, other: "MatchedRows") -> "MatchedRows":
-        return MatchedRows(
-            self.positions + other.positions,
-            self.renormalised + other.renormalised,
-            self.total + other.total,
-        )
-
-
 def ensure_other_models(
     cache: Cache, pool: Pool, source: str | None, *, fingerprint: str | None = None
 ) -> Part | None:
@@ -83,7 +61,7 @@ def ensure_other_models(
     if source is None and not find_columns(pool.files.schema, pool.schema.others):
         return None
     try:
-        stamp = None if source is None else tables.read_stamp(source)
+        stamp = None if source is None else Files(source).stamp()
     except PoolError:
         if part := open_copy_in(cache, pool, fingerprint):
             return part
@@ -291,7 +269,7 @@ def _write_part(
     id = next((name for name in (pool.schema.id, "id") if name in files.schema.names), None)
     outputs = [name for each in schemas for name in each.outputs]
 
-    def write_strip(strip: tuple[int, pa.RecordBatch]) -> MatchedRows:
+    def write_strip(strip: tuple[int, pa.RecordBatch]) -> list[tuple[Array, int, int]]:
         start, batch = strip
         with tables.locating_bad_rows(source, start, batch, id):
             positions = find_rows(batch, start)
@@ -302,17 +280,17 @@ def _write_part(
         table[known] = np.stack(values, axis=1)[inside]
         raw = [column[inside] for member in checked for column in member.raw]
         total = int(hash_rows(cache.hashes[known], raw).sum(dtype=np.uint64))
-        return MatchedRows([positions], sum(member.renormalised for member in checked), total)
+        return [(positions, sum(member.renormalised for member in checked), total)]
 
     columns = list(dict.fromkeys([*([id] if id else []), *outputs]))
     strips = tables.read_strips(files, columns, len(schemas) * max(classes, 1))
     with draft.scratch(shape, np.int32 if votes else np.float32) as table:
-        matched = map_reduce(strips, write_strip, add)
+        positions, renormalised, totals = zip(*map_reduce(strips, write_strip, add), strict=True)
         _check_votes(table, schemas, pool.schema, source)
         draft.put_items(cache.piece_rows, {EXTERNAL: table})
-    unmatched = _check_coverage(np.concatenate(matched.positions), cache, source)
-    draft.fingerprint = f"{matched.total % 2**64:016x}"
-    draft.notices += _describe_part(schemas, source, matched.renormalised, unmatched)
+    unmatched = _check_coverage(np.concatenate(positions), cache, source)
+    draft.fingerprint = f"{sum(totals) % 2**64:016x}"
+    draft.notices += _describe_part(schemas, source, sum(renormalised), unmatched)
 
 
 def _read_member(batch: pa.RecordBatch, member: Schema) -> Checked:

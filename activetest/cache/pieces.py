@@ -6,7 +6,7 @@ that has more. So footers alone decide, and many small row groups do not make ma
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -81,16 +81,13 @@ def map_pieces(pieces: Sequence[PoolPiece], fn: Any, combine: Any, *, title: str
     so few pieces that they do not keep all threads busy, and in the calling thread otherwise.
     """
     if len(pieces) >= _MANY_PIECES:
-        return map_reduce(pieces, lambda piece: fn(piece, _map_here), combine, title=title)
 
-    def map_strips(strips: Iterator[Strip], each: Any, combine: Any) -> Any:
-        return map_reduce(strips, each, combine, title=title)
+        def map_here(strips: Iterator[Strip], each: Any, combine: Any) -> Any:
+            return reduce(combine, map(each, strips))
 
+        return map_reduce(pieces, lambda piece: fn(piece, map_here), combine, title=title)
+    map_strips = partial(map_reduce, title=title)
     return reduce(combine, [fn(piece, map_strips) for piece in pieces])
-
-
-def _map_here(strips: Iterator[Strip], fn: Any, combine: Any) -> Any:
-    return reduce(combine, map(fn, strips))
 
 
 class PieceIds:

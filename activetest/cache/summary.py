@@ -118,7 +118,7 @@ def check_summary(path: Path) -> Summary:
     with _opening(path) as (archive, header):
         for folder, content in header["manifests"].items():
             for name, stated in _list_kept(content).items():
-                _read_member(archive, _name_member(folder, name), stated)
+                _read_member(archive, _name_member(folder, name), HEADER + measure_array(stated))
     return read_summary(path)
 
 
@@ -140,8 +140,8 @@ def unpack_summary(path: Path, folder: Path, *, rows: int, fingerprint: str) -> 
             (folder / name).mkdir(exist_ok=True)
             with closing(StoreWriter(folder / name)) as writer:
                 for array, stated in _list_kept(content).items():
-                    data = _read_member(archive, _name_member(name, array), stated)
-                    writer.take(array, stated, data)
+                    member, most = _name_member(name, array), HEADER + measure_array(stated)
+                    writer.take(array, stated, _read_member(archive, member, most))
                 if not name:
                     _complete(writer, content)
                 writer.finish(content)
@@ -193,7 +193,7 @@ def _opening(path: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise another from error
         try:
-            header = json.loads(_read_bytes(archive, _HEADER, _LONGEST_HEADER))
+            header = json.loads(_read_member(archive, _HEADER, _LONGEST_HEADER))
             if header["version"] != _VERSION:
                 raise another
             _check_header(header)
@@ -202,7 +202,7 @@ def _opening(path: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
             raise StudyError(f"{path} is damaged", _REMEDY) from error
 
 
-def _read_bytes(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+def _read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     """A member, of at most so many bytes. Raises ValueError."""
     try:
         info = archive.getinfo(name)
@@ -219,15 +219,6 @@ def _read_bytes(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
         *(NotImplementedError, MemoryError, OSError),
     ) as error:
         raise ValueError(f"{name} cannot be read") from error
-
-
-def _read_member(archive: zipfile.ZipFile, name: str, stated: Statement) -> bytes:
-    """The values of an array. Raises ValueError."""
-    size = measure_array(stated)
-    data = _read_bytes(archive, name, HEADER + size)
-    if len(data) != HEADER + size:
-        raise ValueError(f"{name} has another size")
-    return data
 
 
 def _check_header(header: dict[str, Any]) -> None:

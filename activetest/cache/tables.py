@@ -31,14 +31,6 @@ def open_table(source: str, *, id: str | None = None) -> Iterator[Files]:
         yield files
 
 
-def read_stamp(source: str) -> list[list]:
-    """[name, bytes, time of change in ns] of its files: equal as long as nobody touched them.
-
-    Raises PoolError when there is nothing at source.
-    """
-    return Files(source).stamp()
-
-
 def read_strips(
     files: Files, columns: list[str], values: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:

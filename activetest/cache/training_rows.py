@@ -65,7 +65,7 @@ def ensure_training_rows(
     pool_origin = [features.origin, schema.task, list(schema.classes)]
     pool_origin += [list(schema.texts)] if schema.texts else []
     try:
-        origin = {"pool": pool_origin, "file": tables.read_stamp(source)}
+        origin = {"pool": pool_origin, "file": Files(source).stamp()}
     except PoolError:
         if part := open_copy(folder, pool_origin, fingerprint):
             return part

@@ -191,10 +191,10 @@ def _is_named(address: str, error: PoolError) -> bool:
 
 def _is_missing(address: str) -> bool:
     """Whether there is no file at an address."""
-    from activetest.cache import tables
+    from activetest.pool.files import Files
 
     try:
-        tables.read_stamp(address)
+        Files(address).stamp()
     except PoolError:
         return True
     return False
