@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from activetest.formats._answers import sample_rows
 from activetest.nouns.answer_fields import SAMPLE, require_columns
+from activetest.nouns.name_lists import find_repeated
 
 
 def read_batches(
@@ -23,7 +24,8 @@ def read_batches(
     """
 
     def sample() -> dict[str, list[str]]:
-        names = [each for each in schema.names if schema.names.count(each) == 1]
+        repeated = {*find_repeated(schema.names)}
+        names = [each for each in schema.names if each not in repeated]
         first = next(iter(read(names)), None)
         return sample_rows([] if first is None else first.slice(0, SAMPLE).to_pylist())
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from activetest.errors import PoolError
 from activetest.nouns.csv_rows import split_declared
-from activetest.nouns.name_lists import shorten_list
+from activetest.nouns.name_lists import find_repeated, shorten_list
 from activetest.nouns.rows import Array
 
 # Rows that are looked at.
@@ -79,9 +79,8 @@ def find_layout(beginning: str, delimiter: str, path: object, *, whole: bool) ->
     header, height = rows[0]
     _reject_values(header, [row for row, _ in rows[1:]], delimiter, path)
     names = [_name(name, place) for place, name in enumerate(header)]
-    for name in names:
-        if names.count(name) > 1:
-            raise PoolError(f"two columns of {path} are called {name!r}", hint="rename one of them")
+    for name in find_repeated(names):
+        raise PoolError(f"two columns of {path} are called {name!r}", hint="rename one of them")
     declared = 1 if split_declared(beginning)[0] else 0
     above = [line.strip(f" \r\n{delimiter}") for line in lines[declared:count]]
     shown = (line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..." for line in above if line)

@@ -199,9 +199,7 @@ class TextColumns:
     @property
     def parsed(self) -> dict[str, pa.DataType]:
         """{column: type} of the columns for a parser that knows plain numbers and text."""
-        return {
-            name: _PLAIN.get(each.kinds[0], pa.string()) for name, each in self._columns.items()
-        }
+        return {name: _find_plain(each) for name, each in self._columns.items()}
 
     def parse(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Rows of text with the types of `parsed`."""
@@ -227,7 +225,7 @@ class TextColumns:
             return pa.list_(pa.float64())
         if found.kinds[0] == _Kind.OBJECT:
             return pa.struct([(each, pa.float64()) for each in found.names])
-        return pa.float64() if found.kinds[0] == _Kind.COMMA else self.parsed[name]
+        return pa.float64() if found.kinds[0] == _Kind.COMMA else _find_plain(found)
 
 
 def read_typed(
@@ -243,6 +241,11 @@ def read_typed(
 
 
 _NUMBERS = tuple(_PLAIN.values())
+
+
+def _find_plain(found: _Column) -> pa.DataType:
+    """The type that a parser gives a column, which knows plain numbers and text."""
+    return _PLAIN.get(found.kinds[0], pa.string())
 
 
 def _convert(column: pa.Array, found: _Column, kind: pa.DataType) -> pa.Array:

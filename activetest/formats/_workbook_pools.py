@@ -17,7 +17,7 @@ from activetest.formats import xlsx
 from activetest.formats._errors import raising_parse_errors
 from activetest.formats._notes import add_notes
 from activetest.formats._text_columns import TextColumns, read_typed
-from activetest.nouns.name_lists import shorten_list
+from activetest.nouns.name_lists import find_repeated, shorten_list
 
 # Rows that become a batch.
 _BATCH = 8192
@@ -71,9 +71,8 @@ def _find_pool_sheet(content: bytes, name: str) -> tuple[Any, list[str], int, li
     sheet, header, start = next(
         (each for each in found if any(map(_OUTPUTS.fullmatch, each[1]))), found[0]
     )
-    for column in header:
-        if header.count(column) > 1:
-            raise LabelError(f"{name}: two columns are called {column!r}", "rename one of them")
+    for column in find_repeated(header):
+        raise LabelError(f"{name}: two columns are called {column!r}", "rename one of them")
     others = [each.title for each, _, _ in found if each is not sheet]
     notes = []
     if others:

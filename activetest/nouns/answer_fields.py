@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from activetest.errors import ChoiceError, ColumnsUnclear, LabelError
 from activetest.nouns.canonical import make_canonical
-from activetest.nouns.name_lists import shorten_list
+from activetest.nouns.name_lists import find_repeated, shorten_list
 
 # What an answer consists of; a file has at least the first two.
 FIELDS = ("id", "label", "annotator", "status")
@@ -92,8 +92,8 @@ def require_columns(
     Raises ColumnsUnclear where one is missing, LabelError where two have one name.
     """
     found = find_columns(present, columns, name)
-    for column in found.values():
-        if list(present).count(column) > 1:
+    for column in find_repeated(present):
+        if column in found.values():
             raise LabelError(f"{name}: two columns are called {column!r}", "remove one of them")
     missing = [field for field in ("id", "label") if field not in found]
     if not missing:

@@ -1,5 +1,6 @@
 """Lists of names in messages: the first of thousands, and how many more there are."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 
@@ -12,6 +13,15 @@ def shorten_list(names: Iterable[str], most: int = 12) -> str:
     found = list(names)
     more = len(found) - most
     return ", ".join(found[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def find_repeated(names: Iterable[str]) -> list[str]:
+    """The names that stand there more than once, by a pass: tables may have thousands of columns.
+
+    >>> find_repeated(["a", "b", "a", "c", "c"])
+    ['a', 'c']
+    """
+    return [name for name, times in Counter(names).items() if times > 1]
 
 
 def list_few(names: Sequence[str], most: int = 3) -> str:

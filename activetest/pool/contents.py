@@ -158,6 +158,7 @@ def describe_columns(files: Files, pool: Pool | None) -> Iterator[Column]:
     outputs = list_predictions(table, pool.schema.outputs if pool else ())
     multiple = find_label_lists(table.metadata)
     batch = next(files.batches(table.names, files.pieces[0], 100, checked=False))
+    roles = {} if pool is None else _name_roles(pool.schema, groups)
     for field, values in zip(table, batch.columns, strict=True):
         role, labels = "not used", _holds_labels(field.name, table, outputs)
         if field.name in multiple or _are_label_lists(field) or _are_written_lists(files, field):
@@ -168,17 +169,18 @@ def describe_columns(files: Files, pool: Pool | None) -> Iterator[Column]:
                 else "several labels an item: not scored"
             )
         elif pool is not None:
-            role = _find_role(field, pool.schema, groups, labels=labels)
+            weighs = WEIGHT.search(field.name) and is_number(field.type)
+            other = "could be weights" if weighs else "label" if labels else "not used"
+            role = roles.get(field.name, other)
         elif labels:
             role = "label"
         yield Column(field.name, _name_type(field.type), role, _show_example(values))
 
 
-def _find_role(field: pa.Field, schema: Schema, groups: Sequence[str], *, labels: bool) -> str:
-    """The role of a column in words; labels says whether it holds some by its name."""
-    name = field.name
+def _name_roles(schema: Schema, groups: Sequence[str]) -> dict[str | None, str]:
+    """{column: its role in words} of the columns that the pool may use."""
     regression = schema.task == Task.REGRESSION
-    roles: dict[str | None, str] = {
+    return {
         **dict.fromkeys(groups, "could be a group"),
         **dict.fromkeys(schema.features, "feature"),
         **dict.fromkeys(schema.texts, "text to learn from"),
@@ -188,11 +190,6 @@ def _find_role(field: pa.Field, schema: Schema, groups: Sequence[str], *, labels
         schema.judge: "judge's verdict",
         schema.id: "id",
     }
-    if name in roles:
-        return roles[name]
-    if WEIGHT.search(name) and is_number(field.type):
-        return "could be weights"
-    return "label" if labels else "not used"
 
 
 def _holds_labels(name: str, table: pa.Schema, outputs: Sequence[str] = ()) -> bool:

@@ -18,6 +18,7 @@ from pyarrow import fs
 
 from activetest.errors import ActivetestError, PoolError
 from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
+from activetest.nouns.name_lists import find_repeated
 from activetest.pool.file_notes import add_file_note
 from activetest.pool.nested import Inner, find_inner, view_batch, view_schema
 from activetest.pool.number_texts import read_texts
@@ -544,16 +545,17 @@ def _take_names(codes: pa.Array, names: Sequence[str], column: str, start: int) 
 
 def _reject_other_columns(first: pa.Schema, second: pa.Schema, first_path: str, path: str) -> None:
     """Raises PoolError when two files of a folder differ in a column or its type."""
+    types, repeated = {each.name: each.type for each in second}, {*find_repeated(second.names)}
     for field in first:
-        if field.name not in second.names:
+        if field.name not in types:
             raise PoolError(
                 f"{path} has no column {field.name!r}, {first_path} has",
                 hint="all files need the same columns",
             )
-        if second.names.count(field.name) == 1 and second.field(field.name).type != field.type:
+        if field.name not in repeated and types[field.name] != field.type:
             raise PoolError(
                 f"column {field.name!r} is {field.type} in {first_path} "
-                f"and {second.field(field.name).type} in {path}",
+                f"and {types[field.name]} in {path}",
                 hint="write all files with the same types",
             )
 

@@ -7,7 +7,6 @@ A vector of Spark is a list of numbers, and an id in bytes is text.
 
 import re
 import uuid
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from activetest.errors import PoolError
+from activetest.nouns.name_lists import find_repeated
 from activetest.pool.roles import PART_OF, is_amount, is_scalar, is_vector
 
 # Records inside of records, and fields of one record, that are read.
@@ -77,11 +77,11 @@ def find_inner(table: pa.Schema, uuids: Collection[str] = ()) -> dict[str, Inner
     as they are.
     """
     found: dict[str, Inner] = {}
-    names = Counter(table.names)
+    names, repeated = dict.fromkeys(table.names), {*find_repeated(table.names)}
     for field in table:
-        if names[field.name] > 1:
+        if field.name in repeated:
             continue
-        inner = _find_in_column(field, field.name in uuids, table.names)
+        inner = _find_in_column(field, field.name in uuids, names)
         if not any(name != field.name and (name in found or name in names) for name in inner):
             found |= inner
     return found
@@ -105,7 +105,7 @@ def view_batch(
     return pa.RecordBatch.from_arrays(arrays, list(columns))
 
 
-def _find_in_column(field: pa.Field, is_uuid: bool, names: Sequence[str]) -> dict[str, Inner]:
+def _find_in_column(field: pa.Field, is_uuid: bool, names: Collection[str]) -> dict[str, Inner]:
     """What is inside of a column: nothing, where the pool reads it as it is."""
     kind, path = field.type, (field.name,)
     if isinstance(kind, pa.BaseExtensionType) and kinds.is_fixed_size_binary(kind.storage_type):
@@ -120,7 +120,7 @@ def _find_in_column(field: pa.Field, is_uuid: bool, names: Sequence[str]) -> dic
     return _find_in_record(field, names) if kinds.is_struct(kind) else {}
 
 
-def _find_in_record(field: pa.Field, names: Sequence[str]) -> dict[str, Inner]:
+def _find_in_record(field: pa.Field, names: Collection[str]) -> dict[str, Inner]:
     """The fields of a record; those of one of probabilities are called as their columns are."""
     kind, path = field.type, (field.name,)
     leaves = list(_list_fields(kind, path))

@@ -1,7 +1,6 @@
 """Which column has which role: as the user chose, else by convention."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
@@ -11,7 +10,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices, Scale
 from activetest.nouns.class_sets import describe_remedy
-from activetest.nouns.name_lists import shorten_list
+from activetest.nouns.name_lists import find_repeated, shorten_list
 from activetest.pool.column_names import (
     is_bare_prediction,
     is_index,
@@ -558,7 +557,5 @@ def check_verdicts(table: pa.Schema, column: str) -> None:
 
 def reject_duplicates(table: pa.Schema) -> None:
     """Raises PoolError when two columns of a table have one name."""
-    # Found in one pass: a pool may have thousands of columns.
-    for name, count in Counter(table.names).items():
-        if count > 1:
-            raise PoolError(f"two columns are called {name!r}", hint="rename one of them")
+    for name in find_repeated(table.names):
+        raise PoolError(f"two columns are called {name!r}", hint="rename one of them")

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import ColumnChoices, Task
-from activetest.nouns.name_lists import shorten_list
+from activetest.nouns.name_lists import find_repeated, shorten_list
 from activetest.nouns.written_numbers import (
     COMMA,
     DECIMALS,
@@ -228,12 +228,12 @@ def _list_candidates(files: Files, choices: ColumnChoices) -> tuple[str, ...]:
     # Those that are cut into bins are numbers.
     grouped |= {*choices.attributes}
     kept = {choices.id or "id", *grouped, *(choices.text or ())} - named
+    kept |= {*find_repeated(table.names)}
     found = [
         each.name
         for each in table
         if is_text(each.type)
         and each.name not in kept
-        and table.names.count(each.name) == 1
         and (each.name in named or not _is_passed_over(each.name, choices))
         and (each.name in named or not files.remote or _may_be_output(each.name))
     ]

@@ -1,5 +1,6 @@
 """Where the table of a CSV file begins, and what of it holds nothing."""
 
+import cProfile
 import json
 
 import pytest
@@ -103,6 +104,16 @@ def test_a_header_may_be_longer_than_what_tells_the_format(tmp_path):
     names = [f"column{k:05}" for k in range(8000)]
     found, rows, _ = read(tmp_path, ",".join(names) + "\n" + ",".join(["1"] * 8000) + "\n")
     assert (found, rows) == (names, 1)
+
+
+def test_work_grows_with_the_number_of_columns_and_not_with_its_square(tmp_path):
+    calls = []
+    for count in (200, 800):
+        text = ",".join(f"f{k}" for k in range(count)) + "\n" + ",".join(["1"] * count) + "\n"
+        profile = cProfile.Profile()
+        profile.runcall(read, tmp_path, text)
+        calls.append(sum(each.callcount for each in profile.getstats()))
+    assert calls[1] < 6 * calls[0]
 
 
 def test_a_row_that_says_that_values_are_missing_is_not_empty(tmp_path):
