@@ -69,23 +69,19 @@ def kill_everywhere(at: Path, *arguments: str) -> int:
     return int(done.stdout)
 
 
-@pytest.mark.parametrize("command", ["next", "ingest", "ingest --undo"])
-def test_a_kill_at_every_eleventh_line_loses_nothing_and_draws_nothing_again(scene, command):
-    # Fewer would mean that the driver did not see the program's lines.
-    assert kill_everywhere(scene(command), command, "11") > 50
+# Fewer lines would mean that the driver did not see those of the program.
+COMMANDS = {"next": 50, "ingest": 50, "ingest --undo": 50, "frame": 50, "report --require": 10}
 
 
-def test_a_kill_at_every_fiftieth_line_leaves_no_study_or_one_with_its_pool(scene):
-    assert kill_everywhere(scene("frame"), "frame", "50") > 50
-
-
-def test_a_kill_at_every_eleventh_line_leaves_no_gate_or_one_of_them_or_all(scene):
-    assert kill_everywhere(scene("report --require"), "report --require", "11") > 10
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_kill_at_every_fiftieth_line_loses_nothing_and_leaves_nothing_by_halves(scene, command):
+    assert kill_everywhere(scene(command), command, "50") > COMMANDS[command]
 
 
 @pytest.mark.slow
-def test_a_kill_at_every_seventh_line_leaves_no_study_or_all_of_a_log(scene):
-    assert kill_everywhere(scene("import"), "import", "7") > 50
+@pytest.mark.parametrize(("command", "lines"), [("import", 50), ("report --require", 10)])
+def test_a_kill_at_every_seventh_line_leaves_nothing_or_all(scene, command, lines):
+    assert kill_everywhere(scene(command), command, "7") > lines
 
 
 @pytest.mark.slow

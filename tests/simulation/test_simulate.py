@@ -69,6 +69,7 @@ def test_metrics_of_several_means_are_measured_against_uniform_draws_of_their_ow
         budgets=(100,),
         runs=60,
         metrics=("f1[3]", "balanced-accuracy"),
+        surrogate="model",
         acquisition=("uniform",),
         estimators=("lure",),
     )

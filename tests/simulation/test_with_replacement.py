@@ -39,6 +39,7 @@ def played():
         runs=60,
         seed=2,
         workers=1,
+        surrogate="agreement",
         acquisition=("optimal", "active-risk"),
         estimators=("lure", "importance", "naive"),
     )
