@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from activetest.errors import PoolError
 from activetest.nouns.canonical import make_canonical
 from activetest.nouns.choices import Scale, Task
 from activetest.nouns.name_lists import shorten_list
@@ -35,6 +36,7 @@ from activetest.pool.unclear import (
     Reading,
     Unclear,
     check_confidence,
+    find_predicted_beside,
     find_texts,
     name_classes,
     write_settings,
@@ -68,8 +70,47 @@ def list_proposals(files: Files) -> Iterator[dict[str, Any]]:
     judge = read_file_notes(table.metadata).judge
     if judge in table.names:
         yield {"judge": judge}
+    if stated := find_stated(files):
+        yield stated
     yield {}
     yield from list_others(files)
+
+
+def find_stated(files: Files) -> dict[str, Any] | None:
+    """How to read probabilities beside a column pred, whose likeliest class is the one there.
+
+    None where there are none, where they are read by convention, or where some text is no UTF-8.
+    """
+    table = files.schema
+    if "pred" not in table.names or kinds.is_floating(table.field("pred").type):
+        return None
+    if any(name in ("prob", "score") or name.startswith("prob_") for name in table.names):
+        return None
+    numbers = [each for each in _find_probabilities(table, is_number) if not each.meaning.logit]
+    shares = [each for each in numbers if _lies_in_unit(files, each.name)]
+    ordered = (
+        {"outputs": each.name, **_CLASSIFICATION, "classes": classes}
+        for each in shares
+        if (classes := _find_order(files, each, "pred"))
+    )
+    sure = _propose_confidences(files, [each.name for each in shares], "pred")
+    ways = chain(_propose_lists(files), _propose_columns(files, ["pred"]), ordered, sure)
+    try:
+        return next(ways, None)
+    except PoolError:
+        # Of text that is no UTF-8, whoever needs it is told.
+        return None
+
+
+def _propose_confidences(
+    files: Files, shares: Sequence[str], predicted: str
+) -> Iterator[dict[str, Any]]:
+    """Numbers of which none is below 1/2, beside the one of two classes that they are about."""
+    for name in shares:
+        found = find_predicted_beside(files, name, predicted)
+        if found is not None and len(found[1]) == 2:
+            scale = {"scale": Scale.CONFIDENCE.value}
+            yield {"outputs": [name, predicted], **scale, **_CLASSIFICATION}
 
 
 def list_others(files: Files) -> Iterator[dict[str, Any]]:
@@ -95,8 +136,11 @@ def list_others(files: Files) -> Iterator[dict[str, Any]]:
         settings = {"outputs": column.name, **_CLASSIFICATION}
         if not predicted:
             yield settings | _name_classes(files, column)
-        elif classes := _find_order(files, column.name, predicted[0]):
+        elif classes := _find_order(files, column, predicted[0]):
             yield settings | {"classes": classes}
+    if predicted:
+        shares = [each.name for each in numbers if _lies_in_unit(files, each.name)]
+        yield from _propose_confidences(files, shares, predicted[0])
     yield from ({"outputs": name} for name in predicted)
     for column in numbers:
         if column not in sure:
@@ -407,9 +451,12 @@ def _name_classes(files: Files, column: _Column) -> dict[str, list[str]]:
     return found
 
 
-def _find_order(files: Files, score: str, predicted: str) -> list[str] | None:
-    """The two predicted classes that a probability tells apart at 0.5, the likely one last."""
-    sample = _read_sample(files, [score, predicted])
+def _find_order(files: Files, score: _Column, predicted: str) -> list[str] | None:
+    """The two predicted classes that a probability tells apart at 0.5, the likely one last.
+
+    None where its name is that of the other one.
+    """
+    sample = _read_sample(files, [score.name, predicted])
     codes, names = encode_values(sample.column(1))
     shares = read_numbers(sample.column(0)).astype(float)
     clear = np.abs(shares - 0.5) > _TIE
@@ -419,7 +466,8 @@ def _find_order(files: Files, score: str, predicted: str) -> list[str] | None:
     if not ((codes == codes[0]) == (likely == likely[0])).all():
         return None
     second = int(codes[likely][0])
-    return [names[1 - second].strip(), names[second].strip()]
+    order = [names[1 - second].strip(), names[second].strip()]
+    return None if _squeeze(score.meaning.class_name) == _squeeze(order[0]) else order
 
 
 def _find_classes(files: Files, probs: np.ndarray, predicted: str) -> list[str] | None:

@@ -7,13 +7,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
-from activetest.nouns.choices import ColumnChoices
+from activetest.nouns.choices import ColumnChoices, Task
+from activetest.nouns.name_lists import shorten_list
 from activetest.pool.classes import find_codes
 from activetest.pool.column_names import is_bare_prediction, is_id, is_index
 from activetest.pool.columns import encode_values
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import BATCH
 from activetest.pool.groups import JOIN
+from activetest.pool.proposals import find_stated
 from activetest.pool.roles import (
     OTHER_MODELS,
     WEIGHT,
@@ -21,7 +23,7 @@ from activetest.pool.roles import (
     is_telling,
     is_text,
 )
-from activetest.pool.unclear import find_number_codes
+from activetest.pool.unclear import find_number_codes, write_settings
 
 if TYPE_CHECKING:
     from activetest.pool.pool import Pool
@@ -44,6 +46,7 @@ def suggest_roles(pool: "Pool", choices: ColumnChoices) -> tuple[str, ...]:
     """Sentences about columns that may have another role than by convention."""
     return (
         *_suggest_task(pool, choices),
+        *_suggest_probabilities(pool, choices),
         *_suggest_judge(pool, choices),
         *_suggest_id(pool, choices),
         *_suggest_weight(pool, choices),
@@ -59,6 +62,24 @@ def _suggest_judge(pool: "Pool", choices: ColumnChoices) -> list[str]:
         return []
     return [
         f"{name!r} is a grade of each output: `judge={name!r}` asks what people would say of it"
+    ]
+
+
+def _suggest_probabilities(pool: "Pool", choices: ColumnChoices) -> list[str]:
+    """Where classes are predicted, and other columns hold how likely they are."""
+    plain = pool.schema.kind == "pred" and pool.schema.task == Task.CLASSIFICATION
+    if not plain or choices.outputs is not None or choices.judge or pool.files.remote:
+        return []
+    stated = find_stated(pool.files)
+    if stated is None:
+        return []
+    named = stated["outputs"]
+    named = [named] if isinstance(named, str) else named
+    several = len(named) > 1
+    return [
+        f"{'columns' if several else 'column'} {shorten_list(map(repr, named), _SHOWN)} "
+        f"{'hold' if several else 'holds'} how sure the model is of 'pred', and "
+        f"{'are' if several else 'is'} not read as that: `{write_settings(stated)}` does"
     ]
 
 

@@ -8,7 +8,14 @@ import activetest
 from activetest.pool.contents import choose_settings
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
-from activetest.pool.proposals import describe_proposals, describe_unread, list_others
+from activetest.pool.proposals import (
+    describe_proposals,
+    describe_unread,
+    find_stated,
+    list_others,
+    list_proposals,
+)
+from activetest.pool.unclear import write_settings
 
 ROWS = 60
 IDS = [f"i{k}" for k in range(ROWS)]
@@ -17,6 +24,27 @@ OTHERS = [1 - each for each in SHARES]
 SURE = [max(each, 1 - each) for each in SHARES]
 WORDS = ["ok" if each < 0.5 else "fraud" for each in SHARES]
 CODES = [int(each >= 0.5) for each in SHARES]
+CONFIDENCE = {"scale": "confidence", "task": "classification"}
+# Beside a column pred, which is read by convention.
+STATED = {
+    "a confidence": ({"conf": SURE}, {"outputs": ["conf", "pred"]} | CONFIDENCE),
+    "a probability of a class": (
+        {"p_fraud": SHARES},
+        {"outputs": "p_fraud", "task": "classification", "classes": ["ok", "fraud"]},
+    ),
+    "lists": (
+        {"probs": [[a, b] for a, b in zip(SHARES, OTHERS, strict=True)]},
+        {"outputs": "probs", "classes": ["fraud", "ok"]},
+    ),
+    "columns": (
+        {"p_ok": OTHERS, "p_fraud": SHARES},
+        {"outputs": ["p_ok", "p_fraud"], "classes": ["ok", "fraud"]},
+    ),
+    "of another model": ({"p_fraud": OTHERS}, None),
+    "by convention": ({"score": SHARES, "conf": SURE}, None),
+    "numbers of another kind": ({"amount": SHARES}, None),
+    "text that is none": ({"conf": SURE, "note": [b"\xff"] * ROWS}, None),
+}
 BINARY = {"task": "classification"}
 LISTS = pa.array([[each, 1 - each] for each in SHARES])
 
@@ -48,7 +76,7 @@ CASES = {
     ),
     "a prediction and its confidence": (
         {"predicted_class": WORDS, "probability": SURE},
-        {"outputs": "predicted_class"},
+        {"outputs": ["probability", "predicted_class"]} | CONFIDENCE,
     ),
     "SAS": (
         {"P_BAD1": SHARES, "P_BAD0": OTHERS, "I_BAD": CODES, "BAD": CODES},
@@ -62,7 +90,10 @@ CASES = {
         {"$L-bad": WORDS, "$LP-bad": SURE, "$LP-fraud": SHARES, "$LP-ok": OTHERS},
         {"outputs": ["$LP-fraud", "$LP-ok"], "classes": ["fraud", "ok"]},
     ),
-    "SPSS without probabilities": ({"$R-bad": WORDS, "$RC-bad": SURE}, {"outputs": "$R-bad"}),
+    "SPSS without probabilities": (
+        {"$R-bad": WORDS, "$RC-bad": SURE},
+        {"outputs": ["$RC-bad", "$R-bad"]} | CONFIDENCE,
+    ),
     "R, yardstick": (
         {".pred_class": WORDS, ".pred_fraud": SHARES, ".pred_ok": OTHERS},
         {"outputs": [".pred_fraud", ".pred_ok"], "classes": ["fraud", "ok"]},
@@ -176,6 +207,33 @@ def write(folder, columns) -> str:
 def test_the_first_proposal_is_the_likeliest(tmp_path, case):
     columns, expected = CASES[case]
     assert next(list_others(Files(write(tmp_path, columns)))) == expected
+
+
+@pytest.mark.parametrize("case", STATED)
+def test_probabilities_beside_predicted_classes_are_found_and_said(tmp_path, case):
+    columns, expected = STATED[case]
+    table = pa.table({"id": IDS, "pred": WORDS, **columns})
+    if "note" in columns:
+        place = table.schema.get_field_index("note")
+        table = table.set_column(place, "note", table["note"].combine_chunks().view(pa.string()))
+    path = str(tmp_path / "pool.parquet")
+    pq.write_table(table, path)
+    assert find_stated(Files(path)) == expected
+    if expected is None:
+        return
+    assert next(list_proposals(Files(path))) == expected
+    pool = Pool.open(path)
+    (notice,) = [each for each in pool.notices if "how sure the model is of 'pred'" in each]
+    assert write_settings(expected) in notice
+    stated = Pool.open(path, **expected)
+    assert stated.schema.kind != "pred"
+    left, right = (next(each.strips()) for each in (pool, stated))
+    names = [
+        [each.schema.classes[code] for code in each.read_block(strip).checked.outputs.pred]
+        for each, strip in ((pool, left), (stated, right))
+    ]
+    # Where both are as likely, either is right.
+    assert all(a == b or share == 0.5 for a, b, share in zip(*names, SHARES, strict=True))
 
 
 def test_settings_in_a_hint_open_the_pool(tmp_path):

@@ -150,6 +150,11 @@ NOTICES = {
     "few whole numbers": Case(
         {"pred": [1.0, 2.0, 3.0, 2.0] * (ROWS // 4)}, {}, [{"task": "classification"}]
     ),
+    "probabilities": Case(
+        {"pred": [WORDS[int(each >= 0.5)] for each in SHARES], "p_fraud": SHARES},
+        {},
+        [{"outputs": "p_fraud", "task": "classification", "classes": sorted(WORDS[:2])}],
+    ),
     "a grade": Case({"score": SHARES}, {}, [{"judge": "score"}], graded="score"),
     "id": Case({"pred": WORDS, "customer": IDS, "id": None}, {}, [{"id": "customer"}]),
     "weight": Case({"pred": WORDS, "weight": NUMBERS}, {}, [{"weight": "weight"}]),
