@@ -1,7 +1,8 @@
 """The library's words in the words of the command line.
 
 Messages of the library name settings and calls in Python, in backticks. Here these become options
-and commands; everything else in a text stays as it is.
+and commands; everything else in a text stays as it is. An argument is the option of its name, as
+the command itself declares it; the few that are called otherwise are listed here.
 """
 
 import ast
@@ -9,20 +10,13 @@ import re
 import shlex
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from activetest.cli import formatter
 from activetest.nouns.answer_fields import BETWEEN_PAIRS
-from activetest.nouns.choices import (
-    DECLARATIONS,
-    Declaration,
-    Kind,
-    list_columns,
-    list_declarations,
-    option,
-    split_list,
-)
+from activetest.nouns.choices import DECLARATIONS, Kind, option, split_list
 
 if TYPE_CHECKING:
     from activetest.nouns.group_report import Reliability
@@ -44,196 +38,45 @@ _CLOSINGS = 8
 # Numbers from here on are no values of ours.
 _LARGEST = 2**64
 _PLACEHOLDERS = {"folder": "DIR", "path": "FILE", "sys.stdin.buffer": "-"}
-
-
-class Takes(StrEnum):
-    """What an option takes."""
-
-    NOTHING = "nothing: it is there or not"
-    VALUE = "one value"
-    NAMES = "names, joined by commas"
-    METRICS = "metrics, joined by commas outside of brackets"
-    PAIR = "two values, joined by a comma"
-    REPEATED = "the option once for each"
-    MAPPING = "a file, where Python takes a mapping as well"
-    PAIRS = "name=value, joined by commas, where Python takes a mapping"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """How an argument of a call is written as an option; without a flag, as a plain argument."""
-
-    flag: str
-    takes: Takes = Takes.VALUE
-
-
-def _declared(name: str, declaration: Declaration, *, simulated: bool = False) -> Parameter:
-    """The option of a declared choice, as `init` takes it, or `simulate`."""
-    if name == "compare":
-        takes = Takes.PAIR
-    elif declaration.kind == Kind.METRICS:
-        takes = Takes.METRICS
-    elif declaration.takes_several(simulated=simulated):
-        takes = Takes.NAMES
-    else:
-        takes = Takes.VALUE
-    return Parameter(option(name), takes)
-
-
-_SETTINGS = {name: _declared(name, each) for name, each in DECLARATIONS.items()}
-_FOLDER = {"folder": Parameter("--study")}
-_DRY_RUN = {"dry_run": Parameter("--dry-run", Takes.NOTHING)}
-_NEXT = {
-    "n": Parameter("--n"),
-    "new": Parameter("--new", Takes.NOTHING),
-    "again": Parameter("--again"),
-    "show": Parameter("--show", Takes.NAMES),
-    "path": Parameter("--output"),
-    "format": Parameter("--format"),
-    "spreadsheet": Parameter("--spreadsheet", Takes.NOTHING),
-    "force": Parameter("--force", Takes.NOTHING),
-}
-_LABEL = {
-    "n": Parameter("--n"),
-    "show": Parameter("--show", Takes.NAMES),
-    "annotator": Parameter("--annotator"),
-    "again": Parameter("--again"),
-}
-_INGEST = {
-    "labels": Parameter(""),
-    "replace": Parameter("--replace", Takes.NOTHING),
-    "map": Parameter("--map", Takes.MAPPING),
-    "missing": Parameter("--missing", Takes.NAMES),
-    "as_is": Parameter("--as-is", Takes.NOTHING),
-    "columns": Parameter("--columns", Takes.PAIRS),
-    "decimal": Parameter("--decimal"),
-    **_DRY_RUN,
-}
-_METHODS = {
-    "metrics": Parameter("--metric", Takes.METRICS),
-    "estimators": Parameter("--estimator", Takes.NAMES),
-    "interval": Parameter("--interval"),
-}
-_REPORT = {
-    **_METHODS,
-    "groups": Parameter("--group", Takes.NAMES),
-    "differences": Parameter("--difference", Takes.NAMES),
-    "require": Parameter("--require", Takes.REPEATED),
-    "simultaneous": Parameter("--simultaneous", Takes.NOTHING),
-    "half_width": Parameter("--half-width"),
-    "bound": Parameter("--bound"),
-    "assume": Parameter("--assume", Takes.REPEATED),
-    "population": Parameter("--population", Takes.NOTHING),
-    "cluster": Parameter("--cluster"),
-    "surface": Parameter("--surface", Takes.NOTHING),
-    "at": Parameter("--at", Takes.REPEATED),
-    "maps": Parameter("--map", Takes.REPEATED),
-    "plot": Parameter("--plot", Takes.REPEATED),
-    "details": Parameter("--details", Takes.NOTHING),
-    "force": Parameter("--force", Takes.NOTHING),
-}
-_SAVE = {
-    "path": Parameter("--output", Takes.REPEATED),
-    "force": Parameter("--force", Takes.NOTHING),
-}
-_EXPORT = {
-    "rescue": Parameter("--rescue", Takes.NOTHING),
-    "path": Parameter("--output"),
-    "force": Parameter("--force", Takes.NOTHING),
-}
-_SURFACE = {
-    "path": Parameter("--output"),
-    "all": Parameter("--all", Takes.NOTHING),
-    "force": Parameter("--force", Takes.NOTHING),
-}
-_CURVE = {
-    "name": Parameter("--curve"),
-    "simultaneous": Parameter("--simultaneous", Takes.NOTHING),
-    "points": Parameter("--points"),
-    "bins": Parameter("--bins"),
-    "path": Parameter("--output"),
-    "format": Parameter("--format"),
-    "force": Parameter("--force", Takes.NOTHING),
-}
-_SIMULATE = {
-    "pool": Parameter(""),
-    "key": Parameter("--labels"),
-    "columns": _INGEST["columns"],
-    **_METHODS,
-    "aim": Parameter("--aim"),
-    "budgets": Parameter("--budget", Takes.NAMES),
-    "runs": Parameter("--runs"),
-    "batch": Parameter("--batch"),
-    "seed": Parameter("--seed"),
-    "workers": Parameter("--workers"),
-    "save": Parameter("--save"),
-    **{
-        name: _declared(name, each, simulated=True)
-        for name, each in list_declarations(simulated=True).items()
-    },
-}
-_COLUMNS = {name: _SETTINGS[name] for name in list_columns()}
-_CREATE = {"pool": Parameter(""), **_FOLDER, **_SETTINGS}
-_FROM_DRAWS = {
-    "draws": Parameter(""),
-    "pool": Parameter("--pool"),
-    **_FOLDER,
-    "design": Parameter("--design"),
-    "draws_floor": Parameter("--draws-floor"),
-    "drawn_from": Parameter("--drawn-from", Takes.NAMES),
-    **{name: _INGEST[name] for name in ("columns", "map", "missing", "as_is")},
-    **_SETTINGS,
-}
-
-
-@dataclass(frozen=True)
-class Call:
-    """What a call is on the command line.
-
-    command     the words it begins with; empty where it is an option of any command
-    parameters  {name of an argument: its option}
-    places      names of the arguments without a name, in order
-    ending      options that say what the call says by its name
-    """
-
-    command: str
-    parameters: dict[str, Parameter] = field(default_factory=dict)
-    places: tuple[str, ...] = ()
-    ending: str = ""
-
-
+# {call: (command, and an option that says what the call says by its name; arguments without names)}
 CALLS = {
-    "Study.create": Call("activetest init", _CREATE, ("pool", "folder")),
-    "Study.check": Call("activetest init", _CREATE, ("pool", "folder"), "--dry-run"),
-    "Study.from_draws": Call("activetest import", _FROM_DRAWS, ("pool", "draws", "folder")),
-    "Study.open": Call("", _FOLDER, ("folder",)),
-    "study.change": Call("activetest init", {**_DRY_RUN, **_SETTINGS}),
-    "study.next": Call("activetest next", _NEXT, ("n",)),
-    "study.labelling_config": Call(
-        "activetest next",
-        {name: _NEXT[name] for name in ("format", "show")},
-        ("format",),
-        "--config",
-    ),
-    "study.label": Call("activetest label", _LABEL, ("n",)),
-    "study.ingest": Call("activetest ingest", _INGEST, ("labels",)),
-    "study.undo": Call("activetest ingest", ending="--undo"),
-    "study.report": Call("activetest report", _REPORT),
-    "report.save": Call("activetest report", _SAVE, ("path",)),
-    "study.status": Call("activetest status"),
-    "study.verify": Call("activetest verify", {"contains": Parameter("--contains")}),
-    "study.export": Call("activetest export", _EXPORT),
-    "study.surface": Call("activetest export", _SURFACE, ending="--surface"),
-    "study.curve": Call("activetest export", _CURVE, ("name",)),
-    "simulate": Call("activetest simulate", _SIMULATE, ("pool", "key")),
-    "inspect": Call("activetest inspect", {"file": Parameter(""), **_COLUMNS}, ("file",)),
+    "Study.create": ("init", "pool folder"),
+    "Study.check": ("init --dry-run", "pool folder"),
+    "Study.from_draws": ("import", "pool draws folder"),
+    # An option of any command.
+    "Study.open": ("", "folder"),
+    "study.change": ("init", ""),
+    "study.next": ("next", "n"),
+    "study.labelling_config": ("next --config", "format"),
+    "study.label": ("label", "n"),
+    "study.ingest": ("ingest", "labels"),
+    "study.undo": ("ingest --undo", ""),
+    "study.report": ("report", ""),
+    "report.save": ("report", "path"),
+    "study.status": ("status", ""),
+    "study.verify": ("verify", ""),
+    "study.export": ("export", ""),
+    "study.surface": ("export --surface", ""),
+    "study.curve": ("export", "name"),
+    "simulate": ("simulate", "pool key"),
+    "inspect": ("inspect", "file"),
 }
-# Every setting and argument that has an option, by its name alone; settings come first.
-OPTIONS = {
-    name: parameter
-    for call in reversed(CALLS.values())
-    for name, parameter in call.parameters.items()
-    if parameter.flag
+# Arguments whose options are called otherwise.
+_FLAGS = {
+    "metrics": "--metric",
+    "estimators": "--estimator",
+    "differences": "--difference",
+    "maps": "--map",
+    "budgets": "--budget",
+    "path": "--output",
+    "folder": "--study",
+    "key": "--labels",
+    "name": "--curve",
+}
+# Options that no argument is called like.
+_OF_COMMANDS = {
+    *("config", "curve", "difference", "estimator", "group", "help_all", "labels"),
+    *("output", "study", "undo", "verbose"),
 }
 
 
@@ -309,35 +152,57 @@ def _translate(span: str) -> str | None:
     head = _HEAD.match(span)
     if not head or not span.isprintable():
         return None
-    name, mark = head.group(1).removeprefix("at."), head.group(2)
-    if mark != "(" and name in OPTIONS:
-        return OPTIONS[name].flag if not mark else _write_settings(span)
-    if mark == "(" and name in CALLS:
-        return _write_call(CALLS[name], _parse_call(span, head.group(1)))
-    return None
-
-
-def _write_settings(span: str) -> str | None:
-    """Options of `name=value, name=value`."""
-    call = _parse_call(f"_({span})", "_")
-    return None if call is None or call.args else _join(_write_keywords(call, OPTIONS))
-
-
-def _write_call(call: Call, parsed: ast.Call | None) -> str | None:
-    """The command of a call."""
-    if parsed is None or not (call.command or parsed.args or parsed.keywords):
+    name, mark = head[1].removeprefix("at."), head[2]
+    if mark == "(":
+        return _write_call(span, head[1], *CALLS[name]) if name in CALLS else None
+    if not find_options(name):
         return None
-    values = list(parsed.args)
-    more = bool(values) and _is_ellipsis(values[-1])
+    return _write_call(f"_({span})", "_", "", "") if mark else name_option(name)
+
+
+def name_option(argument: str) -> str:
+    """The option that an argument is, as --prior-strength."""
+    flag = option(argument) if argument in DECLARATIONS else f"--{argument.replace('_', '-')}"
+    return _FLAGS.get(argument, flag)
+
+
+def find_options(argument: str, command: str = "") -> list[Any]:
+    """The option of a command that an argument is; without a command, those of all that have it."""
+    if argument in _OF_COMMANDS:
+        return []
+    commands = [command] if command else formatter.COMMANDS
+    found = (_list_options(each).get(name_option(argument)) for each in commands)
+    return [each for each in found if each is not None]
+
+
+@cache
+def _list_options(command: str) -> dict[str, Any]:
+    """{spelling: option} of the options of a command."""
+    return {flag: each for each in formatter.load_command(command).params for flag in each.opts}
+
+
+def _write_call(source: str, name: str, usage: str, places: str) -> str | None:
+    """The command of a call, or the options that it has; None for what cannot be written.
+
+    usage, places  as in CALLS
+    """
+    parsed, (command, _, ending) = _parse_call(source, name), usage.partition(" ")
+    if parsed is None or not (command or parsed.args or parsed.keywords):
+        return None
+    names, values = places.split(), list(parsed.args)
+    more = bool(values) and isinstance(values[-1], ast.Constant) and values[-1].value is ...
     values = values[:-1] if more else values
-    if len(values) > len(call.places):
+    if len(values) > len(names):
         return None
-    words: list[str | None] = [call.command]
-    for place, value in zip(call.places, values, strict=False):
-        words.append(_write_argument(call.parameters[place], value))
-    words += ["..."] * more
-    words += _write_keywords(parsed, call.parameters)
-    return _join([*words, call.ending])
+    given = list(zip(names, values, strict=False)) + [("", None)] * more
+    given += [(each.arg or "", each.value) for each in parsed.keywords]
+    words = [
+        "..." if value is None else _write_argument(each, value, command, plain=each in names)
+        for each, value in given
+    ]
+    found = [word for word in words if word is not None]
+    start = f"activetest {command}" if command else ""
+    return " ".join(filter(None, [start, *found, ending])) if len(found) == len(words) else None
 
 
 def _parse_call(source: str, name: str) -> ast.Call | None:
@@ -354,111 +219,72 @@ def _parse_call(source: str, name: str) -> ast.Call | None:
     return node if node.end_col_offset == len(source.encode()) else None
 
 
-def _write_keywords(call: ast.Call, parameters: dict[str, Parameter]) -> list[str | None]:
-    """An option for each argument with a name; None where one is not known."""
-    return [
-        _write_argument(parameters[each.arg], each.value) if each.arg in parameters else None
-        for each in call.keywords
-    ]
+def _write_argument(name: str, node: ast.expr, command: str, *, plain: bool) -> str | None:
+    """An option with its value, as a shell takes it; None where it cannot be written.
+
+    plain  whether it may be an argument of the command, where that has no such option
+    """
+    found = find_options(name, command)
+    if found or not plain:
+        written = (_write_value(name_option(name), name, node, each) for each in found)
+        return next(filter(None, written), None)
+    return _write_value("", name, node, None)
 
 
-def _join(words: list[str | None]) -> str | None:
-    """The words with blanks between them; None where one of them cannot be written."""
-    found = [word for word in words if word is not None]
-    return " ".join(filter(None, found)) if len(found) == len(words) else None
-
-
-def _write_argument(parameter: Parameter, node: ast.expr) -> str | None:
-    """An option with its value, as a shell takes it; None where it cannot be written."""
-    if parameter.takes == Takes.NOTHING:
-        return parameter.flag if isinstance(node, ast.Constant) and node.value is True else None
-    mapping = parameter.takes in (Takes.MAPPING, Takes.PAIRS)
-    if mapping and isinstance(node, ast.Dict | ast.Attribute):
-        return _write_mapping(parameter, node)
-    match node:
-        case ast.List(elts=nodes) | ast.Tuple(elts=nodes):
-            values = [_read_value(each) for each in nodes]
-        case _:
-            values = [_read_value(node)]
-    texts = [value.text for value in values if value is not None]
-    if not texts or len(texts) < len(values) or not _can_join(texts, parameter.takes):
-        return None
-    bare = all(value is not None and value.bare for value in values)
-    if not parameter.flag and texts[0].startswith("-") and not bare:
-        # A file with such a name would be read as an option.
-        return None
-    if parameter.takes == Takes.REPEATED:
-        return " ".join(f"{parameter.flag} {shlex.quote(text)}" for text in texts)
+def _write_value(flag: str, name: str, node: ast.expr, option: Any) -> str | None:
+    """As _write_argument, with one option, or without any."""
+    if getattr(option, "is_flag", False):
+        return flag if isinstance(node, ast.Constant) and node.value is True else None
+    if name == "map" and isinstance(node, ast.Dict | ast.Attribute):
+        return f"{flag} FILE"
+    if name == "columns" and isinstance(node, ast.Dict):
+        return _write_pairs(flag, node)
+    nodes = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    values = [value for value in map(_read_value, nodes) if value]
+    texts, bare = [text for text, _ in values], all(bare for _, bare in values)
     joined = ",".join(texts)
-    return f"{parameter.flag} {joined if bare else shlex.quote(joined)}".strip()
-
-
-def _write_mapping(parameter: Parameter, node: ast.Dict | ast.Attribute) -> str | None:
-    """An option with a mapping: a file, or its pairs where the option reads them as they are."""
-    if parameter.takes == Takes.MAPPING:
-        return f"{parameter.flag} FILE"
-    if not isinstance(node, ast.Dict):
+    joins = name != "require" and (getattr(option, "metavar", None) or "").endswith(",...")
+    if joins:
+        kind = Kind.METRICS if flag == "--metric" else Kind.NAMES
+        exact = split_list(kind, [joined]) == tuple(texts)
+    else:
+        exact = len(texts) <= 1 + (name == "compare") or (option is not None and option.multiple)
+    # A file with the name of an option would be read as one.
+    misread = not flag and joined.startswith("-") and not bare
+    if not texts or len(texts) < len(nodes) or misread or not exact:
         return None
+    if not joins and getattr(option, "multiple", False):
+        return " ".join(f"{flag} {shlex.quote(text)}" for text in texts)
+    return f"{flag} {joined if bare else shlex.quote(joined)}".strip()
+
+
+def _write_pairs(flag: str, node: ast.Dict) -> str | None:
+    """An option with the pairs of a mapping; None where it would read them as others."""
     found = [
         (None if key is None else _read_value(key), _read_value(value))
         for key, value in zip(node.keys, node.values, strict=True)
     ]
-    texts = [
-        f"{key.text}={value.text}" for key, value in found if key is not None and value is not None
-    ]
+    texts = [f"{key[0]}={value[0]}" for key, value in found if key and value]
     joined = ",".join(texts)
     exact = BETWEEN_PAIRS.split(joined) == texts and all(text == text.strip() for text in texts)
-    if not texts or len(texts) < len(found) or not exact:
-        return None
-    return f"{parameter.flag} {shlex.quote(joined)}"
+    return f"{flag} {shlex.quote(joined)}" if exact and len(texts) == len(found) else None
 
 
-def _can_join(texts: list[str], takes: Takes) -> bool:
-    """Whether an option takes these values, and reads them as they are."""
-    match takes:
-        case Takes.REPEATED:
-            return True
-        case Takes.PAIR:
-            return len(texts) <= 2
-        case Takes.NAMES:
-            return split_list(Kind.NAMES, [",".join(texts)]) == tuple(texts)
-        case Takes.METRICS:
-            return split_list(Kind.METRICS, [",".join(texts)]) == tuple(texts)
-        case _:
-            return len(texts) == 1
+def _read_value(node: ast.expr) -> tuple[str, bool] | None:
+    """The text of a text or number, or what stands for one, which needs no quotes; None of others.
 
-
-@dataclass(frozen=True)
-class _Value:
-    """The text of a value; bare where it stands for one and needs no quotes."""
-
-    text: str
-    bare: bool = False
-
-
-def _read_value(node: ast.expr) -> _Value | None:
-    """A text, a number, or a name that stands for a value; None for anything else."""
+    The second says whether it stands for a value.
+    """
     match node:
         case ast.Constant(value=str(text)) if text.isprintable():
-            return _Value(text)
-        case ast.Constant(value=bool()):
-            return None
-        case ast.Constant(value=int(number) | float(number)) if abs(number) < _LARGEST:
-            return _Value(str(number))
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as negated):
+            return text, False
+        case ast.Constant(value=int(number) | float(number)) if not isinstance(number, bool):
+            return (str(number), False) if abs(number) < _LARGEST else None
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float()) as negated):
             value = _read_value(negated)
-            number = isinstance(negated.value, int | float)
-            return _Value(f"-{value.text}") if value and number else None
+            return value and (f"-{value[0]}", False)
         case ast.Name() | ast.Attribute():
-            return _read_name(ast.unparse(node))
+            name = ast.unparse(node)
+            word = _PLACEHOLDERS.get(name) or ("" if "." in name else name.upper())
+            return (word, True) if word else None
     return None
-
-
-def _read_name(name: str) -> _Value | None:
-    """What stands for a value; None for an attribute that is not known."""
-    word = _PLACEHOLDERS.get(name) or (None if "." in name else name.upper())
-    return _Value(word, bare=True) if word else None
-
-
-def _is_ellipsis(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is ...

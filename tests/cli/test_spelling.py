@@ -1,6 +1,7 @@
 """Messages of the library name settings and calls in Python; the command line, its own options."""
 
 import ast
+import inspect
 import re
 import shlex
 import warnings
@@ -14,12 +15,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activetest.cli import app, formatter, options, spelling
-from activetest.cli.spelling import CALLS, OPTIONS, to_commands, translate_report
+from activetest.cli.spelling import CALLS, name_option, to_commands, translate_report
 from activetest.errors import ChoiceError
+from activetest.nouns.choices import list_columns
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report
+from activetest.simulation.simulate import simulate
+from activetest.study.inspect import inspect as look
+from activetest.study.results import Report as SavedReport
+from activetest.study.study import Study
 
 COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
+OWNERS = {"Study": Study, "study": Study, "report": SavedReport}
+
+
+def list_arguments(call: str) -> set[str]:
+    """The names of the arguments of a call in Python."""
+    owner, _, name = call.rpartition(".")
+    functions = {"simulate": simulate, "inspect": look}
+    function = getattr(OWNERS[owner], name) if owner else functions[name]
+    found = set(inspect.signature(function).parameters) - {"self"}
+    return found | (set(list_columns()) if "settings" in found else set())
+
+
+ARGUMENTS = {call: list_arguments(call) for call in CALLS}
+OPTIONS = {name for names in ARGUMENTS.values() for name in names if spelling.find_options(name)}
 
 
 @pytest.mark.parametrize(
@@ -221,12 +241,11 @@ def test_the_command_reads_what_the_call_says(settings):
     words = shlex.split(to_commands(f"`study.change({written})`"))
     assert words[:2] == ["activetest", "init"]
     given = COMMANDS["init"].make_context("init", words[2:]).params
-    declared = {name: value for name, value in given.items() if name in spelling.OPTIONS}
-    read = options.read_choices({name: declared[name] for name in settings})
+    read = options.read_choices({name: given[name] for name in settings})
     assert read == settings
 
 
-# --- the table of arguments and the commands agree
+# --- the arguments of calls and the commands agree
 
 # Options about files and formats of the command line itself, which calls have no argument for.
 OF_THE_COMMAND_LINE = {
@@ -237,6 +256,13 @@ OF_THE_COMMAND_LINE = {
     "report": {"--format", "--verbose"},
     "status": {"--format"},
     "simulate": {"--force", "--format", "--help-all", "--output", "--plot", "--verbose"},
+}
+# Arguments of Python alone.
+OF_PYTHON_ALONE = {
+    "Study.open": {"damaged"},
+    "report.save": {"verbose", "more"},
+    "simulate": {"progress"},
+    "inspect": {"settings"},
 }
 
 
@@ -250,26 +276,32 @@ def flags(command: str) -> set[str]:
     } - {"--help"}
 
 
-def reached(command: str) -> set[str]:
-    """The options that the arguments of calls become."""
-    calls = [call for call in CALLS.values() if call.command == f"activetest {command}"]
-    calls += [CALLS["Study.open"]] * (command not in ("inspect", "simulate"))
-    found = {each.flag for call in calls for each in call.parameters.values()}
-    return (found | {call.ending for call in calls}) - {""}
+def calls_of(command: str) -> list[str]:
+    return [call for call, (usage, _) in CALLS.items() if usage.split()[:1] == [command]]
 
 
 @pytest.mark.parametrize(
-    "command", sorted({c.command.split()[-1] for c in CALLS.values() if c.command})
+    "command", sorted({usage.split()[0] for usage, _ in CALLS.values() if usage})
 )
-def test_every_option_of_a_command_is_reached_and_exists(command):
+def test_every_option_of_a_command_is_an_argument_of_its_calls(command):
     own = OF_THE_COMMAND_LINE.get(command, set())
-    assert own <= flags(command) | {"--verbose"}
-    assert reached(command) == flags(command) - own
+    calls = calls_of(command)
+    reached = {ending for call in calls for ending in CALLS[call][0].split()[1:]}
+    reached |= {name_option(name) for call in calls for name in ARGUMENTS[call]}
+    assert flags(command) - own - {"--study"} <= reached
+    assert own <= flags(command)
+
+
+@pytest.mark.parametrize("call", [call for call in CALLS if CALLS[call][0]])
+def test_every_argument_of_a_call_is_an_option_of_its_command(call):
+    (usage, places), known = CALLS[call], OF_PYTHON_ALONE.get(call, set())
+    named = {name_option(name) for name in ARGUMENTS[call] - known - set(places.split())}
+    assert set(places.split()) <= ARGUMENTS[call]
+    assert named <= flags(usage.split()[0])
 
 
 def test_every_command_of_a_study_is_reached():
-    commands = {call.command.removeprefix("activetest ") for call in CALLS.values()} - {""}
-    assert set(COMMANDS) - commands == {"demo", "help"}
+    assert {command for command in COMMANDS if not calls_of(command)} == {"demo", "help"}
 
 
 # --- in what users see
