@@ -18,10 +18,10 @@ from hypothesis import HealthCheck, settings
 
 from activetest.cache.cache import Cache
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 from tests import makers
+from tests.makers import init
 
 # A busy machine is no reason for a test to fail.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -24,13 +24,21 @@ from activetest.nouns.study_lists import Part
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import find_free_items
 from activetest.sampling import plan
+from activetest.sampling.settings import read_settings
 from activetest.simulation.simulate import answered
+from activetest.study import init as creation
+from activetest.study.results import Setup
 
 NAMES = ("cat", "dog", "owl", "fox", "bee", "ant", "elk", "cow", "hen", "pig")
 COSTS = {2: ((0.0, 5.0), (1.0, -0.5))}
 
 # {what was written: the folder that holds it}; each process has its own, and removes it at its end.
 _written: dict[Hashable, tempfile.TemporaryDirectory] = {}
+
+
+def init(pool: object = None, folder: object = None, *, dry_run: bool = False, **given) -> Setup:
+    """Create a study, or change one, with these settings."""
+    return creation.init(pool, folder, read_settings(given), dry_run=dry_run)
 
 
 def copy_written(key: Hashable, write: Callable[[Path], object], folder: Path) -> None:

@@ -21,7 +21,6 @@ from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.simulated_answer import AnswerLook, SimulatedAnswer, Wait
 from activetest.render import json as as_json
 from activetest.reporting.requirements import parse_requirement
-from activetest.study.init import init
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 from tests.documents import (
@@ -38,6 +37,7 @@ from tests.documents import (
     section,
     tables,
 )
+from tests.makers import init
 
 COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
 TOPICS = (
@@ -351,7 +351,7 @@ def test_the_documented_json_has_the_keys_that_are_printed(tmp_path, monkeypatch
         groups=("predicted",),
         seed=1,
     )
-    found = report(StoredStudy.open(), requirements=("error<=0.5",))
+    found = report(StoredStudy.open(), require=("error<=0.5",))
     printed = set(re.findall(r'"(\w+)":', as_json.render(found)))
     documented = next(block for block in code_blocks(PAGES["json"]) if '"estimates"' in block)
     assert printed == list_keys(documented)

@@ -1,9 +1,6 @@
 """activetest export, as a command."""
 
 from pathlib import Path
-from typing import Annotated, Any
-
-from typer import Option
 
 from activetest.cli import options, streams
 from activetest.cli.spelling import to_commands
@@ -19,56 +16,28 @@ EXAMPLES = (
 
 
 def export(
-    output: Annotated[
-        Path | None,
-        Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="New file to write to, instead of standard output.",
-        ),
-    ] = None,
-    rescue: Annotated[
-        bool, Option("--rescue", help="Read what can still be read of a damaged ledger.")
-    ] = False,
-    surface: Annotated[
-        bool,
-        Option(
-            "--surface",
-            help="The surface, not the log: every combination of attributes; .csv or .parquet.",
-        ),
-    ] = False,
-    all: Annotated[
-        bool, Option("--all", help="With --surface: combinations that do not occur, too.")
-    ] = False,
-    curve: Annotated[
-        str | None,
-        Option(
-            "--curve",
-            metavar="CURVE",
-            help="A curve, not the log: roc[CLASS], precision-recall[CLASS] or reliability.",
-        ),
-    ] = None,
-    simultaneous: Annotated[
-        bool,
-        Option("--simultaneous", help="With --curve: make all its intervals hold together."),
-    ] = False,
-    points: Annotated[
-        int | None, Option("--points", metavar="N", help="With --curve: most thresholds.")
-    ] = None,
-    bins: Annotated[
-        str | None,
-        Option(
-            "--bins",
-            metavar="BINS",
-            help="With --curve reliability: bins, such as 10 or equal-count,10.",
-        ),
-    ] = None,
-    format: Annotated[
-        str | None,
-        Option("--format", metavar="csv|json", help="With --curve: as CSV or as JSON."),
-    ] = None,
-    force: Annotated[bool, Option("--force", help="Let -o replace a file that is there.")] = False,
+    output: options.take(
+        "-o, --output FILE", "New file to write to, instead of standard output.", Path | None
+    ) = None,
+    rescue: options.take("--rescue", "Read what can still be read of a damaged ledger.") = False,
+    surface: options.take(
+        "--surface",
+        "The surface, not the log: every combination of attributes; .csv or .parquet.",
+    ) = False,
+    all: options.take("--all", "With --surface: combinations that do not occur, too.") = False,
+    curve: options.take(
+        "--curve CURVE",
+        "A curve, not the log: roc[CLASS], precision-recall[CLASS] or reliability.",
+    ) = None,
+    simultaneous: options.take(
+        "--simultaneous", "With --curve: make all its intervals hold together."
+    ) = False,
+    points: options.take("--points N", "With --curve: most thresholds.", int | None) = None,
+    bins: options.take(
+        "--bins BINS", "With --curve reliability: bins, such as 10 or equal-count,10."
+    ) = None,
+    format: options.take("--format csv|json", "With --curve: as CSV or as JSON.") = None,
+    force: options.take("--force", "Let -o replace a file that is there.") = False,
     study: options.Folder = None,
 ) -> None:
     """Print the log of draws, the surface or a curve, as CSV.
@@ -78,18 +47,34 @@ def export(
     from activetest.study.study import Study
 
     file = None if output is None or str(output) == "-" else output
-    named = {"points": points, "bins": bins, "format": format, "simultaneous": simultaneous or None}
-    settings = options.drop_missing(named)
-    if curve is None and settings:
-        names = join_names(f"--{name}" for name in settings)
-        raise ChoiceError(f"{names}: only curves have that", "name one, as in --curve roc")
+    of_curves = {"points": points, "bins": bins, "format": format, "simultaneous": simultaneous}
+    named = [
+        f"--{name}" for name, value in of_curves.items() if value is not None and value is not False
+    ]
+    if curve is None and named:
+        raise ChoiceError(
+            f"{join_names(named)}: only curves have that", "name one, as in --curve roc"
+        )
     if curve is not None:
         if rescue or surface or all:
             raise ChoiceError(
                 "--curve is neither the log nor the surface",
                 "leave out --rescue, --surface and --all",
             )
-        _export_curve(study, file, curve, settings, force=force)
+        found = Study.open(study).curve(
+            curve,
+            simultaneous=simultaneous,
+            points=points,
+            bins=bins,
+            path=file,
+            format=format,
+            force=force,
+        )
+        if not file:
+            streams.write(found.to_json() if format == "json" else found.to_csv())
+        streams.say(found.describe() + (f", written to {file}" if file else ""))
+        for note in found.notes[1:]:
+            streams.say(note)
         return
     if surface or all:
         _export_surface(study, file, surface=surface, all=all, rescue=rescue, force=force)
@@ -118,21 +103,6 @@ def _export_surface(
         streams.write(found.to_csv(all=all))
     written = f", written to {file}" if file else ""
     streams.say(f"{found.describe(all=all)}{written}")
-
-
-def _export_curve(
-    study: Path | None, file: Path | None, name: str, settings: dict[str, Any], *, force: bool
-) -> None:
-    """Print a curve, or write it to a file."""
-    from activetest.study.study import Study
-
-    found = Study.open(study).curve(name, path=file, force=force, **settings)
-    if not file:
-        as_json = settings.get("format") == "json"
-        streams.write(found.to_json() if as_json else found.to_csv())
-    streams.say(found.describe() + (f", written to {file}" if file else ""))
-    for note in found.notes[1:]:
-        streams.say(note)
 
 
 COMMAND = export

@@ -19,21 +19,6 @@ WIDTH = 100
 _OTHERS = "Options"
 _SEVERAL = "Options with ,... take several values: separated by commas, or given again."
 _COLUMN = 22
-# Of commands with many options, those that most people need; the others are named by topic.
-NEEDED = {
-    "init": (
-        *("--outputs", "--id", "--task", "--classes", "--judge"),
-        *("--metric", "--group", "--budget", "--interval", "--dry-run"),
-    ),
-    "import": (
-        *("--pool", "--design", "--columns", "--map", "--outputs"),
-        *("--id", "--classes", "--metric", "--group", "--study"),
-    ),
-    "simulate": (
-        *("--labels", "--metric", "--budget", "--runs", "--acquisition"),
-        *("--surrogate", "--outputs", "--classes", "--plot", "--save"),
-    ),
-}
 ALL = "--help-all"
 # Which family of the catalogue an option names methods of.
 _FAMILIES = {"estimator": "estimators"}
@@ -175,6 +160,16 @@ def _explain_number(error: Any) -> str:
     return f"{flag} is {value!r}, not a {_NUMBERS[kind]}" if kind in _NUMBERS else ""
 
 
+def list_needed(command: Any) -> list[str]:
+    """Of a command with many options those that most people need, in their order."""
+    ranks = {
+        _name(" ".join(each.opts)): getattr(getattr(each, "rich_help_panel", None), "rank", 0)
+        for each in command.params
+        if each.param_type_name == "option"
+    }
+    return sorted(filter(ranks.__getitem__, ranks), key=ranks.__getitem__)
+
+
 def _write_options(command: Any, context: Any, formatter: Any) -> None:
     from activetest.nouns.choices import Section
 
@@ -191,8 +186,9 @@ def _write_options(command: Any, context: Any, formatter: Any) -> None:
             _write_rows(formatter, arguments)
     titles = [section.value.capitalize() for section in Section]
     titles += [each for each in sections if each not in titles]
-    if command.name in NEEDED and ALL not in context.meta:
-        sections = _write_short(formatter, sections, titles, NEEDED[command.name], context)
+    needed = list_needed(command)
+    if needed and ALL not in context.meta:
+        sections = _write_short(formatter, sections, titles, needed, context)
     else:
         for title in (each for each in titles if each in sections):
             with formatter.section(title):

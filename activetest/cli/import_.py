@@ -4,7 +4,7 @@ import sys
 from dataclasses import replace
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 from activetest.cli import options, progress_line, streams
 from activetest.cli.spelling import to_commands
@@ -16,7 +16,7 @@ EXAMPLES = (
 )
 
 
-@options.with_choices()
+@options.with_choices("import")
 def import_log(
     log: Annotated[
         str,
@@ -26,40 +26,34 @@ def import_log(
             "standard input.",
         ),
     ],
-    pool: Annotated[
-        str | None,
-        Option("--pool", metavar="POOL", help="Pool that the items were drawn from; required."),
-    ] = None,
-    study: options.Folder = None,
+    pool: options.take(
+        "--pool POOL", "Pool that the items were drawn from; required.", rank=1
+    ) = None,
+    study: options.folder(rank=10) = None,
     explain_all: options.HelpAll = False,
     verbose: options.verbose() = False,
-    design: options.one_value(
-        "How items were drawn: one after another, with their probabilities, or all alike.",
+    design: options.take(
         "--design",
-        ("sequential", "uniform"),
+        "How items were drawn: one after another, with their probabilities, or all alike.",
+        values=("sequential", "uniform"),
+        rank=2,
     ) = None,
-    draws_floor: options.one_value(
+    draws_floor: options.take(
+        "--draws-floor F",
         "Lowest probability of any item in the log's draws, as a share of that in a random draw.",
-        "--draws-floor",
-        metavar="F",
-        type=float,
+        float,
     ) = 0.0,
-    drawn_from: options.name_list(
-        "Predicted class whose items alone could be drawn.", "--drawn-from", "CLASS,..."
+    drawn_from: options.take(
+        "--drawn-from CLASS,...", "Predicted class whose items alone could be drawn."
     ) = None,
-    columns: options.name_list(
+    columns: options.take(
+        "--columns FIELD=COL,...",
         "Column of a field of the log (id, label, annotator, status, round or probability).",
-        "--columns",
-        "FIELD=COL,...",
+        rank=3,
     ) = None,
-    map: options.LabelMap = None,
-    missing: options.name_list(
-        "Word that stands for no label yet, such as N/A.", "--missing", "WORD,..."
-    ) = None,
-    as_is: Annotated[
-        bool,
-        Option("--as-is", help="Take labels that are no class for classes never predicted."),
-    ] = False,
+    map: options.label_map(rank=4) = None,
+    missing: options.MissingWords = None,
+    as_is: options.AsIs = False,
     **choices: Any,
 ) -> None:
     """Create a study from a log of draws made elsewhere.

@@ -4,8 +4,6 @@ import sys
 from dataclasses import replace
 from typing import Annotated, Any
 
-from typer import Option
-
 from activetest.cli import options, progress_line, streams
 from activetest.cli.spelling import to_commands
 
@@ -15,7 +13,7 @@ EXAMPLES = (
 )
 
 
-@options.with_choices()
+@options.with_choices("init")
 def init(
     pool: Annotated[
         str | None,
@@ -24,9 +22,7 @@ def init(
     study: options.Folder = None,
     explain_all: options.HelpAll = False,
     verbose: options.verbose() = False,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Check everything, and change nothing.")
-    ] = False,
+    dry_run: options.take("--dry-run", "Check everything, and change nothing.", rank=10) = False,
     **choices: Any,
 ) -> None:
     """Look at a pool, and create its study or change the study's choices.

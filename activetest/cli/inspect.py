@@ -19,7 +19,7 @@ EXAMPLES = (
 )
 
 
-@options.with_choices(columns=True)
+@options.with_choices("inspect")
 def inspect(
     file: Annotated[
         str,

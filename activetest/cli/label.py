@@ -3,9 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Option
+from typing import TYPE_CHECKING
 
 from activetest.cli import interrupts, options, streams
 from activetest.cli.spelling import to_commands
@@ -42,27 +40,18 @@ _HELP = "\n".join(
 
 
 def label_items(
-    count: Annotated[
-        int | None,
-        Option("--n", "-n", metavar="N", help="Draw N items where none is pending."),
-    ] = None,
-    show: options.name_list(
+    count: options.take("-n, --n N", "Draw N items where none is pending.", int | None) = None,
+    show: options.take(
+        "--show COL,...",
         "Column of the pool to show; all columns of text unless you name some.",
-        "--show",
-        "COL,...",
         completes="columns",
     ) = None,
-    annotator: Annotated[
-        str, Option("--annotator", metavar="NAME", help="Who answers.", show_default=False)
-    ] = "",
-    again: Annotated[
+    annotator: options.take("--annotator NAME", "Who answers.", str, show_default=False) = "",
+    again: options.take(
+        "--again N",
+        "Draw nothing: go through N labelled items that NAME should label as well.",
         int | None,
-        Option(
-            "--again",
-            metavar="N",
-            help="Draw nothing: go through N labelled items that NAME should label as well.",
-        ),
-    ] = None,
+    ) = None,
     study: options.Folder = None,
 ) -> None:
     """Label the pending batch in the terminal, item by item."""

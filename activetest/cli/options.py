@@ -13,9 +13,7 @@ from activetest.errors import ChoiceError
 from activetest.nouns.answer_fields import BETWEEN_PAIRS, FIELDS
 from activetest.nouns.choices import (
     DECLARATIONS,
-    Declaration,
     Kind,
-    Section,
     default_words,
     list_columns,
     list_declarations,
@@ -26,44 +24,95 @@ from activetest.nouns.choices import (
 Names = list[str] | None
 _TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
 
-HelpAll = Annotated[
-    bool,
-    Option(
-        formatter.ALL,
-        is_eager=True,
-        callback=formatter.explain_all,
-        help="Explain all options, and exit.",
-    ),
-]
-Folder = Annotated[Path | None, Option("--study", metavar="DIR", help="Folder of the study.")]
+
+class Topic(str):
+    """The section of the help that an option stands in.
+
+    rank  of the option among those that most people need, from 1; 0 of all others
+    """
+
+    rank: int
+
+    def __new__(cls, section: str, rank: int = 0) -> "Topic":
+        """The heading of a section."""
+        found = super().__new__(cls, section.capitalize())
+        found.rank = rank
+        return found
 
 
-def verbose(help: str = "", *, section: str = "") -> Any:
+def take(
+    usage: str,
+    help: str,
+    type: Any = None,
+    *,
+    values: Sequence[str] = (),
+    completes: str | completion.Completer = "",
+    topic: str = "",
+    rank: int = 0,
+    **more: Any,
+) -> Any:
+    """The type of a parameter that is an option.
+
+    usage      as the help writes it, "-o, --output FILE"; of several values "--show COL,...", which
+               may be given again and joined by commas. Without a word for a value it is a switch.
+    type       of the value; default: text
+    values     that it may have, which stand for it in the help
+    completes  what a shell completes it with: a family of the catalogue, "columns", or a completer
+    topic, rank  as of Topic
+    more       as of typer.Option
+    """
+    *flags, last = usage.split(", ")
+    words = last.split()
+    metavar = " ".join(words[1:]) or "|".join(values)
+    several = metavar.endswith(",...")
+    usual = bool if not metavar else Names if several else str | None
+    return Annotated[
+        type or usual,
+        Option(
+            *flags,
+            words[0],
+            metavar=metavar or None,
+            help=help,
+            rich_help_panel=Topic(topic, rank),
+            autocompletion=_completer(completes, values, more=several),
+            **more,
+        ),
+    ]
+
+
+def _completer(
+    completes: str | completion.Completer, values: Sequence[str], *, more: bool
+) -> completion.Completer | None:
+    if not isinstance(completes, str):
+        return completes
+    if completes == completion.COLUMNS:
+        return completion.complete_columns(more=more)
+    if completes:
+        return completion.complete_methods(completes, more=more)
+    return completion.complete_values(values, more=more) if values else None
+
+
+def folder(rank: int = 0) -> Any:
+    """The option --study."""
+    return take("--study DIR", "Folder of the study.", Path | None, rank=rank)
+
+
+Folder = folder()
+HelpAll = take(
+    formatter.ALL, "Explain all options, and exit.", is_eager=True, callback=formatter.explain_all
+)
+
+
+def verbose(help: str = "", *, topic: str = "") -> Any:
     """The option -v: signs of life where there is no terminal, and what else the help says."""
     signs = "Without a terminal, say every ten seconds what is being done."
-    return Annotated[
-        bool,
-        Option(
-            "--verbose",
-            "-v",
-            help=f"{help} {signs}".strip(),
-            rich_help_panel=section.capitalize() or None,
-        ),
-    ]
+    return take("-v, --verbose", f"{help} {signs}".strip(), topic=topic)
 
 
-def output_files(endings: str, *, section: str = "") -> Any:
+def output_files(endings: str, *, topic: str = "") -> Any:
     """The option -o of files that are written beside what is printed, with these endings."""
-    return Annotated[
-        list[str] | None,
-        Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help=f"Write this file as well, {endings}; may be given again.",
-            rich_help_panel=section.capitalize() or None,
-        ),
-    ]
+    help = f"Write this file as well, {endings}; may be given again."
+    return take("-o, --output FILE", help, Names, topic=topic)
 
 
 def pool_address(help: str = "File, folder of Parquet files, or an address.") -> Any:
@@ -71,59 +120,10 @@ def pool_address(help: str = "File, folder of Parquet files, or an address.") ->
     return Argument(metavar="POOL", help=help)
 
 
-def name_list(
-    help: str, flag: str, metavar: str = "NAME,...", *, completes: str = "", section: str = ""
-) -> Any:
-    """An option that may be given again, and whose values may be joined by commas."""
-    return Annotated[
-        Names,
-        Option(
-            flag,
-            metavar=metavar,
-            help=help,
-            rich_help_panel=section.capitalize() or None,
-            autocompletion=_completer(completes, (), more=True),
-        ),
-    ]
-
-
-def one_value(
-    help: str,
-    flag: str,
-    values: Sequence[str] = (),
-    *,
-    metavar: str = "",
-    type: Any = str | None,
-    section: str = "",
-    completes: str = "",
-    **more: Any,
-) -> Any:
-    """An option with one value; of these values where there are any."""
-    return Annotated[
-        type,
-        Option(
-            flag,
-            metavar=metavar or "|".join(values),
-            help=help,
-            rich_help_panel=section.capitalize() or None,
-            autocompletion=_completer(completes, values, more=False),
-            **more,
-        ),
-    ]
-
-
-def output_format(shown: str, *, section: str = "") -> Any:
+def output_format(shown: str, *, topic: str = "") -> Any:
     """The option that chooses an output format of what is shown: report, status, simulation ..."""
-    return Annotated[
-        str,
-        Option(
-            "--format",
-            metavar="FORMAT",
-            help="Output format.",
-            rich_help_panel=section.capitalize() or None,
-            autocompletion=completion.complete_found(lambda: list_formats(shown)),
-        ),
-    ]
+    found = completion.complete_found(lambda: list_formats(shown))
+    return take("--format FORMAT", "Output format.", str, topic=topic, completes=found)
 
 
 def list_formats(shown: str = "report") -> tuple[str, ...]:
@@ -164,24 +164,39 @@ def load_format(format: str, function: str) -> ModuleType:
     return module
 
 
-def with_choices(
-    *, simulated: bool = False, columns: bool = False
-) -> Callable[[Callable], Callable]:
+def with_choices(name: str) -> Callable[[Callable], Callable]:
     """Gives a command an option for every declared choice, in place of its **keyword arguments.
 
-    simulated  only those that `simulate` takes, and as it takes them
-    columns    only those that say what columns are
+    Of `simulate` only those that it takes, and as it takes them; of `inspect` only those that say
+    what columns are.
     """
+    simulated = name == "simulate"
+    declared = list_columns() if name == "inspect" else list_declarations(simulated=simulated)
+    found = []
+    for each, declaration in declared.items():
+        several = declaration.takes_several(simulated=simulated)
+        metavar = declaration.metavar or "|".join(declaration.values)
+        metavar += ",..." if several and not metavar.endswith(",...") else ""
+        annotation = take(
+            f"{option(each)} {metavar}",
+            declaration.meaning,
+            Names if several else _TYPES.get(declaration.kind, str) | None,
+            values=declaration.values,
+            completes=declaration.completes,
+            topic=declaration.section,
+            rank=declaration.rank.get(name, 0),
+            show_default=default_words(each, simulated=simulated) or False,
+        )
+        kind = inspect.Parameter.KEYWORD_ONLY
+        found.append(inspect.Parameter(each, kind, default=None, annotation=annotation))
 
     def decorate(command: Callable) -> Callable:
-        signature = inspect.signature(command)
         own = [
             each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for each in signature.parameters.values()
+            for each in inspect.signature(command).parameters.values()
             if each.kind != inspect.Parameter.VAR_KEYWORD
         ]
-        options = inspect.Signature([*own, *_parameters(simulated, columns)])
-        vars(command)["__signature__"] = options
+        vars(command)["__signature__"] = inspect.Signature([*own, *found])
         return command
 
     return decorate
@@ -223,16 +238,18 @@ def split_pairs(flag: str, values: Names) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-# What stands for which class: a file, or pairs.
-LabelMap = Annotated[
-    str | None,
-    Option(
-        "--map",
-        metavar="FILE",
-        help="Classes that labels stand for: CSV with the columns from,to, or pairs such as "
+def label_map(rank: int = 0) -> Any:
+    """The option --map: what stands for which class, a file, or pairs."""
+    return take(
+        "--map FILE",
+        "Classes that labels stand for: CSV with the columns from,to, or pairs such as "
         "OK=0,fraud=1.",
-    ),
-]
+        rank=rank,
+    )
+
+
+MissingWords = take("--missing WORD,...", "Word that stands for no label yet, such as N/A.")
+AsIs = take("--as-is", "Take labels that are no class for classes never predicted.")
 
 
 def read_map(text: str | None) -> str | dict[str, str] | None:
@@ -268,11 +285,6 @@ def read_numbers(flag: str, texts: Iterable[str], type: Callable[[str], Any]) ->
     return tuple(numbers)
 
 
-def drop_missing(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that were given."""
-    return {name: value for name, value in values.items() if value is not None}
-
-
 def write_table(*, simulated: bool = False) -> str:
     """The declared options as a Markdown table, for the documentation."""
     lines = ["| option | meaning | values | default |", "|---|---|---|---|"]
@@ -285,51 +297,8 @@ def write_table(*, simulated: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _parameters(simulated: bool, columns: bool) -> list[inspect.Parameter]:
-    """The parameters of a command that stand for the declared choices."""
-    found = []
-    declared = list_columns() if columns else list_declarations(simulated=simulated)
-    for name, declaration in declared.items():
-        several = declaration.takes_several(simulated=simulated)
-        option_info = Option(
-            option(name),
-            metavar=_metavar(declaration, several),
-            help=declaration.meaning,
-            rich_help_panel=_title(declaration.section),
-            show_default=default_words(name, simulated=simulated) or False,
-            autocompletion=_completer(declaration.completes, declaration.values, more=several),
-        )
-        type = Names if several else _TYPES.get(declaration.kind, str) | None
-        parameter = inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[type, option_info],
-        )
-        found.append(parameter)
-    return found
-
-
 def _read_list(name: str, texts: Sequence[str]) -> tuple[Any, ...]:
     kind = DECLARATIONS[name].kind
     if type := _TYPES.get(kind):
         return read_numbers(option(name), texts, type)
     return split_list(kind, texts)
-
-
-def _metavar(declaration: Declaration, several: bool) -> str:
-    """What stands for the value; of several values, with ,... behind it."""
-    metavar = declaration.metavar or "|".join(declaration.values)
-    return f"{metavar},..." if several and not metavar.endswith(",...") else metavar
-
-
-def _title(section: Section) -> str:
-    return section.value.capitalize()
-
-
-def _completer(completes: str, values: Sequence[str], *, more: bool) -> completion.Completer | None:
-    if completes == completion.COLUMNS:
-        return completion.complete_columns(more=more)
-    if completes:
-        return completion.complete_methods(completes, more=more)
-    return completion.complete_values(values, more=more) if values else None

@@ -4,8 +4,6 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Option
-
 from activetest.cli import interrupts, options, progress_line, streams
 from activetest.nouns.choices import Interval, Section
 
@@ -13,6 +11,7 @@ EXAMPLES = (
     "activetest simulate pool.parquet --labels key.csv --budget 50,100",
     "activetest simulate pool.parquet --labels key.csv --power 1,4 --plot a.svg",
 )
+_BUDGETS = (50, 100, 200)
 # Files that are only read, and what messages call them.
 _FILES = {
     "train": "the file of training rows",
@@ -23,106 +22,90 @@ _FILES = {
 _BETWEEN_PICTURES = re.compile(r"(?<=\.svg|\.png),", re.IGNORECASE)
 
 
-@options.with_choices(simulated=True)
+@options.with_choices("simulate")
 def simulate(
     pool: Annotated[str, options.pool_address()],
-    labels: options.one_value(
+    labels: options.take(
+        "--labels KEY",
         "Answer key: a CSV with the label of every item.",
-        "--labels",
-        metavar="KEY",
-        type=str,
-        section=Section.DATA,
+        str,
+        topic=Section.DATA,
+        rank=1,
     ),
-    columns: options.name_list(
+    columns: options.take(
+        "--columns FIELD=COL,...",
         "Column of the answer key with a field (id or label).",
-        "--columns",
-        "FIELD=COL,...",
-        section=Section.DATA,
+        topic=Section.DATA,
     ) = None,
-    metric: options.name_list(
+    metric: options.take(
+        "--metric METRIC,...",
         "Metric to estimate.",
-        "--metric",
-        "METRIC,...",
         completes="metrics",
-        section=Section.AIM,
+        topic=Section.AIM,
+        rank=2,
     ) = None,
-    aim: options.one_value(
+    aim: options.take(
+        "--aim METRIC",
         "Metric that draws suit, instead of the first.",
-        "--aim",
-        metavar="METRIC",
-        section=Section.AIM,
         completes="metrics",
+        topic=Section.AIM,
     ) = None,
-    estimator: options.name_list(
+    estimator: options.take(
+        "--estimator NAME,...",
         "Estimator to compare.",
-        "--estimator",
         completes="estimators",
-        section=Section.AIM,
+        topic=Section.AIM,
     ) = None,
-    interval: options.one_value(
-        "fixed holds at one look, anytime at any number, posterior if the surrogate is right.",
+    interval: options.take(
         "--interval",
-        tuple(each for each in Interval if each != Interval.SEQUENTIAL),
-        section=Section.AIM,
+        "fixed holds at one look, anytime at any number, posterior if the surrogate is right.",
+        values=tuple(each for each in Interval if each != Interval.SEQUENTIAL),
+        topic=Section.AIM,
         show_default=Interval.FIXED.value,
     ) = None,
-    budget: Annotated[
-        list[str] | None,
-        Option(
-            "--budget",
-            metavar="N,...",
-            help="Number of draws after which to estimate.",
-            rich_help_panel=Section.AIM.value.capitalize(),
-            show_default="50,100,200",
-        ),
-    ] = None,
-    runs: options.one_value(
-        "Simulated studies per strategy.", "--runs", metavar="N", type=int, section=Section.SAMPLING
+    budget: options.take(
+        "--budget N,...",
+        "Number of draws after which to estimate.",
+        topic=Section.AIM,
+        rank=3,
+        show_default=",".join(map(str, _BUDGETS)),
+    ) = None,
+    runs: options.take(
+        "--runs N", "Simulated studies per strategy.", int, topic=Section.SAMPLING, rank=4
     ) = 200,
-    batch: options.one_value(
-        "Labels per round.", "--batch", metavar="N", type=int, section=Section.SAMPLING
-    ) = 10,
-    seed: options.one_value(
-        "Seed of all random numbers.",
-        "--seed",
-        metavar="N",
-        type=int,
-        section=Section.SAMPLING,
-        min=0,
+    batch: options.take("--batch N", "Labels per round.", int, topic=Section.SAMPLING) = 10,
+    seed: options.take(
+        "--seed N", "Seed of all random numbers.", int, topic=Section.SAMPLING, min=0
     ) = 0,
-    workers: options.one_value(
+    workers: options.take(
+        "--workers N",
         "Number of processes, instead of one per processor.",
-        "--workers",
-        metavar="N",
-        type=int | None,
-        section=Section.ADVANCED,
+        int | None,
+        topic=Section.ADVANCED,
         min=1,
     ) = None,
-    save: options.one_value(
+    save: options.take(
+        "--save FILE",
         "Keep finished runs in this file, and continue from those it holds.",
-        "--save",
-        metavar="FILE",
-        type=Path | None,
-        section=Section.ADVANCED,
+        Path | None,
+        topic=Section.ADVANCED,
+        rank=10,
     ) = None,
-    plot: options.name_list(
+    plot: options.take(
+        "--plot FILE,...",
         "Draw curves to this file: .svg or .png.",
-        "--plot",
-        "FILE,...",
-        section=Section.ADVANCED,
+        topic=Section.ADVANCED,
+        rank=9,
     ) = None,
-    output: options.output_files(".html, .json, .md or .txt", section=Section.ADVANCED) = None,
-    force: Annotated[
-        bool,
-        Option(
-            "--force",
-            help="Let -o and --plot replace files that simulate has not written.",
-            rich_help_panel=Section.ADVANCED.value.capitalize(),
-        ),
-    ] = False,
+    output: options.output_files(".html, .json, .md or .txt", topic=Section.ADVANCED) = None,
+    force: options.take(
+        "--force",
+        "Let -o and --plot replace files that simulate has not written.",
+        topic=Section.ADVANCED,
+    ) = False,
     explain_all: options.HelpAll = False,
-    verbose: options.verbose(section=Section.ADVANCED) = False,
-    format: options.output_format("simulation", section=Section.ADVANCED) = "text",
+    verbose: options.verbose(topic=Section.ADVANCED) = False,
+    format: options.output_format("simulation", topic=Section.ADVANCED) = "text",
     **choices: Any,
 ) -> None:
     """Replay strategies on a pool whose labels are all known.
@@ -144,27 +127,30 @@ def simulate(
         figure.check(path, inputs=inputs, force=force)
     files = documents.find_files(list(filter(None, output or ())), documents.SIMULATION)
     documents.check_files(files, force=force, inputs=inputs)
-    own = {
-        "budgets": options.read_numbers("--budget", budget, int) if budget else None,
-        "estimators": options.split_names(estimator),
-        "metrics": options.split_metrics(metric),
-        "aim": aim,
-        "interval": interval,
-        "save": save,
-        "columns": options.split_pairs("--columns", columns),
-        "workers": workers,
-    }
     finished = 0
 
     def progress(done: int, total: int) -> None:
         nonlocal finished
         finished = done
 
-    given = options.read_choices(choices, simulated=True) | options.drop_missing(own)
     try:
         with progress_line.shown(verbose=verbose):
             results = simulate(
-                pool, labels, runs=runs, batch=batch, seed=seed, progress=progress, **given
+                pool,
+                labels,
+                budgets=options.read_numbers("--budget", budget, int) if budget else _BUDGETS,
+                runs=runs,
+                batch=batch,
+                seed=seed,
+                estimators=options.split_names(estimator) or (),
+                metrics=options.split_metrics(metric) or (),
+                aim=aim,
+                interval=interval or Interval.FIXED,
+                save=save,
+                columns=options.split_pairs("--columns", columns),
+                workers=workers,
+                progress=progress,
+                **options.read_choices(choices, simulated=True),
             )
     except KeyboardInterrupt:
         if save and finished:

@@ -1,9 +1,5 @@
 """activetest verify, as a command."""
 
-from typing import Annotated
-
-from typer import Option
-
 from activetest.cli import options, streams
 from activetest.cli.exit_codes import ExitCode
 from activetest.cli.spelling import to_commands
@@ -12,14 +8,10 @@ EXAMPLES = ("activetest verify", "activetest verify --contains 4f1c9a0b")
 
 
 def verify(
-    contains: Annotated[
-        str | None,
-        Option(
-            "--contains",
-            metavar="HASH",
-            help="Check that the ledger still is the one that had this hash, with more in it.",
-        ),
-    ] = None,
+    contains: options.take(
+        "--contains HASH",
+        "Check that the ledger still is the one that had this hash, with more in it.",
+    ) = None,
     study: options.Folder = None,
 ) -> int:
     """Check that everything stored is as it was written.

@@ -18,6 +18,12 @@ SAMPLE = 1000
 # Keys in tasks for other tools, which may have an `id` of their own: the id of the item, and its
 # place in the order of drawing.
 ID, ORDER = "activetest_id", "activetest_order"
+# What a batch is written as, all but the first two file formats with tasks; what of it is no text;
+# the endings of files that say another than CSV; and how many items are drawn where nobody names a
+# number.
+BATCH_FORMATS, BINARY_FORMATS = ("csv", "jsonl", "label-studio", "argilla", "xlsx"), ("xlsx",)
+BATCH_ENDINGS = {".jsonl": "jsonl", ".xlsx": "xlsx"}
+USUAL_COUNT = 10
 # What a name may consist of in every tool: some put it into formulas and addresses.
 _OTHER = re.compile(r"[^A-Za-z0-9_]+")
 _UNNAMED = "column"

@@ -168,6 +168,7 @@ class Declaration:
     simulated    whether `simulate` takes it
     simulated_default  the default there in words, where it is another one
     completes    what a shell completes its value with: a family of the catalogue or "columns"
+    rank         {command: place} among the ten options that its help explains first, from 1
     """
 
     meaning: str
@@ -181,6 +182,7 @@ class Declaration:
     simulated: Simulated = Simulated.ONCE
     simulated_default: str = ""
     completes: str = ""
+    rank: Mapping[str, int] = field(default_factory=dict)
 
     def takes_several(self, *, simulated: bool = False) -> bool:
         """Whether several values may be given, to a study or to `simulate`."""
@@ -250,11 +252,12 @@ class ColumnChoices:
 
     id: str | None = declare(
         "Column of ids.", Section.DATA, metavar="COL", default="id, or else row-0, row-1 ...",
-        completes="columns",
+        completes="columns", rank={"init": 2, "import": 6},
     )  # fmt: skip
     outputs: tuple[str, ...] | None = declare(
         "Column or columns with the model's outputs.", Section.DATA, kind=Kind.NAMES,
         metavar="COL,...", default="found by name", completes="columns",
+        rank={"init": 1, "import": 5, "simulate": 7},
     )  # fmt: skip
     features: tuple[str, ...] | None = declare(
         "Columns of features.", Section.DATA, kind=Kind.NAMES, metavar="COL,...",
@@ -266,10 +269,12 @@ class ColumnChoices:
         "predicted, confidence and confidence-decile come from the model's outputs.",
         Section.GROUPS, value=(), kind=Kind.NAMES, metavar="COL,...", flag="--group",
         default="none; predicted with a question about groups", completes="columns",
+        rank={"init": 7, "import": 9},
     )  # fmt: skip
     task: str | None = declare(
         "What the model predicts.", Section.DATA, values=tuple(Task),
         default="regression if predictions are stored as floats or decimals, 0.0 and 1.0 included",
+        rank={"init": 3},
     )  # fmt: skip
     positive: str | None = declare(
         "Positive class of a pool with a score.", Section.DATA, metavar="CLASS",
@@ -282,6 +287,7 @@ class ColumnChoices:
     classes: tuple[str, ...] | None = declare(
         "Names of the classes, in the order of the outputs.", Section.DATA, kind=Kind.NAMES,
         metavar="CLASS,...", default="from the column names, or 0, 1, 2 ...",
+        rank={"init": 4, "import": 7, "simulate": 8},
     )  # fmt: skip
     weight: str | None = declare(
         "Column with the weight of each item: its traffic, survey weight or number of copies. "
@@ -304,7 +310,7 @@ class ColumnChoices:
         "Column with a judge's verdicts, probabilities or scores, which are the outputs: what "
         "people say is the truth, and reports say how far the judge is from it. An empty name "
         "drops the judge's section of reports.",
-        Section.DATA, metavar="COL", default="none", completes="columns",
+        Section.DATA, metavar="COL", default="none", completes="columns", rank={"init": 5},
     )  # fmt: skip
     feature_shape: str | None = declare(
         "Height and width of the image that the features are, row by row, as 28x28, or with its "
@@ -380,12 +386,13 @@ class Choices:
         "draws suit all of them, and the first is the headline.",
         Section.AIM, required=True, rule="name", kind=Kind.METRICS, metavar="METRIC,...",
         default="error; rmse for regression", simulated=Simulated.NO, completes="metrics",
+        rank={"init": 6, "import": 8},
     )  # fmt: skip
     metrics: tuple[str, ...] = derive("names of metrics")
     surrogate: str = declare(
         "Method that predicts the missing labels.",
         Section.SAMPLING, value="auto", rule="name", metavar="NAME",
-        simulated=Simulated.SEVERAL, completes="surrogates",
+        simulated=Simulated.SEVERAL, completes="surrogates", rank={"simulate": 6},
     )  # fmt: skip
     acquisition: str = declare(
         "Method that decides which items are drawn more often.",
@@ -393,7 +400,7 @@ class Choices:
         default="optimal; thompson with a question about groups, surface-variance about a surface",
         simulated=Simulated.SEVERAL,
         simulated_default="optimal and uniform; surface-variance and uniform about a surface",
-        completes="acquisition",
+        completes="acquisition", rank={"simulate": 5},
     )  # fmt: skip
     floor: float = declare(
         "Lowest probability of any item, as a share of its probability in a random draw: from 0 "
@@ -409,7 +416,7 @@ class Choices:
         "Labels that you plan to buy, or the money for them where they have prices; you may buy "
         "more. A number of labels that is known before the first draw plans the looks of gates.",
         Section.AIM, rule="amount or none", kind=Kind.NUMBER, metavar="N",
-        simulated=Simulated.NO,
+        simulated=Simulated.NO, rank={"init": 8},
     )  # fmt: skip
     groups: tuple[str, ...] = derive("column names", default=())
     attributes: tuple[str, ...] = derive("column names", default=())
@@ -433,7 +440,7 @@ class Choices:
         Section.AIM, value=Interval.FIXED.value, rule="one of the values",
         values=(Interval.FIXED, Interval.ANYTIME, Interval.SEQUENTIAL),
         default="sequential if there is a budget of labels before the first draw, else fixed",
-        simulated=Simulated.NO,
+        simulated=Simulated.NO, rank={"init": 9},
     )  # fmt: skip
     looks: int = declare(
         "Number of looks at which sequential gates are decided, in equal steps up to the last one.",

@@ -9,7 +9,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError, StorageError
 from activetest.item_statistics import specification
 from activetest.labels.files import write_csv
-from activetest.nouns.arguments import read_path
+from activetest.nouns.arguments import read_count, read_flag, read_name, read_path
 from activetest.nouns.curve import Curve, CurveKind, CurvePoint
 from activetest.nouns.log import drop_waiting_rounds
 from activetest.nouns.shown import Picture
@@ -169,12 +169,23 @@ def open_curve(
     *,
     simultaneous: bool,
     points: int | None,
-    bins: str | None,
+    bins: int | str | None,
+    path: str | Path | None,
+    format: str | None,
+    force: bool,
 ) -> StudyCurve:
-    """A curve of a study, "roc[fraud]" or one without a class; see reporting.curves.
+    """A curve of a study, which is written to a file where one is named; see Study.curve.
 
     Raises UnknownMethod for a name that no curve has, ChoiceError for what the pool lacks.
     """
+    force = read_flag("force", force)
+    written = choose_format(None if format is None else read_name("format", format), path)
+    if path is not None:
+        check_new_file(read_path("path", path, StorageError), study.folder, force=force)
+    if bins is not None:
+        bins = read_name("bins", bins) if isinstance(bins, str) else str(read_count("bins", bins))
+    points = None if points is None else read_count("points", points)
+    name, simultaneous = read_name("name", name), read_flag("simultaneous", simultaneous)
     bare, class_name = specification.split_specification(name)
     kinds = tuple(map(str, CurveKind))
     if bare not in kinds:
@@ -192,7 +203,10 @@ def open_curve(
         simultaneous=simultaneous,
         seed=study.seed,
     )
-    return StudyCurve(curve, study.pool_name, study.folder)
+    found = StudyCurve(curve, study.pool_name, study.folder)
+    if path is not None:
+        (found.to_json if written == "json" else found.to_csv)(path, force=force)
+    return found
 
 
 def choose_format(format: str | None, path: str | Path | None) -> str:
@@ -204,11 +218,6 @@ def choose_format(format: str | None, path: str | Path | None) -> str:
         raise ChoiceError(f"a curve is not written as {format!r}", catalog.nearest(format, FORMATS))
     ending = "" if path is None else read_path("path", path, StorageError).suffix.lower()
     return format or ("json" if ending == ".json" else "csv")
-
-
-def check_file(path: str | Path, folder: Path, *, force: bool) -> None:
-    """Raises StorageError for a file that no curve can be written to, before it is made."""
-    check_new_file(read_path("path", path, StorageError), folder, force=force)
 
 
 def _write_cells(row: dict[str, Any]) -> Iterator[Any]:

@@ -14,12 +14,12 @@ Guesses are those of the study's surrogate, fitted to the labels of the rounds b
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from itertools import groupby
-from types import MappingProxyType
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from activetest.labels.files import Label, make_label_encoder
 from activetest.labels.mapping import make_edit, read_label_map
 from activetest.ledger.ledger import Answer, Ledger
 from activetest.nouns.answer_fields import check_columns
+from activetest.nouns.arguments import read_flag, read_name, read_names, read_number
 from activetest.nouns.choices import Choices, FloorRule, Selection, Task
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log, Objective, Round, truncate_log
 from activetest.nouns.rows import Array
@@ -46,6 +47,7 @@ from activetest.rounds.fit import (
 from activetest.rounds.objectives import find_objectives, list_recorded_statistics
 from activetest.rounds.weighted import find_counted, find_rates
 from activetest.sampling.draw_log import LOG_FIELDS, LoggedLabel, read_draw_log
+from activetest.sampling.settings import Settings
 from activetest.study import label_checks
 from activetest.study.declared import add_plan, list_looks
 from activetest.study.init import init
@@ -165,39 +167,49 @@ class Meaning:
 def import_draws(
     pool: Any,
     draws: Any,
-    folder: Any = None,
+    folder: str | Path | None,
+    settings: Settings,
     *,
-    design: str | None = None,
-    draws_floor: float = 0.0,
-    drawn_from: Sequence[str] = (),
-    columns: Mapping[str, str] = MappingProxyType({}),
-    map: Any = None,
-    missing: Iterable[str] = (),
-    as_is: bool = False,
-    stdin: BinaryIO | None = None,
-    **settings: Any,
+    design: str | None,
+    draws_floor: float,
+    drawn_from: str | Sequence[str],
+    columns: Mapping[str, str] | None,
+    map: Any,
+    missing: str | Sequence[str],
+    as_is: bool,
 ) -> Setup:
     """Create the study of a pool whose first rounds are those of a log; whole or not at all.
 
-    Arguments as of Study.from_draws; draws may be `-` as well, which is standard input. Raises what
-    init raises, StudyError where there is a study already, LabelError for a log that cannot be one
-    of such draws from this pool, and ChoiceError for a design that nothing can be estimated from.
+    Arguments are those of Study.from_draws. Raises what init raises, StudyError where there is a
+    study already, LabelError for a log that cannot be one of such draws from this pool, and
+    ChoiceError for a design that nothing can be estimated from.
     """
+    if isinstance(draws, str) and draws == "-":
+        raise LabelError("- is no log of draws", "give a path, a frame or rows")
+    stdin = draws if hasattr(draws, "readline") else None
+    design = None if design is None else read_name("design", design)
+    draws_floor = read_number("draws_floor", draws_floor)
+    meaning = Meaning(
+        design,
+        draws_floor,
+        read_names("drawn_from", drawn_from),
+        map,
+        read_names("missing", missing),
+        read_flag("as_is", as_is),
+    )
     if design in _REFUSED:
         raise ChoiceError(f"`design={design!r}`: {_REFUSED[design][0]}", _REFUSED[design][1])
     if design not in (None, *Design):
         raise ChoiceError(f"`design={design!r}` is no design", f"one of {', '.join(Design)}")
     if not 0 <= draws_floor <= 1:
         raise ChoiceError(f"`draws_floor` is {draws_floor}", "it must be a number from 0 to 1")
-    source, rows = read_draw_log(
-        draws, columns=check_columns(columns, LOG_FIELDS, "a log of draws"), stdin=stdin
-    )
-    meaning = Meaning(design, draws_floor, tuple(drawn_from), map, tuple(missing), as_is)
+    named = check_columns({} if columns is None else columns, LOG_FIELDS, "a log of draws")
+    source, rows = read_draw_log("-" if stdin else draws, columns=named, stdin=stdin)
 
     def plan(cache: Cache, choices: Choices, seed: int) -> ImportedLog:
         return plan_log(rows, source, meaning, cache, choices, seed)
 
-    return init(pool, folder, plan_log=plan, **settings)
+    return init(pool, folder, settings, plan_log=plan)
 
 
 def plan_log(

@@ -31,7 +31,7 @@ from activetest.rounds.surface import describe_arms
 from activetest.rounds.weighted import describe_floor_cost
 from activetest.safe_text import mask_secrets
 from activetest.sampling.between_groups import resolve_compared_groups
-from activetest.sampling.settings import Settings, complete_task, read_settings
+from activetest.sampling.settings import Settings, complete_task
 from activetest.study import provenance
 from activetest.study.config import GRADED_BY, parse_schema
 from activetest.study.conversion import (
@@ -101,13 +101,13 @@ class _Source:
 
 @one_blas_thread()
 def init(
-    given_pool: Any = None,
-    study_folder: str | Path | None = None,
+    given_pool: Any,
+    study_folder: str | Path | None,
+    given: Settings,
     *,
     dry_run: bool = False,
     opened: Pool | None = None,
     plan_log: "Callable[[Cache, Choices, int], ImportedLog] | None" = None,
-    **settings: Any,
 ) -> Setup:
     """Create a study of a pool, or change the choices of the study that is there.
 
@@ -115,16 +115,12 @@ def init(
                   None for the pool of the study at hand
     study_folder  default: the environment variable ACTIVETEST_STUDY, else `.activetest`; without a
                   pool, that of the nearest folder above this one
+    given         what is not given is left to convention or, in a study, stays as it is
     dry_run       check everything and write nothing
     opened        the pool with these columns, for a dry run that learns nothing from it; given_pool
                   is then its name in messages
     plan_log      the rounds and answers that a new study begins with, from the cache of its pool,
                   its choices and its seed
-    settings      by the names of activetest.nouns.choices: columns (id, outputs, features, groups,
-                  task, positive, threshold, classes, weight, price), choices (metric, floor,
-                  question ...), seed, and the files costs, train and other_models. None leaves a
-                  setting to convention or, in a study, as it is; an empty text forgets train or
-                  other_models. compare is text "A,B" or two values.
 
     With a question about groups and no groups, these are the predicted classes. Labels and past
     rounds are never touched: after the first draw, seed, id, outputs, classes, threshold, weight
@@ -133,7 +129,6 @@ def init(
     pool or its rounds saw other features, ChoiceError for a setting that makes no sense, StudyError
     where there is no study and no pool is given, StorageError when the study cannot be written.
     """
-    given = read_settings(settings)
     reject_secrets([given_pool, *given.files.values()])
     study: StoredStudy | None
     if given_pool is None:

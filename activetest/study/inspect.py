@@ -237,14 +237,8 @@ def _try_study(
     """
     with atomic.temporary_folder() as folder:
         try:
-            setup = init(
-                source.name,
-                folder / "study",
-                dry_run=True,
-                opened=pool,
-                seed=0,
-                **seen.settings,
-            )
+            given = read_settings({"seed": 0, **seen.settings})
+            setup = init(source.name, folder / "study", given, dry_run=True, opened=pool)
         except ActivetestError as error:
             return seen, error
     schema = setup.schema

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from activetest.errors import ChoiceError, LabelConflict, LabelError
+from activetest.nouns.answer_fields import USUAL_COUNT
 from activetest.nouns.log import DECLINED, LABELLED
 from activetest.safe_text import escape_controls, shorten_readable
 
@@ -391,7 +392,7 @@ def begin_session(
     Raises ChoiceError for a count below one or a column that cannot be shown, PoolError for one
     that is not there.
     """
-    from activetest.study.next import USUAL_COUNT, check_request, next_batch
+    from activetest.study.next import check_request, next_batch
 
     study = open_study()
     columns = find_columns(study) if show is None else tuple(show)

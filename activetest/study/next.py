@@ -24,8 +24,16 @@ from activetest.formats import FAMILY
 from activetest.labels import exports, files
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Answer, Draw, LedgerMoved, Record
-from activetest.nouns.answer_fields import FIELDS, ID, ORDER, find_keys
-from activetest.nouns.arguments import read_path
+from activetest.nouns.answer_fields import (
+    BATCH_ENDINGS,
+    BATCH_FORMATS,
+    FIELDS,
+    ID,
+    ORDER,
+    USUAL_COUNT,
+    find_keys,
+)
+from activetest.nouns.arguments import read_count, read_flag, read_name, read_names, read_path
 from activetest.nouns.choices import Selection
 from activetest.nouns.log import LABELLED, PENDING
 from activetest.parallel import one_blas_thread
@@ -36,7 +44,7 @@ from activetest.sampling.plan import plan_round
 from activetest.study.config import parse_schema
 from activetest.study.declared import add_plan, describe_plan, list_looks
 from activetest.study.label_checks import make_normaliser
-from activetest.study.results import FORMATS, Batch
+from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy, find_items
 
 # Bytes in which a batch names its columns.
@@ -49,10 +57,52 @@ _INPUTS = {
     "train": "the file of training rows",
     "other_models": "the file of other models",
 }
+_WHOLE = "it must be a whole number, for example 20"
 # What a batch of JSON lines is in the family of file formats.
 _JSON_LINES = "json-lines"
-# How many items are drawn where nobody names a number.
-USUAL_COUNT = 10
+
+
+def next_items(
+    study: StoredStudy,
+    n: int,
+    *,
+    new: bool,
+    again: int | None,
+    show: str | Sequence[str],
+    path: str | Path | None,
+    format: str | None,
+    spreadsheet: bool,
+    force: bool,
+) -> Batch:
+    """The pending batch, new draws, or second opinions, by the arguments of Study.next."""
+    count = read_count("n", n, _WHOLE)
+    columns, new = read_names("show", show), read_flag("new", new)
+    spreadsheet, force = read_flag("spreadsheet", spreadsheet), read_flag("force", force)
+    written = choose_format(None if format is None else read_name("format", format), path)
+    check_format(written)
+    if spreadsheet and written != "csv":
+        raise ChoiceError(
+            f"`format={written!r}` is no format of spreadsheets", "leave it out, or say csv"
+        )
+    if again is not None:
+        again = read_count("again", again, _WHOLE)
+        if new:
+            raise ChoiceError(
+                "`new=True` draws items, and `again` asks about labelled ones",
+                "ask for one of them",
+            )
+        check_request(study, again, columns, setting="again")
+
+    def draw() -> Batch:
+        if again is None:
+            batch = next_batch(study, count, new=new, show=columns)
+        else:
+            from activetest.study.again import next_again
+
+            batch = next_again(study, again, columns)
+        return replace(batch, spreadsheet=spreadsheet, for_tools=format is not None)
+
+    return draw() if path is None else save_batch(study, path, written, draw, force=force)
 
 
 @one_blas_thread()
@@ -154,19 +204,19 @@ def choose_format(format: str | None, path: str | Path | None) -> str:
 
     Raises ChoiceError for no format, and for an ending that several have.
     """
-    if format is not None and format not in FORMATS:
-        raise ChoiceError(f"`format={format!r}` is no format", f"one of {', '.join(FORMATS)}")
+    if format is not None and format not in BATCH_FORMATS:
+        raise ChoiceError(f"`format={format!r}` is no format", f"one of {', '.join(BATCH_FORMATS)}")
     ending = "" if path is None else Path(str(path)).suffix.lower()
     if format is None and ending == ".json":
         raise ChoiceError(
             f"{path} would be JSON, which several labelling tools read",
             'say which: `format="label-studio"` or `format="argilla"`; or end it with .jsonl',
         )
-    return format or {".jsonl": "jsonl", ".xlsx": "xlsx"}.get(ending, "csv")
+    return format or BATCH_ENDINGS.get(ending, "csv")
 
 
 def check_format(format: str) -> None:
-    """Raises ChoiceError where batches cannot be written in this one of FORMATS."""
+    """Raises ChoiceError where batches cannot be written in this one of BATCH_FORMATS."""
     if format in catalog.names(FAMILY):
         ready = getattr(catalog.load(FAMILY, format), "check_ready", None)
         if ready:
@@ -177,7 +227,7 @@ def write_config(study: StoredStudy, format: str, show: Sequence[str]) -> str:
     """The configuration of a labelling tool for such batches. Raises ChoiceError."""
     known = [
         name
-        for name in FORMATS
+        for name in BATCH_FORMATS
         if name in catalog.names(FAMILY) and catalog.fact(FAMILY, name, "CONFIG")
     ]
     if format not in known:
@@ -323,7 +373,7 @@ def _find_former_use(study: StoredStudy, path: Path) -> str | None:
 
 
 def _read_batch(path: Path) -> tuple[list[files.Label], set[str]]:
-    """The rows and columns of an earlier batch, in whichever of FORMATS.
+    """The rows and columns of an earlier batch, in whichever of BATCH_FORMATS.
 
     Raises LabelError for another file. One that does not begin as a batch is not read whole.
     """
@@ -335,7 +385,7 @@ def _read_batch(path: Path) -> tuple[list[files.Label], set[str]]:
         format = exports.find_answer_format(beginning, name)
         if format is None and not all(each in beginning for each in (b"id", b"label")):
             raise LabelError(problem, hint)
-        if format not in (None, _JSON_LINES, *FORMATS):
+        if format not in (None, _JSON_LINES, *BATCH_FORMATS):
             raise LabelError(problem, hint)
         content = beginning + file.read()
     try:

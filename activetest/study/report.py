@@ -1,7 +1,8 @@
 """Reports: every estimate with its interval, and what to know before believing it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from activetest import catalog
 from activetest.cache.cache import Cache
@@ -23,6 +24,7 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_shown
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
+from activetest.nouns.arguments import read_flag, read_name, read_names, read_number
 from activetest.nouns.choices import Choices, Question
 from activetest.nouns.group_beliefs import GroupBeliefs
 from activetest.nouns.group_report import Assessment
@@ -32,12 +34,13 @@ from activetest.nouns.report import (
     REFUTED,
     AssumptionCheck,
     Counts,
+    EstimateRow,
     JudgeReport,
     Note,
     Weight,
     sort_notes,
 )
-from activetest.nouns.study_lists import OF_REPORT
+from activetest.nouns.study_lists import OF_CONFIG, OF_REPORT
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.parallel import one_blas_thread
 from activetest.reporting import notes as about
@@ -63,13 +66,14 @@ from activetest.study.config import parse_schema
 from activetest.study.declared import record_gates
 from activetest.study.details import build_details
 from activetest.study.judge import read_gap_columns
+from activetest.study.plots import draws_groups, saving_plots
 from activetest.study.results import Report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
+from activetest.study.surface import read_cells
 
 # Items by which is measured what the evidence of the pool changes.
 _SAMPLE = 1 << 14
-# What a report on the population says about the answer to a question.
 # How questions that come later are asked of the same labels.
 _HINDSIGHT = (
     "The same labels answer further questions, at any time: `study.report(metrics=['NAME'])` shows "
@@ -82,107 +86,129 @@ _OF_POOL = Note("The answer about groups is about those of this pool.", Weight.L
 _SURFACE_OF_POOL = Note("The surface is about the items of this pool.", Weight.LIMITED)
 
 
+@dataclass(frozen=True)
+class _Request:
+    """The arguments of Study.report, read; what is not named there is as study.toml says."""
+
+    metrics: tuple[str, ...]
+    groups: tuple[str, ...] | None
+    differences: tuple[str, ...]
+    require: tuple[str, ...]
+    interval: str | None
+    simultaneous: bool
+    half_width: float | None
+    bound: float | None
+    assume: tuple[str, ...]
+    estimators: tuple[str, ...]
+    population: bool
+    cluster: str | None
+    surface: bool
+    at: tuple[str | dict[str, str], ...]
+    maps: tuple[str, ...]
+    details: bool
+
+
 @one_blas_thread()
 def report(
     study: StoredStudy,
     *,
-    estimators: tuple[str, ...] | None = None,
-    metrics: tuple[str, ...] | None = None,
-    groups: tuple[str, ...] | None = None,
-    simultaneous: bool = False,
-    differences: tuple[str, ...] = (),
+    metrics: str | Sequence[str] | None = None,
+    groups: str | Sequence[str] | None = None,
+    differences: str | Sequence[str] | None = None,
+    require: str | Sequence[str] | None = None,
     interval: str | None = None,
-    requirements: tuple[str, ...] = (),
-    source: str = OF_REPORT,
+    simultaneous: bool = False,
     half_width: float | None = None,
     bound: float | None = None,
-    assume: Sequence[str] = (),
+    assume: str | Sequence[str] | None = None,
+    estimators: str | Sequence[str] | None = None,
     population: bool = False,
     cluster: str | None = None,
     surface: bool = False,
-    at: Sequence[str | Mapping[str, str]] = (),
-    maps: Sequence[str] = (),
+    at: str | Mapping[str, str] | Sequence[str | Mapping[str, str]] = (),
+    maps: str | Sequence[str] = (),
+    plot: str | Path | Sequence[str | Path] = (),
+    force: bool = False,
     details: bool = False,
-    beliefs: bool = False,
 ) -> Report:
-    """Everything that is known about the model now.
+    """Everything that is known about the model now. Arguments are those of Study.report.
 
     It changes nothing but that the study records which gates were asked for, before their numbers
     are computed.
 
-    estimators    names; default the doubly robust estimate and the surrogate's own view
-    metrics       specifications, the headline first; default those that the study's draws aim at.
-                  Groups are shown by all of them, after those by the first; by further cells of a
-                  confusion matrix, which are many, where metrics are named
-    groups        group columns to show; default all of the study
-    simultaneous  all intervals of a column of groups hold together, at the study's level
-    differences   group columns whose groups are compared with each other
-    interval      "fixed", "anytime", "sequential" or "posterior"; default the study's, and for
-                  gates sequential where the study planned looks, else anytime. Beside sequential
-                  gates, intervals are fixed ones
-    requirements  gates, written as reporting.requirements says
-    source        who asks for them: OF_REPORT or OF_CONFIG
-    bound         what one item can cost at most: larger losses count as this, and losses without a
-                  bound of their own get anytime-valid intervals
-    assume        assumptions, written as estimation.assumptions says, that fixed intervals rest on
-    half_width    adds a note: how many more labels the headline's interval needs for that
-    population    numbers are about what the pool is a sample of: intervals hold the pool's own
-                  sampling variance as well
-    cluster       column of the pool; what is sampled are its values, with all of their items
-    surface       more of the metric at combinations of attributes than the answer to the question
-    at            combinations to show of it, "race=Black,sex=Female" or {attribute: value}
-    maps          pairs of attributes to show a map of, "race*age"
-    details       adds what the numbers rest on: see nouns.report_details
-    beliefs       adds densities of the groups of the study's question, where there is one
+    Metrics that are not named are those that the study's draws aim at. Groups are shown by all of
+    them, after those by the first; by further cells of a confusion matrix, which are many, where
+    metrics are named. Gates are decided by sequential intervals where the study planned looks, else
+    by anytime-valid ones; beside sequential gates, intervals are fixed ones. With a bound, larger
+    losses count as this.
 
     Raises UnknownMethod for a name that does not exist, ChoiceError for what this study lacks; an
     estimate that does not exist is a row with a reason.
     """
-    named = estimators or ()
-    estimators = named or _find_usual(study.choices, interval, population=population)
-    _check_arguments(estimators, interval, half_width, bound)
-    if population:
-        # Its gates are decided by fixed intervals, too, at planned looks where there are some.
-        interval = interval or study.choices.interval
-        _check_population(_find_kind(study.choices, interval), half_width)
-    parsed = [parse_requirement(text) for text in requirements]
-    cache, choices = study.known_cache(), study.choices
-    columns = _check_columns(cache, groups)
-    compared = _check_columns(cache, differences) if differences else ()
-    facts = _find_facts(cache, choices, first=metrics or (), last=[each.metric for each in parsed])
-    shown = _find_metrics(metrics or _list_shown(choices, interval), facts)
-    tabled, further = (shown, []) if metrics else _divide_tabled(shown)
-    # The surrogate's own view draws values for all metrics at once: with those that rounds record,
-    # its numbers do not depend on how many of them are shown.
-    viewed = _find_metrics(metrics or (choices.metric, *choices.also, *choices.metrics), facts)
+    usual, choices = study.reports, study.choices
+    request = _Request(
+        metrics=read_names("metrics", usual.metric if metrics is None else metrics),
+        groups=(usual.group or None) if groups is None else read_names("groups", groups),
+        differences=read_names(
+            "differences", usual.difference if differences is None else differences
+        ),
+        require=read_names("require", usual.require if require is None else require),
+        interval=usual.interval if interval is None else read_name("interval", interval),
+        simultaneous=read_flag("simultaneous", simultaneous),
+        half_width=None if half_width is None else read_number("half_width", half_width),
+        bound=usual.bound if bound is None else read_number("bound", bound),
+        assume=read_names("assume", usual.assume if assume is None else assume),
+        estimators=read_names("estimators", estimators),
+        population=read_flag("population", population),
+        cluster=None if cluster is None else read_name("cluster", cluster),
+        surface=read_flag("surface", surface),
+        at=read_cells("at", at),
+        maps=read_names("maps", maps),
+        details=read_flag("details", details),
+    )
+    save = saving_plots(choices, request.maps, plot, study.folder, force=read_flag("force", force))
+    estimators = request.estimators or _find_usual(
+        choices, request.interval, population=request.population
+    )
+    _check_arguments(estimators, request.interval, request.half_width, request.bound)
+    # Gates of a population are decided by fixed intervals, too, at planned looks where there are
+    # some.
+    interval = request.interval or (choices.interval if request.population else None)
+    if request.population:
+        _check_population(_find_kind(choices, interval), request.half_width)
+    parsed = [parse_requirement(text) for text in request.require]
+    cache = study.known_cache()
+    columns = _check_columns(cache, request.groups)
+    compared = _check_columns(cache, request.differences)
+    facts = _find_facts(cache, choices, request.metrics, [each.metric for each in parsed])
+    shown, further, viewed = _choose_metrics(request, choices, facts)
     required = [specification.find_metric(each.metric, facts) for each in parsed]
-    if bound is not None:
-        shown, tabled, further, viewed, required = (
-            [specification.bound_losses(metric, bound) for metric in metrics_of_use]
-            for metrics_of_use in (shown, tabled, further, viewed, required)
-        )
-    judge = _Judge(study, facts, bound)
+    if request.bound is not None:
+        required = [specification.bound_losses(each, request.bound) for each in required]
+    judge = _Judge(study, facts, request.bound)
     whole = study.log(cache)
     log = drop_waiting_rounds(whole)
     # Before the first draw it is shown only to those who name it.
-    own_view = any(map(is_model_based, named or (estimators if _has_begun(whole) else ())))
-    sampled = _read_population(study, cluster, population=population)
+    own_view = any(
+        map(is_model_based, estimators if request.estimators or _has_begun(whole) else ())
+    )
+    sampled = _read_population(study, request.cluster, population=request.population)
     about_all = [*viewed, *required, *judge.metrics]
     view = build_view(
         log, cache, choices, about_all, seed=study.seed, own_view=own_view, population=sampled
     )
     gates, kind = list(zip(parsed, required, strict=True)), _find_kind(choices, interval)
-    view, kinds, checks = _check_gates(view, gates, interval, assume)
+    view, kinds, checks = _check_gates(view, gates, interval, request.assume)
     unrecorded = record_gates(
         study.ledger,
         parsed,
         kinds,
         level=choices.level,
-        source=source,
+        source=OF_CONFIG if require is None else OF_REPORT,
         conditions={
-            "population": population,
-            "cluster": cluster,
-            "bound": bound,
+            "population": request.population,
+            "cluster": request.cluster,
+            "bound": request.bound,
             "assume": [each.assumption for each in checks],
         },
     )
@@ -192,9 +218,10 @@ def report(
         *about.write_notes(view, estimates, shown[0], answers),
         *note_correction(view, shown, answers),
     ]
-    for these in filter(None, (tabled, further)):
-        estimates += rows.estimate_groups(view, these, columns, kind, simultaneous=simultaneous)
-        estimates += rows.estimate_differences(view, these, compared, simultaneous=simultaneous)
+    together = request.simultaneous
+    for these in filter(None, (shown if request.metrics else shown[:1], further)):
+        estimates += rows.estimate_groups(view, these, columns, kind, simultaneous=together)
+        estimates += rows.estimate_differences(view, these, compared, simultaneous=together)
     estimates = rows.mark_one_look(estimates, kind)
     notes += (
         *write_assumption_notes(view, checks, shown, estimates, kind),
@@ -202,7 +229,7 @@ def report(
         *about.note_uncertain_groups(cache, estimates),
     )
     fitted = _Surface(study, log, cache)
-    described, about_surface = fitted.describe(at, maps, detailed=surface)
+    described, about_surface = fitted.describe(request.at, request.maps, detailed=request.surface)
     judged = verdicts.judge_requirements(view, gates, interval, fitted.fit)
     several = annotators.measure_agreement(answers, values=not cache.classes).items > 0
     notes += (
@@ -212,16 +239,14 @@ def report(
     )
     # Last of their weight: what is wrong with a number itself comes first.
     notes += [*_note_pool(study, cache), *unrecorded]
-    if bound is not None:
-        capped = f"Losses that have no bound of their own are capped at {bound:g}, as requested."
-        notes.append(Note(capped))
-    if half_width is not None:
-        notes.append(about.note_labels_needed(view, shown[0], estimates[0], half_width))
-    answer, about_answer, believed = _answer(view, believed=beliefs)
-    notes += [*about_answer, _OF_POOL] if population and answer else about_answer
-    notes += [*about_surface, _SURFACE_OF_POOL] if described and population else about_surface
+    notes += _note_request(request, view, shown[0], estimates[0])
+    answer, about_answer, beliefs = _answer(
+        view, believed=draws_groups(choices, request.maps, plot)
+    )
+    notes += [*about_answer, *[_OF_POOL] * bool(request.population and answer)]
+    notes += [*about_surface, *[_SURFACE_OF_POOL] * bool(request.population and described)]
     counts, _ = status(study, cache)
-    return Report(
+    found = Report(
         pool=study.pool_name,
         fingerprint=cache.fingerprint,
         seed=study.seed,
@@ -238,20 +263,23 @@ def report(
         notes=sort_notes(notes),
         gates=judged,
         assessment=answer,
-        estimators=named,
-        population=population,
-        cluster=cluster,
+        estimators=request.estimators,
+        population=request.population,
+        cluster=request.cluster,
         assumptions=checks,
         weight=cache.roles.get("weight"),
-        population_setting="" if population else "`population=True`",
+        population_setting="" if request.population else "`population=True`",
         hindsight=_HINDSIGHT,
         surface=described,
-        judge=judge.describe(view, columns, kind, simultaneous=simultaneous),
+        judge=judge.describe(view, columns, kind, simultaneous=together),
         details=build_details(study, view, whole, facts, shown[0], estimates[0], kind)
-        if details
+        if request.details
         else None,
-        beliefs=believed,
+        beliefs=beliefs,
+        folder=study.folder,
     )
+    save(found)
+    return found
 
 
 def _weigh_evidence(view: View, counts: Counts) -> tuple[str, ...]:
@@ -294,6 +322,17 @@ def _note_pool(study: StoredStudy, cache: Cache) -> list[Note]:
     """What has changed since the study was set up, and that the pool is not at hand."""
     changed = [Note(change, Weight.INVALID) for change in study.describe_changes(cache)]
     return changed + ([Note(study.absence, Weight.LIMITED)] if study.absence else [])
+
+
+def _note_request(
+    request: _Request, view: View, metric: Metric, headline: EstimateRow
+) -> Iterator[Note]:
+    """That losses are capped, and how many labels an interval needs, where that was requested."""
+    if request.bound is not None:
+        capped = f"Losses that have no bound of their own are capped at {request.bound:g}"
+        yield Note(f"{capped}, as requested.")
+    if request.half_width is not None:
+        yield about.note_labels_needed(view, metric, headline, request.half_width)
 
 
 class _Judge:
@@ -376,12 +415,26 @@ def _list_shown(choices: Choices, interval: str | None) -> tuple[str, ...]:
     return default_shown(named, choices.metrics)
 
 
-def _divide_tabled(metrics: list[Metric]) -> tuple[list[Metric], list[Metric]]:
-    """The metrics of groups where none is named: the first, and those whose rows come last.
+def _choose_metrics(
+    request: _Request, choices: Choices, facts: Facts
+) -> tuple[list[Metric], list[Metric], list[Metric]]:
+    """The metrics of a report; those whose rows of groups come last; and those of its view.
 
-    So rows that earlier versions showed keep their places. Cells of a confusion matrix are many.
+    Where none is named, rows of groups that earlier versions showed keep their places: those by the
+    first metric. Cells of a confusion matrix are many.
     """
-    return metrics[:1], [each for each in metrics[1:] if each.name != _CONFUSION]
+    shown = _find_metrics(request.metrics or _list_shown(choices, request.interval), facts)
+    further = [] if request.metrics else [each for each in shown[1:] if each.name != _CONFUSION]
+    # The surrogate's own view draws values for all metrics at once: with those that rounds record,
+    # its numbers do not depend on how many of them are shown.
+    recorded = (choices.metric, *choices.also, *choices.metrics)
+    found = shown, further, _find_metrics(request.metrics or recorded, facts)
+    if request.bound is None:
+        return found
+    shown, further, viewed = (
+        [specification.bound_losses(each, request.bound) for each in metrics] for metrics in found
+    )
+    return shown, further, viewed
 
 
 def _find_usual(choices: Choices, interval: str | None, *, population: bool) -> tuple[str, ...]:
@@ -508,9 +561,7 @@ def _list_estimators() -> list[str]:
     ]
 
 
-def _find_facts(
-    cache: Cache, choices: Choices, *, first: Sequence[str], last: Sequence[str]
-) -> Facts:
+def _find_facts(cache: Cache, choices: Choices, first: Sequence[str], last: Sequence[str]) -> Facts:
     """The pool's facts, for metrics named before and after those that draws aim at.
 
     A judge's mean and bias are on the scale of the first mean among them all.

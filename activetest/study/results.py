@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from activetest.errors import ChoiceError
 from activetest.nouns import report as nouns
-from activetest.nouns.answer_fields import ID, ORDER
+from activetest.nouns.answer_fields import BINARY_FORMATS, ID, ORDER
 from activetest.nouns.choices import (
     Augmentation,
     Choices,
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from activetest.estimation.looks import LookPlan
     from activetest.pool.schema import Schema
     from activetest.study.stored import StoredStudy
-
-# What a batch is written as; all but the first two are file formats with tasks.
-FORMATS = ("csv", "jsonl", "label-studio", "argilla", "xlsx")
-# Of these, what is no text.
-BINARY_FORMATS = ("xlsx",)
 
 
 @dataclass(frozen=True)
@@ -259,7 +254,7 @@ class Batch:
         return self.encode("xlsx")
 
     def to(self, format: str) -> str:
-        """The batch as text: in one of FORMATS but xlsx.
+        """The batch as text: in one of BATCH_FORMATS but xlsx.
 
         >>> study.next(2).to("csv").splitlines()[1]
         'digit-1754,'
@@ -271,7 +266,7 @@ class Batch:
         return self.to_jsonl() if format == "jsonl" else self.encode(format).decode()
 
     def encode(self, format: str) -> bytes:
-        """The batch as the content of a file: in one of FORMATS.
+        """The batch as the content of a file: in one of BATCH_FORMATS.
 
         >>> study.next(2).encode("csv").splitlines()[0]
         b'id,label'

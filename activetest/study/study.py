@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError
-from activetest.nouns.arguments import read_count, read_flag, read_name, read_names, read_number
+from activetest.nouns.arguments import read_count, read_flag, read_name, read_names
 from activetest.nouns.choices import Choices
 from activetest.nouns.report_settings import ReportSettings
 from activetest.nouns.signature import with_settings
@@ -100,9 +100,10 @@ class Study:
             StudyError: The folder holds something else.
             StorageError: The folder cannot be written.
         """
+        from activetest.sampling.settings import read_settings
         from activetest.study.init import init
 
-        setup = init(_check_pool(pool), folder, **_check_names(settings))
+        setup = init(_check_pool(pool), folder, read_settings(settings))
         return cls(setup.folder, setup)
 
     @classmethod
@@ -163,24 +164,21 @@ class Study:
             StudyError: The folder holds a study already, or something else.
             StorageError: The folder cannot be written.
         """
+        from activetest.sampling.settings import read_settings
         from activetest.study.imported import import_draws
 
-        if isinstance(draws, str) and draws == "-":
-            raise LabelError("- is no log of draws", "give a path, a frame or rows")
-        stdin = draws if hasattr(draws, "readline") else None
         setup = import_draws(
             _check_pool(pool),
-            draws if stdin is None else "-",
+            draws,
             folder,
-            design=None if design is None else read_name("design", design),
-            draws_floor=read_number("draws_floor", draws_floor),
-            drawn_from=read_names("drawn_from", drawn_from),
-            columns={} if columns is None else columns,
+            read_settings(settings),
+            design=design,
+            draws_floor=draws_floor,
+            drawn_from=drawn_from,
+            columns=columns,
             map=map,
-            missing=read_names("missing", missing),
-            as_is=read_flag("as_is", as_is),
-            stdin=stdin,
-            **_check_names(settings),
+            missing=missing,
+            as_is=as_is,
         )
         return cls(setup.folder, setup)
 
@@ -195,9 +193,10 @@ class Study:
 
         Takes and raises what `create` does.
         """
+        from activetest.sampling.settings import read_settings
         from activetest.study.init import init
 
-        return init(_check_pool(pool), folder, dry_run=True, **_check_names(settings))
+        return init(_check_pool(pool), folder, read_settings(settings), dry_run=True)
 
     @classmethod
     def open(cls, folder: str | Path | None = None, *, damaged: bool = False) -> "Study":
@@ -239,10 +238,11 @@ class Study:
             PoolChanged: The pool is not what it was.
             StorageError: The study cannot be written.
         """
+        from activetest.sampling.settings import read_settings
         from activetest.study.init import init
 
         dry_run = read_flag("dry_run", dry_run)
-        setup = init(None, self.folder, dry_run=dry_run, **_check_names(settings))
+        setup = init(None, self.folder, read_settings(settings), dry_run=dry_run)
         if not dry_run:
             self._current()
             self._setup = setup
@@ -296,46 +296,19 @@ class Study:
             LabelError: The file at path has labels that the study does not know, or is no batch.
             StorageError: The file or the study cannot be written, or the file belongs to the study.
         """
-        from dataclasses import replace
+        from activetest.study.next import next_items
 
-        from activetest.study.next import (
-            check_format,
-            check_request,
-            choose_format,
-            next_batch,
-            save_batch,
+        return next_items(
+            self._current(),
+            n,
+            new=new,
+            again=again,
+            show=show,
+            path=path,
+            format=format,
+            spreadsheet=spreadsheet,
+            force=force,
         )
-
-        count = read_count("n", n, "it must be a whole number, for example 20")
-        columns, new = read_names("show", show), read_flag("new", new)
-        spreadsheet, force = read_flag("spreadsheet", spreadsheet), read_flag("force", force)
-        written = choose_format(None if format is None else read_name("format", format), path)
-        check_format(written)
-        stored = self._current()
-        if spreadsheet and written != "csv":
-            raise ChoiceError(
-                f"`format={written!r}` is no format of spreadsheets", "leave it out, or say csv"
-            )
-
-        if again is not None:
-            again = read_count("again", again, "it must be a whole number, for example 20")
-            if new:
-                raise ChoiceError(
-                    "`new=True` draws items, and `again` asks about labelled ones",
-                    "ask for one of them",
-                )
-            check_request(stored, again, columns, setting="again")
-
-        def draw() -> Batch:
-            if again is None:
-                batch = next_batch(stored, count, new=new, show=columns)
-            else:
-                from activetest.study.again import next_again
-
-                batch = next_again(stored, again, columns)
-            return replace(batch, spreadsheet=spreadsheet, for_tools=format is not None)
-
-        return draw() if path is None else save_batch(stored, path, written, draw, force=force)
 
     @_with_known_names
     def labelling_config(self, format: str, *, show: str | Sequence[str] = ()) -> str:
@@ -553,48 +526,29 @@ class Study:
             UnknownMethod: There is no metric or estimator of this name.
             PoolChanged: The pool is not what it was.
         """
-        from dataclasses import replace
-
-        from activetest.nouns.study_lists import OF_CONFIG, OF_REPORT
-        from activetest.study.plots import draws_groups, saving_plots
         from activetest.study.report import report
-        from activetest.study.surface import read_cells
 
-        stored, maps = self._current(), read_names("maps", maps)
-        usual = stored.reports
-        metrics = usual.metric if metrics is None else read_names("metrics", metrics)
-        groups = (usual.group or None) if groups is None else read_names("groups", groups)
-        differences = usual.difference if differences is None else differences
-        source = OF_CONFIG if require is None else OF_REPORT
-        require = usual.require if require is None else require
-        interval = usual.interval if interval is None else read_name("interval", interval)
-        bound = usual.bound if bound is None else read_number("bound", bound)
-        assume = usual.assume if assume is None else read_names("assume", assume)
-        force = read_flag("force", force)
-        save = saving_plots(stored.choices, maps, plot, stored.folder, force=force)
-        found = report(
-            stored,
-            metrics=metrics or None,
+        return report(
+            self._current(),
+            metrics=metrics,
             groups=groups,
-            differences=read_names("differences", differences),
-            requirements=read_names("require", require),
-            source=source,
+            differences=differences,
+            require=require,
             interval=interval,
-            simultaneous=read_flag("simultaneous", simultaneous),
-            half_width=None if half_width is None else read_number("half_width", half_width),
+            simultaneous=simultaneous,
+            half_width=half_width,
             bound=bound,
             assume=assume,
-            estimators=read_names("estimators", estimators) or None,
-            population=read_flag("population", population),
-            cluster=None if cluster is None else read_name("cluster", cluster),
-            surface=read_flag("surface", surface),
-            at=read_cells("at", at),
+            estimators=estimators,
+            population=population,
+            cluster=cluster,
+            surface=surface,
+            at=at,
             maps=maps,
-            details=read_flag("details", details),
-            beliefs=draws_groups(stored.choices, maps, plot),
+            plot=plot,
+            force=force,
+            details=details,
         )
-        save(found)
-        return replace(found, folder=stored.folder)
 
     @_with_known_names
     def surface(
@@ -621,15 +575,9 @@ class Study:
             PoolChanged: The pool is not what it was.
             StorageError: The file is there already, or cannot be written.
         """
-        from activetest.study.surface import check_file, open_surface
+        from activetest.study.surface import open_surface
 
-        stored, force, all = self._current(), read_flag("force", force), read_flag("all", all)
-        if path is not None:
-            check_file(path, stored.folder, force=force)
-        found = open_surface(stored)
-        if path is not None:
-            found.save(path, all=all, force=force)
-        return found
+        return open_surface(self._current(), path=path, all=all, force=force)
 
     @_with_known_names
     def curve(
@@ -665,24 +613,18 @@ class Study:
             PoolChanged: The pool is not what it was.
             StorageError: The file is there already, or cannot be written.
         """
-        from activetest.study.curve import check_file, choose_format, open_curve
+        from activetest.study.curve import open_curve
 
-        stored, force = self._current(), read_flag("force", force)
-        written = choose_format(None if format is None else read_name("format", format), path)
-        if path is not None:
-            check_file(path, stored.folder, force=force)
-        if bins is not None and not isinstance(bins, str):
-            bins = str(read_count("bins", bins))
-        found = open_curve(
-            stored,
-            read_name("name", name),
-            simultaneous=read_flag("simultaneous", simultaneous),
-            points=None if points is None else read_count("points", points),
-            bins=None if bins is None else read_name("bins", bins),
+        return open_curve(
+            self._current(),
+            name,
+            simultaneous=simultaneous,
+            points=points,
+            bins=bins,
+            path=path,
+            format=format,
+            force=force,
         )
-        if path is not None:
-            (found.to_json if written == "json" else found.to_csv)(path, force=force)
-        return found
 
     @_with_known_names
     def verify(self, *, contains: str | None = None) -> "Verification":
@@ -725,11 +667,7 @@ class Study:
         """
         from activetest.study.export import export
 
-        force = read_flag("force", force)
-        log = export(self.folder, rescue=read_flag("rescue", rescue))
-        if path is not None:
-            log.to_csv(path, force=force)
-        return log
+        return export(self.folder, rescue=rescue, path=path, force=force)
 
     def status(self) -> Status:
         """How many items are drawn, labelled and pending, and what `next` would do.
@@ -882,11 +820,3 @@ def _check_pool(pool: Any) -> Any:
     if pool is None:
         raise PoolError("None is no pool", "give a frame, or the address of a file or folder")
     return pool
-
-
-def _check_names(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings. Raises ChoiceError for names of parameters that are none."""
-    for name in ("given_pool", "study_folder", "dry_run", "plan_log"):
-        if name in settings:
-            raise ChoiceError(f"there is no choice {name!r}", "`Study.check(pool)` writes nothing")
-    return settings

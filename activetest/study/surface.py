@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from activetest.errors import ChoiceError, StorageError
 from activetest.labels.files import write_csv
-from activetest.nouns.arguments import read_name, read_path
+from activetest.nouns.arguments import read_flag, read_name, read_path
 from activetest.nouns.log import drop_waiting_rounds
 from activetest.nouns.shown import Picture
 from activetest.nouns.surface_report import SurfaceCell, SurfaceReport
@@ -243,19 +243,28 @@ class StudySurface:
         write_new_file(file, write, self._folder, force=force)
 
 
-def open_surface(study: StoredStudy) -> StudySurface:
-    """The surface of a study, fitted to its labels.
+def open_surface(
+    study: StoredStudy, *, path: str | Path | None, all: bool, force: bool
+) -> StudySurface:
+    """The surface of a study, fitted to its labels, and written to a file where one is named.
 
     Raises ChoiceError where the study has no attributes or its metric has no surface, and
-    NotEstimable while there is no label.
+    NotEstimable while there is no label. What is wrong with the file is known before.
     """
+    force, all = read_flag("force", force), read_flag("all", all)
+    if path is not None:
+        check_format(path)
+        check_new_file(read_path("path", path, StorageError), study.folder, force=force)
     surface_answer.check_attributes(study.choices)
     cache = study.cache()
     with one_blas_thread():
         fitted = surface_answer.fit_pool_surface(
             drop_waiting_rounds(study.log(cache)), cache, study.choices, seed=study.seed
         )
-    return StudySurface(fitted, study.folder)
+    found = StudySurface(fitted, study.folder)
+    if path is not None:
+        found.save(path, all=all, force=force)
+    return found
 
 
 def read_cells(name: str, given: Any) -> tuple[str | dict[str, str], ...]:
@@ -271,12 +280,6 @@ def _read_cell(name: str, given: Any) -> str | dict[str, str]:
 
 def _read_values(name: str, given: Mapping[Any, Any]) -> dict[str, str]:
     return {read_name(name, key): str(value) for key, value in given.items()}
-
-
-def check_file(path: str | Path, folder: Path, *, force: bool) -> None:
-    """Raises for a file that no surface can be written to, before it is fitted."""
-    check_format(path)
-    check_new_file(read_path("path", path, StorageError), folder, force=force)
 
 
 def check_format(path: str | Path) -> str:

@@ -29,9 +29,9 @@ from activetest.rounds import race
 from activetest.rounds.fit import find_free_items
 from activetest.sampling.between_groups import allocate_draws
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 _CHUNK = 131_072
 
@@ -88,7 +88,7 @@ def made(path: Path, rows: int, groups: int) -> np.ndarray:
 
 def played(pool: Path, truth: np.ndarray, folder: Path, labels: int) -> Path:
     """A study with so many labels."""
-    init(str(pool), study_folder=folder, groups=("place",), question="identify", seed=1)
+    init(str(pool), folder=folder, groups=("place",), question="identify", seed=1)
     study = StoredStudy.open(folder)
     batch = folder.with_suffix(".csv")
     ids = [row["id"] for row in next_batch(study, labels).rows]

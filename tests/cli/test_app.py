@@ -12,11 +12,11 @@ import pytest
 
 from activetest import __version__
 from activetest.cli.app import BUG, main
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 from tests.cli.programs import COMMANDS, ROOT, program
 from tests.cli.test_interrupts import SENTENCE
+from tests.makers import init
 
 
 def test_the_last_look_is_at_the_latest_when_every_item_is_drawn(folder, write_pool, capsys):
@@ -295,7 +295,7 @@ def test_an_interrupt_ends_the_program_by_the_signal(error):
 
 def test_every_command_that_uses_a_study_takes_its_folder(folder, write_pool, capsys):
     write_pool(folder / "pool.parquet", 20)
-    init("pool.parquet", study_folder="elsewhere", seed=1)
+    init("pool.parquet", folder="elsewhere", seed=1)
     (folder / "labels.csv").write_text("id,label\nitem-1,cat\n")
     for words in (["init", "pool.parquet"], ["next"], ["ingest", "labels.csv"], ["status"]):
         assert main([*words, "--study", "elsewhere"]) == 0, capsys.readouterr().err

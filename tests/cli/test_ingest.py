@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cli.app import main
-from activetest.study.init import init
 from activetest.study.stored import StoredStudy
 from tests import exports
+from tests.makers import init
 
 FEELINGS = ("negative", "neutral", "positive")
 

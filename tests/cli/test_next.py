@@ -9,16 +9,14 @@ import openpyxl
 import pytest
 
 from activetest import catalog
-from activetest.cli import next as command
 from activetest.cli.app import main
 from activetest.formats import FAMILY
-from activetest.study.results import BINARY_FORMATS, FORMATS
+from activetest.nouns.answer_fields import BATCH_FORMATS
 from activetest.study.stored import StoredStudy
 
 
 def test_the_formats_are_those_of_the_library():
-    assert command.FORMATS == FORMATS and command._BINARY == BINARY_FORMATS
-    assert {*FORMATS} - {"csv", "jsonl"} == set(catalog.having(FAMILY, "TASKS"))
+    assert {*BATCH_FORMATS} - {"csv", "jsonl"} == set(catalog.having(FAMILY, "TASKS"))
 
 
 @pytest.mark.parametrize("format", ["label-studio", "argilla"])
@@ -79,7 +77,7 @@ def read_tasks(format: str, content: bytes) -> list[tuple[str, int]]:
     return [(row["activetest_id"], int(row["activetest_order"])) for row in rows]
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", BATCH_FORMATS)
 def test_every_format_has_our_id_and_the_order_of_drawing_and_comes_back(study, folder, format):
     assert main(["next", "-n", "2", "-o", "first.csv"]) == 0
     assert (folder / "first.csv").read_text().splitlines()[0] == "id,label"

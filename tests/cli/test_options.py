@@ -65,11 +65,6 @@ def test_commas_separate_numbers():
         options.read_numbers("--budget", ["50,ten"], int)
 
 
-def test_options_that_were_not_given_are_left_to_the_function():
-    given = {"a": None, "b": 0, "c": False, "d": ()}
-    assert options.drop_missing(given) == {"b": 0, "c": False, "d": ()}
-
-
 @pytest.mark.parametrize(
     ("text", "gates"),
     [
@@ -113,7 +108,7 @@ def test_simulate_takes_several_values_where_the_declaration_says_so():
 
 
 def test_a_function_with_declared_options_keeps_its_own():
-    @options.with_choices()
+    @options.with_choices("init")
     def command(own: int = 3, **rest: str) -> None:
         """Nothing."""
 

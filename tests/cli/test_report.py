@@ -11,10 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from activetest.cli.app import main
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
-from tests.makers import copy_written, write_pool
+from tests.makers import copy_written, init, write_pool
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
+from tests.makers import init
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,9 +16,9 @@ from activetest.labels.annotators import (
 )
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 
 def answers(*columns: str) -> list[tuple]:

@@ -12,11 +12,11 @@ from activetest.errors import StorageError, StudyError
 from activetest.ledger.ledger import Ledger, LedgerMoved
 from activetest.nouns.log import Allocation, ArmAllocation, Objective, Round
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 from tests import makers
+from tests.makers import init
 
 ARRAYS = {
     "leaves": np.linspace(0, 1, 7, dtype=np.float32).reshape(7, 1),

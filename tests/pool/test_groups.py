@@ -14,8 +14,8 @@ from activetest.nouns.rows import Outputs
 from activetest.pool import groups
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
-from activetest.study.init import init
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 PROBS = [[0.5, 0.4, 0.1], [0.05, 0.9, 0.05], [0.0, 0.0, 1.0], [0.2, 0.4, 0.4], [0.1, 0.89, 0.01]]
 SEX = ["f", "m", "f", "m", "m"]

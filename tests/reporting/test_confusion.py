@@ -13,10 +13,10 @@ from activetest.bandits.partition import Partition
 from activetest.nouns.quantity import Quantity
 from activetest.reporting import confusion
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 CLASSES = ("cat", "dog", "owl")
 

@@ -9,10 +9,10 @@ from activetest.nouns.log import LABELLED
 from activetest.nouns.report import Weight
 from activetest.render._assessment import sentence
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 SIZE = 90
 KINDS = ("doubly-robust", "pseudo-posterior")

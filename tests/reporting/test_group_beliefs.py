@@ -43,7 +43,7 @@ def test_a_number_that_is_known_has_no_density_and_steps_are_smoothed():
 
 
 def believe(study, **more):
-    return report(study, beliefs=True, **more)
+    return report(study, plot="groups.svg", **more)
 
 
 @pytest.mark.parametrize("acquisition", ["thompson", "optimal"])
@@ -106,7 +106,7 @@ def test_costs_are_beside_accuracies(begin_study, label_draws, folder):
 def test_nothing_is_believed_without_a_question_or_where_nobody_asks(begin_study, label_draws):
     study = begin_study(groups=("place",))
     label_draws(study, 20)
-    assert believe(study).beliefs is None
+    assert report(study).beliefs is None
     study = begin_study(question="identify", groups=("place",))
     label_draws(study, 20)
     assert report(study).beliefs is None

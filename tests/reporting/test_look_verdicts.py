@@ -11,11 +11,12 @@ from activetest.errors import ChoiceError
 from activetest.estimation.looks import plan_looks
 from activetest.estimation.spending import find_look_levels
 from activetest.study.ingest import ingest
-from activetest.study.init import describe_setup, init
+from activetest.study.init import describe_setup
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 # Every third label is wrong.
 FAR, NEAR = "error<=0.9", "error<=0.45"
@@ -29,7 +30,7 @@ def begin(begin_study):
 
 def judge(study, *requirements, **options):
     """The gates of these requirements."""
-    return report(study, requirements=requirements or (NEAR,), **options).gates
+    return report(study, require=requirements or (NEAR,), **options).gates
 
 
 def test_a_budget_before_the_first_draw_makes_gates_sequential(begin_study):
@@ -109,7 +110,7 @@ def test_what_is_left_to_do_after_the_last_look_is_what_this_gate_allows(begin, 
 def test_every_format_says_that_the_looks_are_over(begin, label_draws):
     study = begin(looks=1, budget=30)
     label_draws(study, 30)
-    found = report(study, requirements=("error<=0.34",))
+    found = report(study, require=("error<=0.34",))
     for name in ("text", "markdown", "junit", "html", "json"):
         written = " ".join(str(catalog.load("render", name).render(found)).split())
         assert "undecided at the last of 1 looks" not in written, name
@@ -341,7 +342,7 @@ def test_groups_and_metrics_without_bets_have_sequential_gates(begin, label_draw
 def test_reports_show_fixed_intervals_beside_sequential_gates(begin, label_draws):
     study = begin()
     label_draws(study, 20)
-    row = report(study, requirements=(NEAR,)).estimates[0]
+    row = report(study, require=(NEAR,)).estimates[0]
     assert row.quantity.kind == "fixed"
     assert row == report(study, interval="fixed").estimates[0]
     assert row == report(study, interval="sequential").estimates[0]
@@ -365,7 +366,7 @@ def test_every_format_says_at_which_look_a_gate_stands(begin, label_draws):
     study = begin()
     label_draws(study, 20)
     label_draws(study, 20)
-    found = report(study, requirements=(FAR, "error<=0.25"))
+    found = report(study, require=(FAR, "error<=0.25"))
     for name in ("text", "markdown", "junit", "html"):
         written = " ".join(str(catalog.load("render", name).render(found)).split())
         assert "decided at look 1 of 3, in round 1" in written, name
@@ -427,7 +428,7 @@ def test_a_gate_on_a_difference_needs_two_groups_and_an_interval_that_exists(beg
 def test_every_format_says_that_a_gate_is_about_a_difference(begin, label_draws):
     study = begin(groups=("place",), looks=1, budget=60)
     label_draws(study, 60)
-    found = report(study, requirements=("error@place=barn,tree<=-0.9",))
+    found = report(study, require=("error@place=barn,tree<=-0.9",))
     junit = catalog.load("render", "junit").render(found)
     assert "group: place: barn minus tree" in junit
     assert "FAIL: Error is" in junit and "% for place: barn minus tree (90 % confidence" in junit

@@ -19,9 +19,9 @@ from activetest.nouns.quantity import Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight, sort_notes
 from activetest.reporting import notes
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 COSTLY = "log-loss"
 
@@ -128,7 +128,7 @@ def test_a_label_that_was_replaced_outweighs_few_errors(study, label_draws, labe
     label_draws(study, 20, lambda row, code: code)
     first = study.ledger.record().draws[0].id
     ingest(study, label_file(f"{first},owl", name="other.csv"), replace=True)
-    shown = report(study, requirements=("error<=0.9",))
+    shown = report(study, require=("error<=0.9",))
     assert weigh(shown, "Labels replaced: 1.") == Weight.INVALID
     assert weigh(shown, "Only 1 error found") == Weight.WIDE
     assert [note.weight for note in shown.notes] == sorted(

@@ -23,7 +23,7 @@ def labelled(begin_study, label_draws) -> StoredStudy:
 
 def judge(study, *requirements, interval="fixed"):
     """The gates of these requirements."""
-    return report(study, requirements=requirements, interval=interval).gates
+    return report(study, require=requirements, interval=interval).gates
 
 
 def overall(study, level: float):
@@ -58,7 +58,7 @@ def test_a_gate_has_one_end_of_the_interval_that_errs_half_as_often_on_that_side
 
 def test_a_level_close_to_certainty_stays_one_that_an_interval_can_have(labelled):
     labelled.update(replace(labelled.choices, level=1 - 1e-13))
-    found = report(labelled, requirements=("error<=1",), interval="fixed")
+    found = report(labelled, require=("error<=1",), interval="fixed")
     (gate,) = found.gates
     assert gate.level == approx(1 - 2e-13, abs=1e-14)
     written = catalog.load("render", "text").render(found)
@@ -250,7 +250,7 @@ def test_every_format_says_in_which_round_a_verdict_was_decided(begin_study, lab
     study = begin_study()
     label_draws(study, 30)
     label_draws(study, 20)
-    found = report(study, requirements=("error<=0.9",))
+    found = report(study, require=("error<=0.9",))
     assert found.gates[0].n_labeled == 30
     decided = "decided in round 1; the estimate, the interval and the labels are those of that"
     for name in ("text", "markdown", "junit", "json"):

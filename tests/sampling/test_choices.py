@@ -3,8 +3,8 @@
 import pytest
 
 from activetest.errors import ChoiceError
-from activetest.study.init import init
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from activetest.simulation.with_replacement import (
     collect_sample,
     find_draw_probabilities,
 )
-from activetest.study.init import init
+from tests.makers import init
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 DIGITS, KEY = SAMPLES / "digits.parquet", SAMPLES / "digits.labels.csv"

@@ -22,12 +22,12 @@ from activetest.errors import (
 )
 from activetest.study import absent_pool
 from activetest.study.folder import CACHE, SUMMARY
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
 from activetest.study.verify import verify
+from tests.makers import init
 
 ABSENT = "The pool is not at hand"
 

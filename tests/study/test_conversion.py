@@ -16,11 +16,11 @@ from activetest.cli.app import main
 from activetest.errors import CacheRebuilt, PoolChanged, PoolError, StorageError
 from activetest.pool import convert
 from activetest.study import conversion
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 from activetest.study.verify import verify
 from tests.formats.logs import lm_eval_line, write_lines
+from tests.makers import init
 
 ROWS = "".join(f"{row:03d},0.{row + 10},{'ab'[row % 2]}\n" for row in range(40))
 POOL = "id,score,place\n" + ROWS

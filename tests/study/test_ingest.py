@@ -16,10 +16,10 @@ from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Answer, Ledger
 from activetest.nouns.log import LABELLED
 from activetest.study.ingest import ingest, undo
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 from tests import exports
+from tests.makers import init
 
 HEADER = "id,label,annotator"
 

@@ -22,9 +22,9 @@ from activetest.errors import (
     StudyError,
 )
 from activetest.item_statistics.defaults import BINARY
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_hard_labels_have_the_metrics_that_exist_for_them(place):
 
 
 def test_seeds_differ_unless_given(place):
-    seeds = {init("pool.parquet", study_folder=f"s{k}").seed for k in range(3)}
+    seeds = {init("pool.parquet", folder=f"s{k}").seed for k in range(3)}
     assert len(seeds) == 3
 
 
@@ -159,7 +159,7 @@ def test_another_pool_is_an_error_and_changes_nothing(place):
 
 def test_a_seed_that_is_none_is_an_error(place):
     with pytest.raises(ChoiceError, match="-1"):
-        init("pool.parquet", study_folder="s", seed=-1)
+        init("pool.parquet", folder="s", seed=-1)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_a_study_whose_ids_unicode_calls_equal_goes_on(place, monkeypatch):
 
 
 def test_the_study_folder_can_be_anywhere_and_come_from_the_environment(place, monkeypatch):
-    assert init("pool.parquet", study_folder="deep/down/study").folder == Path("deep/down/study")
+    assert init("pool.parquet", folder="deep/down/study").folder == Path("deep/down/study")
     monkeypatch.setenv("ACTIVETEST_STUDY", str(place / "elsewhere"))
     assert init("pool.parquet").folder == place / "elsewhere"
     assert Path(StoredStudy.open().uri).samefile("pool.parquet")
@@ -256,9 +256,9 @@ def test_the_study_folder_can_be_anywhere_and_come_from_the_environment(place, m
 
 def test_a_folder_with_something_else_in_it_is_no_place_for_a_study(place):
     with pytest.raises(StudyError, match="is no study"):
-        init("pool.parquet", study_folder=place)
+        init("pool.parquet", folder=place)
     with pytest.raises(StudyError, match="is no study"):
-        init("pool.parquet", study_folder="pool.parquet")
+        init("pool.parquet", folder="pool.parquet")
 
 
 def test_a_study_that_lost_its_choices_is_not_taken_for_something_else(place):
@@ -282,7 +282,7 @@ def test_ids_of_a_converted_pool_stay_text_when_it_is_converted_again(place):
 def test_a_folder_that_cannot_be_written_is_a_storage_error(place):
     # Not even root may write there.
     with pytest.raises(StorageError) as caught:
-        init("pool.parquet", study_folder="/proc/study")
+        init("pool.parquet", folder="/proc/study")
     assert caught.value.hint
 
 
@@ -291,7 +291,7 @@ def test_a_full_disk_is_a_storage_error_that_leaves_nothing(place):
     code = """
 import resource, signal, sys
 from activetest.errors import StorageError
-from activetest.study.init import init
+from tests.makers import init
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 try:

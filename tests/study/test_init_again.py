@@ -12,9 +12,9 @@ from activetest.cli.app import main
 from activetest.errors import ChoiceError, PoolChanged, StudyError
 from activetest.study import config, restart
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 ROOT = Path(__file__).parents[2]
 
@@ -252,7 +252,7 @@ import os
 import shutil
 from unittest import mock
 import activetest.study.restart
-from activetest.study.init import init
+from tests.makers import init
 from importlib import import_module
 module, name = {step!r}.rsplit(".", 1)
 try:

@@ -11,8 +11,8 @@ from activetest import atomic
 from activetest.errors import StudyError
 from activetest.study import init as verb
 from activetest.study import stored
-from activetest.study.init import init
 from activetest.study.study import Study
+from tests.makers import init
 
 LABELS = 10
 

@@ -11,11 +11,11 @@ import pytest
 from activetest.cli.app import main
 from activetest.errors import ChoiceError, StudyError
 from activetest.rounds.fit import find_reusable_round, restore_surrogate
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
+from tests.makers import init
 
 
 def known_items(study) -> set[int]:

@@ -13,10 +13,10 @@ from activetest.errors import ChoiceError, PoolChanged, PoolError
 from activetest.pool.pool import Pool
 from activetest.simulation.simulate import simulate
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 ROWS = 40
 
@@ -66,7 +66,7 @@ def test_addresses_are_kept_relative_and_open_from_anywhere(scene, monkeypatch):
     monkeypatch.chdir(scene / "rows")
     cache = StoredStudy.open().cache()
     assert cache.train.features.shape == (30, 2) and cache.rows(0, 3).external.shape == (3, 2, 3)
-    again = init("../pools/pool.parquet", study_folder="../.activetest", floor=0.5)
+    again = init("../pools/pool.parquet", folder="../.activetest", floor=0.5)
     assert again.outcome == "updated"
     assert {key: pool_section(scene)[key] for key in FILES} == FILES
 

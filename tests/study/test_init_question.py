@@ -13,11 +13,11 @@ from activetest.errors import ChoiceError
 from activetest.nouns.choices import Choices
 from activetest.render import text
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 
 def chosen(**wishes) -> Choices:

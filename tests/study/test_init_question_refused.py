@@ -6,10 +6,10 @@ import pytest
 
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.nouns.choices import Choices
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 
 def chosen(**wishes) -> Choices:

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from activetest.errors import ActivetestError
-from activetest.study.init import init
+from tests.makers import init
 
 
 def leave(folder, *names: str):

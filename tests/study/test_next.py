@@ -16,11 +16,11 @@ from activetest.errors import ChoiceError, LabelError, PoolError, StorageError
 from activetest.study import next as verb
 from activetest.study.again import next_again
 from activetest.study.ingest import ingest, undo
-from activetest.study.init import init
 from activetest.study.next import Batch, next_batch, save_batch
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
 from tests import exports
+from tests.makers import init
 
 ROOT = Path(__file__).parents[2]
 PATH = {"PYTHONPATH": str(ROOT)}
@@ -59,7 +59,7 @@ def test_the_same_study_draws_the_same_items(folder, write_pool):
     write_pool(folder / "pool.parquet", 40)
     drawn = []
     for name in ("one", "two"):
-        init("pool.parquet", study_folder=name, seed=5)
+        init("pool.parquet", folder=name, seed=5)
         study = StoredStudy.open(name)
         next_batch(study, 3)
         next_batch(study, 3, new=True)

@@ -11,10 +11,10 @@ import pytest
 from activetest.errors import PoolChanged, PoolError
 from activetest.nouns.report import Weight
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 ROWS = 40
 TRAIN, JUDGES = "rows/train.parquet", "rows/judges.parquet"

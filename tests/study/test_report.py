@@ -14,10 +14,10 @@ from activetest.nouns.report import Weight
 from activetest.render import junit
 from activetest.render.notebook import html
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 CLASSES = ("cat", "dog", "owl")
 
@@ -71,13 +71,13 @@ def test_what_the_surrogate_says_before_any_label_is_shown_to_those_who_ask_for_
 # Choices of studies in whose reports some number rests on random draws, and what to ask for.
 WITH_RANDOM_NUMBERS = (
     ({}, {}),
-    ({"surrogate": "forest", "groups": ("place",)}, {"requirements": ("error@place=barn<=0.5",)}),
+    ({"surrogate": "forest", "groups": ("place",)}, {"require": ("error@place=barn<=0.5",)}),
     ({"surrogate": "linear", "augment": "none"}, {"estimators": ("alt-mas",)}),
     ({"metric": "auroc[cat]"}, {"details": True}),
     ({"metric": "recall[cat]"}, {"metrics": ("auroc[cat]", "recall[cat]")}),
-    ({"question": "identify", "groups": ("place",)}, {"beliefs": True}),
+    ({"question": "identify", "groups": ("place",)}, {"plot": "groups.svg"}),
     ({"question": "surface", "attributes": ("place",), "surface": "beta"}, {"surface": True}),
-    ({"budget": 30, "looks": 2}, {"requirements": ("error<=0.5",)}),
+    ({"budget": 30, "looks": 2}, {"require": ("error<=0.5",)}),
 )
 
 
@@ -188,7 +188,7 @@ def test_the_answered_beginning_of_the_first_round_is_used_with_a_warning(study,
 def test_labels_behind_unfinished_rounds_are_no_estimate_and_the_report_says_why(study, label_file):
     batches = [next_batch(study, count, new=True).rows for count in (10, 12, 5)]
     ingest(study, label_file(*(f"{row['id']},cat" for row in batches[2])))
-    shown = report(study, requirements=("error<=0.5",), interval="fixed")
+    shown = report(study, require=("error<=0.5",), interval="fixed")
     why = "22 items of rounds 1 and 2 have no label, and rounds count in order"
     assert estimate_row(shown).estimate is None
     assert estimate_row(shown).reason == shown.gates[0].reason == why
@@ -370,7 +370,7 @@ def test_replaced_labels_are_noted_where_anytime_valid_intervals_depend_on_them(
     ingest(study, label_file(f"{ids[0]},cat", name="once more.csv"), replace=True)
 
     def replaced_notes(**options) -> list[str]:
-        notes = report(study, requirements=("error<=0.9",), **options).notes
+        notes = report(study, require=("error<=0.9",), **options).notes
         return [note for note in notes if note.text.startswith("Labels replaced")]
 
     assert len(replaced_notes()) == 1
@@ -380,8 +380,8 @@ def test_replaced_labels_are_noted_where_anytime_valid_intervals_depend_on_them(
 def test_a_bound_on_a_loss_allows_anytime_valid_gates(study, buy):
     buy(20)
     with pytest.raises(ChoiceError, match="no bound on what one item can cost"):
-        report(study, requirements=("log-loss<=5",))
-    shown = report(study, metrics=("log-loss",), requirements=("log-loss<=7",), bound=8.0)
+        report(study, require=("log-loss<=5",))
+    shown = report(study, metrics=("log-loss",), require=("log-loss<=7",), bound=8.0)
     (gate,) = shown.gates
     assert gate.method == "betting"
     assert 0 <= gate.lower <= gate.estimate <= gate.upper <= 8
@@ -427,7 +427,7 @@ def test_labels_used_are_the_same_number_everywhere_and_count_every_annotator(st
     ingest(study, label_file(f"{ids[1]},owl,bob", header=header), replace=True)
     others = [f"item-{n}" for n in range(40) if f"item-{n}" not in ids][:4]
     ingest(study, label_file(*(f"{id},dog,ann" for id in others), header=header))
-    shown = report(study, requirements=("error<=0.9",), interval="fixed")
+    shown = report(study, require=("error<=0.9",), interval="fixed")
     whole = [row for row in shown.estimates if row.group is None]
     assert {row.n_answers for row in whole} == {16}
     assert [gate.n_answers for gate in shown.gates] == [16]
@@ -476,9 +476,9 @@ def test_gates_on_the_population_are_decided_by_its_fixed_interval(study, buy):
     buy(40)
     share = estimate_row(report(study)).estimate
     bar = (f"error<={share + 0.02}",)
-    (gate,) = report(study, requirements=bar, interval="fixed").gates
+    (gate,) = report(study, require=bar, interval="fixed").gates
     assert gate.verdict == "pass"
-    (gate,) = report(study, requirements=bar, population=True).gates
+    (gate,) = report(study, require=bar, population=True).gates
     assert (gate.verdict, gate.method) == ("undecided", "korn-graubard")
     assert "population" in gate.reason
 

@@ -16,9 +16,9 @@ import pytest
 from activetest.cli.app import main
 from activetest.errors import ChoiceError, LabelError, StorageError
 from activetest.nouns.report import FAIL, PASS, UNDECIDED
-from activetest.study.init import init
 from activetest.study.results import Batch, Report
 from activetest.study.study import Study
+from tests.makers import init
 
 
 @pytest.fixture

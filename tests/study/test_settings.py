@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import ChoiceError
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 CONFIG = Path(".activetest", "study.toml")
 

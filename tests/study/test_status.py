@@ -10,11 +10,11 @@ import pytest
 from activetest.errors import StudyError
 from activetest.nouns.report import Counts
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 EVIDENCE = ("2 features do not foretell the model's answers, and change nothing",)
 

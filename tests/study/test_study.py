@@ -305,7 +305,7 @@ def test_the_signature_of_simulate_names_what_it_takes():
 
 def test_names_inside_a_method_are_none_of_its_arguments(face):
     """A local variable of a method is as unknown a keyword as any other."""
-    for name, local in (("next", "draw"), ("report", "report"), ("next", "self")):
+    for name, local in (("next", "next_items"), ("report", "report"), ("next", "self")):
         method = vars(Study)[name].__wrapped__.__code__
         assert local in method.co_varnames
         with pytest.raises(ChoiceError, match=f"no argument '{local}' of study.{name}"):

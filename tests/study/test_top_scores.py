@@ -11,11 +11,11 @@ from activetest.errors import ChoiceError
 from activetest.render import json as as_json
 from activetest.render import markdown, text
 from activetest.study.ingest import ingest
-from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
+from tests.makers import init
 
 CLASSES = ("cat", "dog", "owl")
 NOTE = "Items chosen by the largest score, not drawn: "
@@ -224,10 +224,10 @@ def test_estimates_of_a_mixed_study_rest_on_what_was_drawn(study, buy):
 def test_a_gate_of_picks_alone_is_undecided_and_one_of_a_mixed_study_may_bet(study, buy):
     buy(10, "top")
     for interval in ("anytime", "fixed"):
-        (gate,) = report(study, requirements=("error<=0.5",), interval=interval).gates
+        (gate,) = report(study, require=("error<=0.5",), interval=interval).gates
         assert (gate.verdict, gate.estimate, gate.n_labeled) == ("undecided", None, 0)
     buy(10, "draw")
-    (gate,) = report(study, requirements=("error<=0.5",)).gates
+    (gate,) = report(study, require=("error<=0.5",)).gates
     assert (gate.method, gate.n_labeled) == ("betting", 10)
     assert gate.lower <= gate.estimate <= gate.upper
     assert gate.e_pass > 0
