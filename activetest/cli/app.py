@@ -85,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return streams.fail(*explained)
     except SystemExit as error:
-        if not _is_expected(error):
+        # The parser leaves like this where words for a shell are complete, or a pipe is closed.
+        closed = isinstance(error.__context__, BrokenPipeError)
+        if not closed and "_ACTIVETEST_COMPLETE" not in os.environ:
             raise RuntimeError(f"a command left with {error.code!r}") from error
         # The reader of the help, or of what a shell completes, has gone: nobody is left to tell.
         streams.discard_output()
@@ -133,11 +135,6 @@ def _explain_system(error: OSError) -> tuple[str, str] | None:
     except OSError:
         return "the working directory is no longer there", "change to a folder that is there"
     return None
-
-
-def _is_expected(error: SystemExit) -> bool:
-    """Whether the parser leaves like this: words for a shell are complete, or a pipe is closed."""
-    return "_ACTIVETEST_COMPLETE" in os.environ or isinstance(error.__context__, BrokenPipeError)
 
 
 def _show_warning(

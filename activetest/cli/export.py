@@ -47,6 +47,7 @@ def export(
     from activetest.study.study import Study
 
     file = None if output is None or str(output) == "-" else output
+    written = f", written to {file}" if file else ""
     of_curves = {"points": points, "bins": bins, "format": format, "simultaneous": simultaneous}
     named = [
         f"--{name}" for name, value in of_curves.items() if value is not None and value is not False
@@ -72,12 +73,19 @@ def export(
         )
         if not file:
             streams.write(found.to_json() if format == "json" else found.to_csv())
-        streams.say(found.describe() + (f", written to {file}" if file else ""))
+        streams.say(found.describe() + written)
         for note in found.notes[1:]:
             streams.say(note)
         return
     if surface or all:
-        _export_surface(study, file, surface=surface, all=all, rescue=rescue, force=force)
+        if rescue:
+            raise ChoiceError("--rescue reads a damaged log", "leave out --surface")
+        if not surface:
+            raise ChoiceError("--all is about combinations of attributes", "--surface --all")
+        fitted = Study.open(study).surface(path=file, all=all, force=force)
+        if not file:
+            streams.write(fitted.to_csv(all=all))
+        streams.say(fitted.describe(all=all) + written)
         return
     opened = Study.open(study, damaged=rescue)
     log = opened.export(rescue=rescue, path=file, force=force)
@@ -85,24 +93,7 @@ def export(
         streams.write(log.to_csv())
     for problem in log.problems:
         streams.say(f"damaged: {to_commands(problem)}")
-    streams.say(log.summary() + (f", written to {file}" if file else ""))
-
-
-def _export_surface(
-    study: Path | None, file: Path | None, *, surface: bool, all: bool, rescue: bool, force: bool
-) -> None:
-    """Print the surface, or write it to a file by its ending."""
-    from activetest.study.study import Study
-
-    if rescue:
-        raise ChoiceError("--rescue reads a damaged log", "leave out --surface")
-    if not surface:
-        raise ChoiceError("--all is about combinations of attributes", "--surface --all")
-    found = Study.open(study).surface(path=file, all=all, force=force)
-    if not file:
-        streams.write(found.to_csv(all=all))
-    written = f", written to {file}" if file else ""
-    streams.say(f"{found.describe(all=all)}{written}")
+    streams.say(log.summary() + written)
 
 
 COMMAND = export

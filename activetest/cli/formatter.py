@@ -267,11 +267,8 @@ def _write_examples(command: Any, formatter: Any) -> None:
 def _flags(parameter: Any) -> str:
     """The option and what stands for its value, as -o, --output FILE."""
     flags = sorted(parameter.opts, key=len)
-    return " ".join(filter(None, [", ".join(flags), _metavar(parameter)]))
-
-
-def _metavar(parameter: Any) -> str:
-    return "" if getattr(parameter, "is_flag", False) else parameter.metavar or "TEXT"
+    value = "" if getattr(parameter, "is_flag", False) else parameter.metavar or "TEXT"
+    return " ".join(filter(None, [", ".join(flags), value]))
 
 
 def _explain(parameter: Any, context: Any) -> str:
@@ -283,7 +280,10 @@ def _explain(parameter: Any, context: Any) -> str:
     family = declaration.completes if declaration else ""
     family = _FAMILIES.get(parameter.name, family)
     if family and family != "columns" and not getattr(parameter, "is_flag", False):
-        parts.append(f"One of {', '.join(_list_methods(family, context))}.")
+        from activetest import catalog
+
+        known = catalog.usable_names(family, simulated=context.command.name == "simulate")
+        parts.append(f"One of {', '.join(known)}.")
     if parameter.metavar == "FORMAT":
         from activetest.cli import options
 
@@ -292,13 +292,6 @@ def _explain(parameter: Any, context: Any) -> str:
     if default := _default(parameter):
         parts.append(f"[default: {default}]")
     return " ".join(parts)
-
-
-def _list_methods(family: str, context: Any) -> Iterable[str]:
-    """The methods that this command can use: some are for simulations only."""
-    from activetest import catalog
-
-    return catalog.usable_names(family, simulated=context.command.name == "simulate")
 
 
 def _default(parameter: Any) -> str:

@@ -207,13 +207,18 @@ def read_choices(given: Mapping[str, Any], *, simulated: bool = False) -> dict[s
 
     Raises ChoiceError for text that is no number.
     """
-    return {
-        name: _read_list(name, value)
-        if DECLARATIONS[name].takes_several(simulated=simulated)
-        else value
-        for name, value in given.items()
-        if value is not None and value != []
-    }
+    found = {}
+    for name, value in given.items():
+        kind = DECLARATIONS[name].kind
+        if value is None or value == []:
+            continue
+        if not DECLARATIONS[name].takes_several(simulated=simulated):
+            found[name] = value
+        elif type := _TYPES.get(kind):
+            found[name] = read_numbers(option(name), value, type)
+        else:
+            found[name] = split_list(kind, value)
+    return found
 
 
 def split_names(values: Names) -> tuple[str, ...] | None:
@@ -295,10 +300,3 @@ def write_table(*, simulated: bool = False) -> str:
         default = default_words(name, simulated=simulated)
         lines.append(f"| `{option(name)}{metavar}` | {meaning} | {values} | {default} |")
     return "\n".join(lines) + "\n"
-
-
-def _read_list(name: str, texts: Sequence[str]) -> tuple[Any, ...]:
-    kind = DECLARATIONS[name].kind
-    if type := _TYPES.get(kind):
-        return read_numbers(option(name), texts, type)
-    return split_list(kind, texts)

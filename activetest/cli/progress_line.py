@@ -31,7 +31,7 @@ def shown(*, verbose: bool = False) -> Iterator[None]:
         yield
         return
     watch = Watch()
-    display = _Drawing(watch) if line else _Messages(watch)
+    display = _Display(watch, line=line)
     with progress.watching(watch), streams.making_room(display.room):
         display.start()
         try:
@@ -108,10 +108,14 @@ def _can_draw() -> bool:
 
 
 class _Display:
-    """A thread that shows the step of the moment until it is stopped."""
+    """A thread that shows the step of the moment until it is stopped.
 
-    def __init__(self, watch: Watch, first: float, pause: float) -> None:
-        self._watch, self._first, self._pause = watch, first, pause
+    line  on one line of a terminal, written over and over; nothing but returns and spaces does it.
+          Elsewhere another line every ten seconds
+    """
+
+    def __init__(self, watch: Watch, *, line: bool) -> None:
+        self._watch, self._line, self._written = watch, line, 0
         self._ended = threading.Event()
         self._lock = threading.RLock()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -124,46 +128,33 @@ class _Display:
         """Show nothing from here on."""
         self._ended.set()
         with self._lock:
-            self.clear()
+            self._clear()
 
     @contextmanager
     def room(self) -> Iterator[None]:
         """In the block other lines are written."""
         with self._lock:
-            self.clear()
+            self._clear()
             yield
 
-    def show(self, step: Step) -> None:
-        """Show a step."""
-        raise NotImplementedError
-
-    def clear(self) -> None:
-        """Take back what is shown, where that is possible."""
-
     def _run(self) -> None:
-        pause = self._first
+        pause = PATIENCE if self._line else _PAUSE
         while not self._ended.wait(pause):
-            pause = self._pause
+            pause = _FRAME if self._line else _PAUSE
             with self._lock:
                 step = self._watch.step
                 if step is None or self._ended.is_set():
                     continue
                 try:
-                    self.show(step)
+                    self._show(step)
                 except (OSError, ValueError):
                     # Nobody can see it any more.
                     return
 
-
-class _Drawing(_Display):
-    """One line of a terminal, written over and over; nothing but returns and spaces does it."""
-
-    def __init__(self, watch: Watch) -> None:
-        super().__init__(watch, PATIENCE, _FRAME)
-        self._written = 0
-
-    def show(self, step: Step) -> None:
-        """Write the line in place of the last one."""
+    def _show(self, step: Step) -> None:
+        if not self._line:
+            streams.say(describe(step, time.monotonic()))
+            return
         try:
             width = os.get_terminal_size(sys.stderr.fileno()).columns or _WIDTH
         except (OSError, ValueError):
@@ -177,21 +168,10 @@ class _Drawing(_Display):
         sys.stderr.flush()
         self._written = len(text)
 
-    def clear(self) -> None:
+    def _clear(self) -> None:
         """Leave an empty line."""
         if self._written:
             with suppress(OSError, ValueError):
                 sys.stderr.write(f"\r{' ' * self._written}\r")
                 sys.stderr.flush()
             self._written = 0
-
-
-class _Messages(_Display):
-    """A line every ten seconds."""
-
-    def __init__(self, watch: Watch) -> None:
-        super().__init__(watch, _PAUSE, _PAUSE)
-
-    def show(self, step: Step) -> None:
-        """Write another line."""
-        streams.say(describe(step, time.monotonic()))

@@ -50,7 +50,7 @@ def estimate_overall(
     pairs, rows = [(metric, name) for metric in metrics for name in estimators], []
     with step("estimating metrics", len(pairs)) as estimating:
         for metric, name in pairs:
-            rows.append(estimate_row(view, metric, name, level=level, kind=kind))
+            rows.append(_estimate(view, metric, name, None, level, kind)[0])
             estimating.advance()
     return [replace(row, headline=place == 0) for place, row in enumerate(rows)]
 

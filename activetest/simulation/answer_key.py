@@ -38,8 +38,11 @@ def read_answer_key(
     except ColumnsUnclear as error:
         raise describe_columns(error, cache, cache.roles["outputs"], columns)[0] from error
     rows = [row for row in labels if row.status == LABELLED]
-    ids = _name_items([row.id for row in rows], cache)
-    rows = [row._replace(id=id) for row, id in zip(rows, ids, strict=True)]
+    prefix = cache.id_prefix
+    if prefix and not any(row.id.startswith(prefix) for row in rows):
+        # A key of a pool without ids may have row numbers alone. It has a label for every item:
+        # rows cannot be confused with the numbers of another tool.
+        rows = [row._replace(id=f"{prefix}{row.id}") for row in rows]
     rows = restore_ids(rows, cache, source, [])
     if not cache.classes:
         mark, percent = cache.roles.get("decimal"), has_percents(cache.roles)
@@ -76,15 +79,6 @@ def read_answer_key(
             "a simulation needs the label of every item",
         )
     return truth
-
-
-def _name_items(ids: list[str], cache: Cache) -> list[str]:
-    """The ids as the pool has them: a key of a pool without ids may have row numbers alone.
-
-    It has a label for every item: rows cannot be confused with the numbers of another tool.
-    """
-    bare = cache.id_prefix and not any(id.startswith(cache.id_prefix) for id in ids)
-    return [f"{cache.id_prefix}{id}" for id in ids] if bare else ids
 
 
 def _make_encoder(cache: Cache, *, unmatched: bool) -> Callable[[str], float]:

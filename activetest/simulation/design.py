@@ -6,17 +6,25 @@ from itertools import product
 from typing import Any
 
 from activetest import catalog
+from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.choices import NO_QUESTION, Choices, Selection
+from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Question, Selection
+from activetest.pool.costs import read_costs
+from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices, check_inputs, check_training
 from activetest.sampling.question import (
     OF_ARMS,
     check_unasked,
     chooses_between,
+    usual_acquisition,
     usual_floor,
 )
 from activetest.sampling.settings import Settings
+from activetest.simulation.surfaces import check_compared
 
+ACQUISITIONS = ("optimal", "uniform")
+# Choices that all strategies share.
+_SHARED = ("floor", "floor_rule", "level", "augment", "refit")
 # Choices that say nothing without a question, but for compare, which is text.
 _OF_GROUPS = ("worst", "prior", "prior_strength", "rope", *OF_ARMS)
 
@@ -71,31 +79,55 @@ def choices_of_groups(settings: Settings, *, grouped: bool) -> dict[str, Any]:
     return given | {"question": question, "compare": tuple(compare or ())}
 
 
-def strategies(
-    common: Mapping[str, Any],
-    roles: Mapping[str, Any],
+def list_strategies(
+    given: Settings,
+    of_groups: Mapping[str, Any],
+    pool: Pool,
+    metrics: tuple[str, ...],
     *,
-    surrogates: Sequence[str],
-    acquisitions: Sequence[str],
-    selections: Sequence[str],
-    powers: Sequence[float],
-    also: Sequence[str] = (),
-    training: bool = False,
+    aim: str | None,
+    further: Sequence[str],
+    interval: str,
 ) -> tuple[Choices, ...]:
-    """One choice for every way to draw that these make, each once; common is what all share.
+    """One choice for every way to draw that is compared, each once.
 
-    also are further metrics that acquisitions aim at which add up the information about each;
-    training says whether there are training rows.
+    of_groups  choices about groups
+    metrics    to estimate; draws aim at the first, unless aim names another
+    further    metrics that acquisitions aim at, too, which add up the information about each
 
     Equal scores and choices between groups have no top and no power, the order of scores no power,
     and draws with replacement no top. Surrogates that cannot be augmented are not, where others
     can. Without a floor every acquisition has its usual one. Raises
-    ChoiceError or UnknownMethod for what makes no sense in a pool with these roles.
+    ChoiceError or UnknownMethod for what makes no sense in such a pool.
     """
+    roles, chosen = pool.schema.to_dict() | {"uri": pool.uri}, given.choices
+    question = of_groups.get("question")
+    common = {name: chosen[name] for name in _SHARED if name in chosen}
+    if given.costs is not None:
+        common["costs"] = read_costs(given.costs, pool.schema.classes)
+    common |= {"metric": aim or metrics[0], "metrics": metrics, "groups": pool.schema.groups}
+    common |= {"attributes": pool.schema.attributes, **of_groups}
+    common["interval"] = Interval.ANYTIME if interval == Interval.ANYTIME else Interval.FIXED
+    also = tuple(
+        metric.title
+        for name in further
+        for metric in specification.find_metrics(
+            name, specification.describe_pool(roles, common.get("costs"))
+        )
+    )
+    usual = (
+        (usual_acquisition(question), "uniform") if question == Question.SURFACE else ACQUISITIONS
+    )
+    acquisitions = chosen.get("acquisition", usual)
+    check_compared(acquisitions, question)
+    surrogates = chosen.get("surrogate") or (Choices.surrogate,)
     found: dict[Choices, None] = {}
     augmented = [name for name in surrogates if catalog.fact("surrogates", name, "AUGMENTS")]
     for surrogate, acquisition, selection, power in product(
-        surrogates, acquisitions, selections, powers
+        surrogates,
+        acquisitions,
+        chosen.get("selection", (Choices.selection,)),
+        chosen.get("power", (Choices.power,)),
     ):
         between_groups = chooses_between(acquisition)
         unscored = acquisition == "uniform" or between_groups
@@ -110,7 +142,7 @@ def strategies(
             "power": 1.0 if unscored or top else power,
         }
         if catalog.fact("acquisition", acquisition, "NEEDS_KINDS"):
-            choices["also"] = tuple(also)
+            choices["also"] = also
         if between_groups and not all(map(chooses_between, acquisitions)):
             # Groups have no scores to clip; the others have.
             choices.pop("floor_rule", None)
@@ -119,7 +151,7 @@ def strategies(
             choices.pop("augment", None)
         fitting = check_choices(choices, roles, simulated=True)
         check_inputs(fitting, roles)
-        check_training(fitting, training=training)
+        check_training(fitting, training=bool(given.files["train"]))
         found[fitting] = None
     return tuple(found)
 

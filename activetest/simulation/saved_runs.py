@@ -112,17 +112,18 @@ class SavedRuns:
             )
 
     def _read_run(self, number: int, line: bytes) -> tuple[RunKey, RunNumbers]:
-        content = _parse_line(line)
-        if not _is_run(content):
-            raise ChoiceError(
-                f"{self.path}, line {number}, is not a run of a simulation",
-                "delete that line: its run is made again",
-            )
-        found = {
-            (estimator, metric, budget): tuple(map(float, numbers))
-            for estimator, metric, budget, *numbers in content["found"]
-        }
-        return (content["strategy"], content["run"]), found
+        match _parse_line(line):
+            case {"strategy": strategy, "run": run, "found": list(rows), **others} if (
+                not others and _is_count(strategy) and _is_count(run) and all(map(_is_row, rows))
+            ):
+                return (strategy, run), {
+                    (estimator, metric, budget): tuple(map(float, numbers))
+                    for estimator, metric, budget, *numbers in rows
+                }
+        raise ChoiceError(
+            f"{self.path}, line {number}, is not a run of a simulation",
+            "delete that line: its run is made again",
+        )
 
     def _reject_file(self) -> ChoiceError:
         return ChoiceError(
@@ -170,15 +171,6 @@ def _parse_line(line: bytes) -> Any:
         return json.loads(line)
     except ValueError:
         return None
-
-
-def _is_run(content: Any) -> bool:
-    """Whether it is what SavedRuns.add writes."""
-    if not isinstance(content, dict) or set(content) != {"strategy", "run", "found"}:
-        return False
-    rows = content["found"]
-    counts = all(_is_count(content[name]) for name in ("strategy", "run"))
-    return counts and isinstance(rows, list) and all(map(_is_row, rows))
 
 
 def _is_row(row: Any) -> bool:

@@ -32,7 +32,6 @@ from activetest.nouns.simulated_answer import SimulatedAnswer
 from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import one_blas_thread, processors
 from activetest.pool import convert, frames
-from activetest.pool.costs import read_costs
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
 from activetest.progress import step
@@ -42,7 +41,6 @@ from activetest.rounds.objectives import find_drawn_classes
 from activetest.rounds.weighted import find_counted
 from activetest.sampling import plan as rounds
 from activetest.sampling.between_groups import resolve_compared_groups
-from activetest.sampling.question import usual_acquisition
 from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.simulation.answer_key import read_answer_key
 from activetest.simulation.answers import (
@@ -62,14 +60,13 @@ from activetest.simulation.design import (
     Plan,
     choices_of_groups,
     has_estimate,
-    strategies,
+    list_strategies,
     with_replacement,
 )
 from activetest.simulation.results import Simulation
 from activetest.simulation.saved_runs import RunKey, RunNumbers, SavedRuns, describe_simulation
 from activetest.simulation.surfaces import (
     SURFACE,
-    check_compared,
     compare_surfaces,
     measure_surface,
     name_surface,
@@ -78,11 +75,8 @@ from activetest.simulation.with_replacement import play_study
 from activetest.simulation.workers import run_tasks
 
 ESTIMATORS = ("doubly-robust", "lure", "ase", "iid", "importance")
-ACQUISITIONS = ("optimal", "uniform")
 # Runs that are played together.
 _TOGETHER = 20
-# Choices that all strategies share.
-_SHARED = ("floor", "floor_rule", "level", "augment", "refit")
 
 
 @with_settings(simulated=True)
@@ -185,7 +179,9 @@ def simulate(
         further = metrics[1:] if aim is None else ()
         metrics = tuple(metrics) or _find_usual_metrics(roles, of_groups.get("question"))
         plan = Plan(
-            _strategies(given, of_groups, opened, metrics, aim, further, interval),
+            list_strategies(
+                given, of_groups, opened, metrics, aim=aim, further=further, interval=interval
+            ),
             tuple(estimators),
             metrics,
             tuple(sorted(set(budgets))),
@@ -291,47 +287,6 @@ def _opened(pool: Any, given: Settings, *, grouped: bool) -> Iterator[Pool]:
     id, judge = given.columns.get("id"), given.columns.get("judge")
     with convert.open_as_parquet(str(pool), id=id, judge=judge) as path:
         yield Pool.open(path, **columns)
-
-
-def _strategies(
-    given: Settings,
-    of_groups: Mapping[str, Any],
-    pool: Pool,
-    metrics: tuple[str, ...],
-    aim: str | None,
-    further: Sequence[str],
-    interval: str,
-) -> tuple[Choices, ...]:
-    """Every way to draw that is compared; further are metrics after the one aimed at."""
-    roles = pool.schema.to_dict() | {"uri": pool.uri}
-    common = {name: given.choices[name] for name in _SHARED if name in given.choices}
-    if given.costs is not None:
-        common["costs"] = read_costs(given.costs, pool.schema.classes)
-    common |= {"metric": aim or metrics[0], "metrics": metrics, "groups": pool.schema.groups}
-    common |= {"attributes": pool.schema.attributes}
-    common["interval"] = Interval.ANYTIME if interval == Interval.ANYTIME else Interval.FIXED
-    question = of_groups.get("question")
-    compared = (usual_acquisition(question), "uniform")
-    acquisitions = given.choices.get(
-        "acquisition", compared if question == Question.SURFACE else ACQUISITIONS
-    )
-    check_compared(acquisitions, question)
-    return strategies(
-        common | dict(of_groups),
-        roles,
-        surrogates=given.choices.get("surrogate") or (Choices.surrogate,),
-        acquisitions=acquisitions,
-        selections=given.choices.get("selection", (Choices.selection,)),
-        powers=given.choices.get("power", (Choices.power,)),
-        training=bool(given.files["train"]),
-        also=[
-            metric.title
-            for name in further
-            for metric in specification.find_metrics(
-                name, specification.describe_pool(roles, common.get("costs"))
-            )
-        ],
-    )
 
 
 def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> RunNumbers:

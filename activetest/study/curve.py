@@ -16,7 +16,7 @@ from activetest.nouns.shown import Picture
 from activetest.parallel import one_blas_thread
 from activetest.reporting.curves import estimate_curve
 from activetest.safe_text import neutralise_cell
-from activetest.study.export import check_new_file, write_new_file, write_text
+from activetest.study.export import check_new_file, deliver
 from activetest.study.stored import StoredStudy
 
 FORMATS = ("csv", "json")
@@ -88,7 +88,7 @@ class StudyCurve:
         StorageError where the file is there already, unless `force` is set, or cannot be written.
         """
         text = write_csv([self._columns, *map(_write_cells, self._list_rows())])
-        return self._deliver(text, path, force=force)
+        return deliver(text, path, self._folder, force=force)
 
     @overload
     def to_json(self) -> str: ...
@@ -103,7 +103,7 @@ class StudyCurve:
         """
         from activetest.render import json
 
-        return self._deliver(json.curve(self._curve, self._pool), path, force=force)
+        return deliver(json.curve(self._curve, self._pool), path, self._folder, force=force)
 
     def plot(self) -> Picture:
         """The curve as a picture, with the interval of each point.
@@ -152,14 +152,6 @@ class StudyCurve:
         after = {"level": curve.level, "band": curve.band, "estimator": curve.estimator}
         for point in curve.list_points():
             yield before | point | after
-
-    def _deliver(self, text: str, path: str | Path | None, *, force: bool) -> str | None:
-        """The text, or None once it is written."""
-        if path is None:
-            return text
-        file = read_path("path", path, StorageError)
-        write_new_file(file, lambda each: write_text(each, text), self._folder, force=force)
-        return None
 
 
 @one_blas_thread()

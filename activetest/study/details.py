@@ -120,7 +120,10 @@ def describe_provenance(study: StoredStudy, log: Log) -> Provenance:
         rounds=len(log.history),
         draws=len(record.draws),
         answers=len(record.answers),
-        settings=tuple((name, _write_value(value)) for name, value in settings.items()),
+        settings=tuple(
+            (name, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+            for name, value in settings.items()
+        ),
         commands=tuple(_list_commands(study, log, settings, times.files)),
         chain=hashes[-1] if hashes else None,
     )
@@ -258,11 +261,6 @@ def _find_usual(choices: Choices, schema: Schema) -> dict[str, Any]:
         "acquisition": usual_acquisition(choices.question),
         "floor": usual_floor(choices.acquisition),
     }
-
-
-def _write_value(value: Any) -> str:
-    """A setting as people read it."""
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _list_commands(

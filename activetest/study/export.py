@@ -77,15 +77,7 @@ class DrawLog:
         written.
         """
         text = write_csv([COLUMNS, *map(_write_cells, self.rows)])
-        if path is None:
-            return text
-        write_new_file(
-            read_path("path", path, StorageError),
-            lambda file: write_text(file, text),
-            self.folder,
-            force=force,
-        )
-        return None
+        return deliver(text, path, self.folder, force=force)
 
     def to_frame(self, kind: str = "pandas") -> Any:
         """A frame of the rows; empty texts are missing values.
@@ -121,6 +113,15 @@ def _write_cells(row: "LoggedRow") -> Iterator[Any]:
 def write_text(path: Path, text: str) -> None:
     """Write text to a file as it is."""
     path.write_text(text, encoding="utf-8", newline="")
+
+
+def deliver(text: str, path: str | Path | None, folder: Path | None, *, force: bool) -> str | None:
+    """The text, or None once it is written to a file; see write_new_file."""
+    if path is None:
+        return text
+    file = read_path("path", path, StorageError)
+    write_new_file(file, lambda each: write_text(each, text), folder, force=force)
+    return None
 
 
 def write_new_file(

@@ -28,7 +28,7 @@ from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, LabelError
 from activetest.estimation.repredict import repredict
 from activetest.labels.annotators import resolve_answers
-from activetest.labels.files import Label, make_label_encoder
+from activetest.labels.files import Label
 from activetest.labels.mapping import make_edit, read_label_map
 from activetest.ledger.ledger import Answer, Ledger
 from activetest.nouns.answer_fields import check_columns
@@ -52,6 +52,7 @@ from activetest.study import label_checks
 from activetest.study.declared import add_plan, list_looks
 from activetest.study.init import init
 from activetest.study.results import Setup
+from activetest.study.stored import encode_outcomes
 
 
 class Design(StrEnum):
@@ -523,7 +524,8 @@ def _check_meaning(
     known = np.flatnonzero(~np.isnan(prob))
     if len(known) < _FEWEST:
         return
-    found = _account(prob, left)
+    # 1 but for chance where every item could be drawn.
+    found = float(np.mean(1 / (prob[known] * left[known])))
     if found > _FAR:
         raise LabelError(
             f"{source}: the probabilities are too small: those of all items of the pool would sum "
@@ -553,12 +555,6 @@ def _check_meaning(
         )
 
 
-def _account(prob: Array, left: Array) -> float:
-    """Mean of 1 / (q n) over the draws: 1 but for chance where every item could be drawn."""
-    known = ~np.isnan(prob)
-    return float(np.mean(1 / (prob[known] * left[known])))
-
-
 def _make_log(
     drawn: Sequence[_Draw],
     numbers: Array,
@@ -568,15 +564,9 @@ def _make_log(
 ) -> Log:
     """The log of these draws and answers, without rounds and probabilities."""
     known = resolve_answers(answers, values=not cache.classes)
-    encode = make_label_encoder(cache.classes)
-
-    def read(ids: Sequence[str]) -> tuple[Array, Array]:
-        outcomes = [known.get(id, (PENDING, "")) for id in ids]
-        labels = [encode(label) if status == LABELLED else np.nan for status, label in outcomes]
-        return np.array([status for status, _ in outcomes], np.int64), np.array(labels, float)
-
     ids, others = [draw.id for draw in drawn], list(supplied)
-    (status, labels), (supplied_status, supplied_labels) = read(ids), read(others)
+    status, labels = encode_outcomes(ids, known, cache)
+    supplied_status, supplied_labels = encode_outcomes(others, known, cache)
     return Log(
         rows=cache.find(ids),
         prob=np.full(len(ids), np.nan),

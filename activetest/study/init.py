@@ -70,7 +70,7 @@ from activetest.study.settings import (
     has_rounds,
     kept_columns,
 )
-from activetest.study.stored import StoredStudy, creating_study, writing_study
+from activetest.study.stored import StoredStudy, creating_study, write_study
 
 if TYPE_CHECKING:
     from activetest.study.imported import ImportedLog
@@ -176,16 +176,16 @@ def init(
         ):
             if study and columns_change:
                 _check_same_pool(_open_before(pool, study, source), study, place, pool.rows)
-            built = caches.enter_context(
-                _opening_cache(
-                    pool,
-                    place,
-                    None if columns_change else study,
-                    None if opened else choices.surrogate,
-                    files,
-                    named,
-                )
+            built = _build_cache(
+                pool,
+                place,
+                None if columns_change else study,
+                None if opened else choices.surrogate,
+                files,
+                named,
             )
+            # Its files are closed before its folder moves.
+            caches.enter_context(closing(built))
             choices = resolve_compared_groups(choices, built, given.compare)
             notices = _list_notices(pool, built, choices, given, study, plan_log)
             notices += (CONVERTED,) * source.converted
@@ -200,7 +200,16 @@ def init(
             if study and not dry_run:
                 _change(study, entries, choices, given.seed, built, revision, source)
             elif not dry_run:
-                _create(place.parent, folder, entries, choices, seed, built, imported)
+                write_study(
+                    place.parent,
+                    folder,
+                    pool=entries,
+                    choices=choices,
+                    seed=seed,
+                    fingerprint=built.fingerprint,
+                    rows=built.size,
+                    record=imported.record if imported else None,
+                )
     if not dry_run:
         study = _open_kept(folder, built.parts)
     return Setup(
@@ -226,14 +235,16 @@ def _open_kept(folder: Path, parts: tuple[str, ...]) -> StoredStudy:
     return study
 
 
-def _describe_image(pool: Pool, choices: Choices) -> tuple[str, ...]:
-    """That a surrogate sees an image as a plain list, where it does."""
-    if not pool.schema.shape or catalog.fact("surrogates", choices.surrogate, "SEES_IMAGES"):
-        return ()
-    return (
-        f"the surrogate {choices.surrogate} sees the image as a list of numbers; "
-        '`surrogate="ensemble"` looks at it with convolutions',
-    )
+def _describe_choices(pool: Pool, built: Cache, choices: Choices) -> tuple[str, ...]:
+    """What the choices mean for this pool, in sentences."""
+    notices = describe_arms(built, choices) + built.notices
+    notices += describe_priors(choices, pool) + describe_floor_cost(built, choices)
+    if pool.schema.shape and not catalog.fact("surrogates", choices.surrogate, "SEES_IMAGES"):
+        notices += (
+            f"the surrogate {choices.surrogate} sees the image as a list of numbers; "
+            '`surrogate="ensemble"` looks at it with convolutions',
+        )
+    return notices
 
 
 def _list_notices(
@@ -245,9 +256,7 @@ def _list_notices(
     plan_log: object,
 ) -> tuple[str, ...]:
     """What was understood of the pool, the choices and the files, in sentences; see init."""
-    notices = pool.notices + describe_arms(built, choices) + built.notices
-    notices += describe_priors(choices, pool) + describe_floor_cost(built, choices)
-    notices += _describe_image(pool, choices)
+    notices = pool.notices + _describe_choices(pool, built, choices)
     notices += auxiliary.check_unused_files(built, pool, **given.files)
     notices += provenance.describe_unavailable(built)
     began = plan_log is not None or (study is not None and has_rounds(study))
@@ -262,10 +271,8 @@ def describe_setup(study: StoredStudy) -> Setup:
     """
     built = study.cache()
     pool = study.open_pool()
-    found = describe_pool(pool.schema, pool.files.schema, pool.rows, pool.files.gaps)
-    notices = found + describe_arms(built, study.choices) + built.notices
-    notices += describe_priors(study.choices, pool) + describe_floor_cost(built, study.choices)
-    notices += _describe_image(pool, study.choices)
+    notices = describe_pool(pool.schema, pool.files.schema, pool.rows, pool.files.gaps)
+    notices += _describe_choices(pool, built, study.choices)
     return Setup(
         outcome="opened",
         folder=study.folder,
@@ -332,17 +339,13 @@ def _open_source(
             yield _Source(str(saved.path), name, place, saved)
         else:
             path = find_conversion(address, inside, id=id, judge=judge) if inside else None
-            if path and inside and not _is_cached(path, inside):
+            known = cache.open_cache(inside / CACHE) if path and inside else None
+            stamp = known and known.manifest["stamp"]
+            if path and inside and stamp != Files(str(path)).stamp():
                 # A cache is about to be built from it.
                 path = ensure_conversion(address, inside, id=id, judge=judge, thorough=True)
             path = path or write_conversion(address, place, id=id, judge=judge)
             yield _Source(str(path), address, place)
-
-
-def _is_cached(path: Path, study: Path) -> bool:
-    """Whether the cache of a study was built from this conversion."""
-    known = cache.open_cache(study / CACHE)
-    return known is not None and known.manifest["stamp"] == Files(str(path)).stamp()
 
 
 @contextmanager
@@ -449,13 +452,6 @@ def _check_same_pool(pool: Pool, study: StoredStudy, place: Path, rows: int) -> 
     cache.ensure_cache(pool, place, expected=study.ledger.fingerprint)
 
 
-@contextmanager
-def _opening_cache(*given: Any) -> Iterator[Cache]:
-    """The cache of _build_cache, whose files are closed before its folder moves."""
-    with closing(_build_cache(*given)) as built:
-        yield built
-
-
 def _build_cache(
     pool: Pool,
     place: Path,
@@ -503,29 +499,6 @@ def _pool_entries(
     kept = {**files, **found, GRADED_BY: graded_by}
     kept = {key: value for key, value in kept.items() if value is not None}
     return {"uri": address} | kept | pool.schema.to_dict()
-
-
-def _create(
-    building: Path,
-    folder: Path,
-    entries: dict[str, Any],
-    choices: Choices,
-    seed: int,
-    built: Cache,
-    imported: "ImportedLog | None",
-) -> None:
-    """Write a new study, and the draws that it begins with; building as of writing_study."""
-    with writing_study(
-        building,
-        folder,
-        pool=entries,
-        choices=choices,
-        seed=seed,
-        fingerprint=built.fingerprint,
-        rows=built.size,
-    ) as ledger:
-        if imported:
-            imported.record(ledger)
 
 
 def _change(

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, count
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ from activetest.parallel import one_blas_thread
 from activetest.pool import convert
 from activetest.pool.column_names import is_right_or_wrong
 from activetest.pool.contents import (
-    LabelColumn,
     choose_settings,
     describe_columns,
     find_labels,
@@ -172,13 +171,17 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
         if not files.rows:
             raise PoolError(f"{source.name} has no rows", hint="give a file with items")
         ways, error = choose_settings(path, files, source.name, given)
-        question, error = (_ask(error), None) if error and ways else ("", error)
+        question = ""
+        if error and ways:
+            # What is unclear, and what helps where no reading is right.
+            remedy = getattr(error, "remedy", "")
+            question, error = "; ".join(filter(None, [error.problem, remedy])), None
         settings, pool = (ways[-1].settings, ways[-1].pool) if ways else ({**given}, None)
         if pool:
             files.read_written(pool.schema.written_forms)
         labels = find_labels(files, pool)
         offered = [(each.name, each.count) for each in labels if not each.restates]
-        seen = found.Inspection(
+        seen = Inspection(
             name=source.name,
             format=name or "parquet",
             title=catalog.fact(FAMILY, name or "parquet", "TITLE"),
@@ -191,7 +194,12 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
             ),
             settings=settings,
         )
-        notes = [*map(_describe_restated, (each for each in labels if each.restates))]
+        notes = [
+            f"column {each.name!r} says in all {each.count:,} rows the same as the outputs, in its "
+            "own words: it is no truth to compare them with, unless the model made no mistake"
+            for each in labels
+            if each.restates
+        ]
         notes += describe_unread(files)
         if pool and error is None:
             seen, error = _try_study(seen, source, pool, notes)
@@ -207,29 +215,12 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
         seen = replace(
             seen, summary=(*seen.summary, *notes), problem=error.problem, hint=error.hint
         )
-    return _make_public(seen)
-
-
-def _ask(unclear: ActivetestError) -> str:
-    """What is unclear, and what helps where no reading is right."""
-    return "; ".join(filter(None, [unclear.problem, getattr(unclear, "remedy", "")]))
-
-
-def _describe_restated(labels: LabelColumn) -> str:
-    """That a column of labels is none that the outputs could be held to."""
-    return (
-        f"column {labels.name!r} says in all {labels.count:,} rows the same as the outputs, in "
-        "its own words: it is no truth to compare them with, unless the model made no mistake"
-    )
-
-
-def _make_public(seen: found.Inspection) -> Inspection:
-    return Inspection(**{each.name: getattr(seen, each.name) for each in fields(seen)})
+    return seen
 
 
 def _try_study(
-    seen: found.Inspection, source: _Source, pool: Pool, notes: Sequence[str]
-) -> tuple[found.Inspection, ActivetestError | None]:
+    seen: Inspection, source: _Source, pool: Pool, notes: Sequence[str]
+) -> tuple[Inspection, ActivetestError | None]:
     """What a study of the file would be, by reading all of it; and why there can be none.
 
     pool   of the file, as the study would have it
@@ -243,7 +234,9 @@ def _try_study(
             return seen, error
     schema = setup.schema
     metrics, lacking = _list_metrics(schema)
-    shown = [each for each in setup.notices if each != CONVERTED and not _is_of_columns(each)]
+    # Others only say what the table of columns does.
+    of_columns = ("ids: ", "features: ", "texts: ", "not used", "groups: ")
+    shown = [each for each in setup.notices if not each.startswith((CONVERTED, *of_columns))]
     return (
         replace(
             seen,
@@ -257,11 +250,6 @@ def _try_study(
         ),
         None,
     )
-
-
-def _is_of_columns(notice: str) -> bool:
-    """Whether a notice only says what the table of columns does."""
-    return notice.startswith(("ids: ", "features: ", "texts: ", "not used", "groups: "))
 
 
 def _write_call(source: _Source, settings: Mapping[str, Any]) -> str:

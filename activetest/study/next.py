@@ -120,11 +120,16 @@ def next_batch(
     check_request(study, count, show)
     while True:
         record = study.ledger.record()
-        waiting = _list_pending(record)
+        known = resolve_answers(record.answers)
+        waiting = [draw for draw in record.draws if draw.id not in known]
         if waiting and not new:
             # Whoever did not name a number wants to see what is pending.
             named = None if count == USUAL_COUNT else count
-            top = study.choices.selection == Selection.TOP and not _expects_draws(study, record)
+            labels = [label for status, label in known.values() if status == LABELLED]
+            training = bool(study.pool.get("train"))
+            top = study.choices.selection == Selection.TOP and not expects_draws(
+                study.choices, labels, training=training
+            )
             return _fill_batch(study, waiting, show, top, repeated=True, requested=named)
         try:
             drawn = _draw_items(study, record, count)
@@ -192,13 +197,6 @@ def check_request(
         study.open_pool().show([], show)
 
 
-def _expects_draws(study: StoredStudy, record: Record) -> bool:
-    """Whether a new round is known to be drawn at random."""
-    known = resolve_answers(record.answers).values()
-    labels = [label for status, label in known if status == LABELLED]
-    return bool(expects_draws(study.choices, labels, training=bool(study.pool.get("train"))))
-
-
 def choose_format(format: str | None, path: str | Path | None) -> str:
     """The format of a batch: the one that is named, else that of the file's ending, else CSV.
 
@@ -237,12 +235,6 @@ def write_config(study: StoredStudy, format: str, show: Sequence[str]) -> str:
     check_request(study, USUAL_COUNT, show)
     written: str = catalog.load(FAMILY, format).write_config(show, parse_schema(study.pool).classes)
     return written
-
-
-def _list_pending(record: Record) -> list[Draw]:
-    """The draws without an answer, in order."""
-    known = resolve_answers(record.answers)
-    return [draw for draw in record.draws if draw.id not in known]
 
 
 def _draw_items(study: StoredStudy, record: Record, count: int) -> list[Draw]:

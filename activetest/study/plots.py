@@ -1,12 +1,11 @@
 """The pictures of a report: which files they go to, and what is drawn there."""
 
-from collections.abc import Callable, Iterable, Sized
-from os import PathLike
+from collections.abc import Callable, Sized
 from pathlib import Path
 from typing import Any
 
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.nouns.arguments import read_path
+from activetest.nouns.arguments import read_paths
 from activetest.nouns.choices import Choices, Question
 from activetest.study.export import find_inputs
 from activetest.study.results import Report
@@ -15,7 +14,7 @@ from activetest.study.results import Report
 def draws_groups(choices: Choices, maps: tuple[str, ...], plot: Any) -> bool:
     """Whether a picture of the groups of the study's question is requested: one without a map."""
     asks = choices.question not in (None, Question.SURFACE)
-    return asks and not maps and bool(read_plots(plot))
+    return asks and not maps and bool(read_paths("plot", plot))
 
 
 def saving_plots(
@@ -30,19 +29,15 @@ def saving_plots(
     Raises ChoiceError where there are more pictures than files or fewer, or for a file that cannot
     be written; StorageError for a file of the study.
     """
-    paths = read_plots(plot)
+    paths = read_paths("plot", plot)
     if draws_groups(choices, maps, plot):
         return _saving_groups(paths, folder, force=force)
     return _saving_maps(maps, paths, folder, force=force)
 
 
-def read_plots(plot: Any) -> list[Path]:
-    """The files that are named: one, several or none."""
-    several = isinstance(plot, Iterable) and not isinstance(plot, str | PathLike)
-    return [read_path("plot", each) for each in (plot if several else (plot,))]
-
-
-def _saving_groups(paths: list[Path], folder: Path, *, force: bool) -> Callable[[Report], None]:
+def _saving_groups(
+    paths: tuple[Path, ...], folder: Path, *, force: bool
+) -> Callable[[Report], None]:
     """What draws the groups of the question to a file, which is checked now."""
     from activetest.render.plots import group_picture
 
@@ -62,7 +57,7 @@ def _saving_groups(paths: list[Path], folder: Path, *, force: bool) -> Callable[
 
 
 def _saving_maps(
-    maps: tuple[str, ...], paths: list[Path], folder: Path, *, force: bool
+    maps: tuple[str, ...], paths: tuple[Path, ...], folder: Path, *, force: bool
 ) -> Callable[[Report], None]:
     """What draws every map to its file, all of which are checked now."""
     from activetest.render.plots import heat_map

@@ -69,8 +69,10 @@ def attach_auxiliary(
         )
     except PoolError as error:
         for key, address in files.items():
-            known_file = key not in changed and address and _is_named(address, error)
-            if known_file and address and _is_missing(address):
+            if not address or key in changed:
+                continue
+            named = any(each in error.problem for each in (address, mask_secrets(address)))
+            if named and _is_missing(address):
                 hint = _hint_missing(key, coming, pool)
                 raise PoolError(mask_secrets(error.problem), hint) from error
         raise
@@ -182,11 +184,6 @@ def _find_unavailable(
             if before not in (None, now) or missing:
                 found[name] = f"{data[part]} {state} when rounds were drawn with surrogate {name!r}"
     return found
-
-
-def _is_named(address: str, error: PoolError) -> bool:
-    """Whether an error is about the file at an address."""
-    return any(name in error.problem for name in (address, mask_secrets(address)))
 
 
 def _is_missing(address: str) -> bool:

@@ -517,12 +517,17 @@ def _check_arguments(
     bound: float | None,
 ) -> None:
     """Raises UnknownMethod or ChoiceError for what no study has."""
+    known = [
+        each
+        for each in catalog.names("estimators")
+        if not catalog.fact("estimators", each, "SIMULATION_ONLY")
+    ]
     for name in estimators:
         bare, _ = catalog.split_options("estimators", name)
-        if catalog.fact("estimators", bare, "SIMULATION_ONLY"):
+        if bare not in known:
             raise ChoiceError(
                 f"the estimator {name!r} is for simulations only",
-                f"choose from {', '.join(_list_estimators())}",
+                f"choose from {', '.join(known)}",
             )
     if interval not in (None, *INTERVALS, SEQUENTIAL):
         raise ChoiceError(
@@ -550,15 +555,6 @@ def _find_floor(log: Log, choices: Choices) -> float:
         if same and chooses_floor(choices, last.objectives[0]):
             return float(last.choices["floor"])
     return choices.lowest_share
-
-
-def _list_estimators() -> list[str]:
-    """The estimators that a study can report."""
-    return [
-        name
-        for name in catalog.names("estimators")
-        if not catalog.fact("estimators", name, "SIMULATION_ONLY")
-    ]
 
 
 def _find_facts(cache: Cache, choices: Choices, first: Sequence[str], last: Sequence[str]) -> Facts:

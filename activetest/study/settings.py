@@ -203,7 +203,8 @@ def choose_choices(
     if pool.schema.judge:
         usual = _list_judge_metrics(pool.schema)
         question = settings.get("question", stored.question)
-        if "metric" not in settings and question is None and _is_new_judge(pool.schema, study):
+        earlier = parse_schema(study.pool).judge if study else None
+        if "metric" not in settings and question is None and earlier != pool.schema.judge:
             settings["metric"] = usual[:1]
         metrics = tuple(dict.fromkeys((*metrics, *usual)))
     if "metric" in settings:
@@ -221,8 +222,11 @@ def choose_choices(
         named = (choices.metric, *choices.also)
         recorded = _list_recorded(metrics, named, entries, choices.costs)
         choices = replace(choices, metrics=recorded)
-    if study and choices.costs and "costs" not in settings:
-        _check_costs(parse_schema(study.pool), pool.schema)
+    kept = study and choices.costs and "costs" not in settings
+    if study and kept and parse_schema(study.pool).classes != pool.schema.classes:
+        raise ChoiceError(
+            "the costs of this study are for other classes", "give them again: `costs=path`"
+        )
     return choices
 
 
@@ -235,11 +239,6 @@ def _list_judge_metrics(schema: Schema) -> tuple[str, ...]:
             "write other words for the verdicts",
         )
     return judge_metrics(schema.task, schema.positive)
-
-
-def _is_new_judge(schema: Schema, study: StoredStudy | None) -> bool:
-    """Whether the study has had another judge so far, or none."""
-    return study is None or parse_schema(study.pool).judge != schema.judge
 
 
 def describe_priors(choices: Choices, pool: Pool) -> tuple[str, ...]:
@@ -299,14 +298,6 @@ def _list_recorded(
         return tuple(dict.fromkeys((*usual, *named)))
     found = specification.find_relevant_classes(named, specification.describe_pool(pool, costs))
     return tuple(dict.fromkeys(named if found is not None else (*usual, *named)))
-
-
-def _check_costs(before: Schema, now: Schema) -> None:
-    """Raises ChoiceError where the matrix of costs is in the order of other classes."""
-    if before.classes != now.classes:
-        raise ChoiceError(
-            "the costs of this study are for other classes", "give them again: `costs=path`"
-        )
 
 
 def _cannot_change(name: str, stored: Schema, since: str) -> ChoiceError:

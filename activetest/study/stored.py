@@ -5,7 +5,7 @@ import os
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -394,8 +394,8 @@ class StoredStudy:
         record = record or self.ledger.record()
         known, inferred = self._resolve(record)
         drawn, supplied = [draw.id for draw in record.draws], list(record.supplied)
-        status, labels = self._outcomes(drawn, known, cache)
-        supplied_status, supplied_labels = self._outcomes(supplied, known, cache)
+        status, labels = encode_outcomes(drawn, known, cache)
+        supplied_status, supplied_labels = encode_outcomes(supplied, known, cache)
         rows = find_items(drawn, cache)
         last = max((draw.round for draw in record.draws), default=0)
         known_since = [
@@ -440,15 +440,6 @@ class StoredStudy:
             known |= {id: (LABELLED, label) for id, label in inferred.labels.items()}
         return known, inferred
 
-    def _outcomes(
-        self, ids: list[str], known: Mapping[str, tuple[int, str]], cache: Cache
-    ) -> tuple[Array, Array]:
-        """(D,) status, and (D,) label of each item: class code or value, NaN unless labelled."""
-        outcomes = [known.get(id, (PENDING, "")) for id in ids]
-        encode = make_label_encoder(cache.classes)
-        values = [encode(label) if status == LABELLED else np.nan for status, label in outcomes]
-        return np.array([status for status, _ in outcomes], np.int64), np.array(values, float)
-
 
 @contextmanager
 def creating_study(folder: Path) -> Iterator[Path]:
@@ -471,8 +462,7 @@ def creating_study(folder: Path) -> Iterator[Path]:
         raise (taken if _holds_study(folder) else error) from error
 
 
-@contextmanager
-def writing_study(
+def write_study(
     building: Path,
     folder: Path,
     *,
@@ -481,11 +471,13 @@ def writing_study(
     seed: int,
     fingerprint: str,
     rows: int,
-) -> Iterator[Ledger]:
-    """The ledger of a new study, still empty; study.toml is written when the block succeeds.
+    record: Callable[[Ledger], None] | None = None,
+) -> None:
+    """Write the ledger of a new study, and then study.toml.
 
     building  where, from creating_study
     folder    what it becomes
+    record    records the draws that the study begins with
 
     Raises ChoiceError for choices that make no sense, OSError when they cannot be written.
     """
@@ -500,7 +492,8 @@ def writing_study(
     )
     plan = describe_plan(choices, pool)
     with Ledger.create(building / LEDGER, seed=seed, part=part, plan=plan) as ledger:
-        yield ledger
+        if record:
+            record(ledger)
     config.write_config(building, config.Config(dict(pool), choices))
 
 
@@ -547,6 +540,16 @@ def find_items(ids: Sequence[str], cache: Cache) -> Array:
             "restore ledger.db, or the pool, from a backup",
         )
     return rows
+
+
+def encode_outcomes(
+    ids: Sequence[str], known: Mapping[str, tuple[int, str]], cache: Cache
+) -> tuple[Array, Array]:
+    """(D,) status, and (D,) label of each item: class code or value, NaN unless labelled."""
+    outcomes = [known.get(id, (PENDING, "")) for id in ids]
+    encode = make_label_encoder(cache.classes)
+    values = [encode(label) if status == LABELLED else np.nan for status, label in outcomes]
+    return np.array([status for status, _ in outcomes], np.int64), np.array(values, float)
 
 
 def _encode_answers(ids: list[str], record: Record, cache: Cache) -> Array:

@@ -3,10 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from activetest.errors import ActivetestError, ChoiceError
 from activetest.safe_text import escape_controls
 from activetest.study.folder import CACHE, CONFIG, CONVERSION, LEDGER, SUMMARY
+
+if TYPE_CHECKING:
+    from activetest.ledger.contents import Contents
 
 # Digits of a hash that name an entry of the chain.
 _FEWEST_DIGITS = 8
@@ -79,7 +83,8 @@ def verify(folder: Path, *, contains: str | None = None) -> Verification:
 
     ledger = inspect_ledger(folder / LEDGER)
     hashes = [entry.hash.hex() for entry in ledger.contents.entries] if ledger.contents else []
-    checks = [Check("ledger", _count_contents(ledger.contents), ledger.problems)]
+    found = _count_contents(ledger.contents) if ledger.contents else ""
+    checks = [Check("ledger", found, ledger.problems)]
     if ledger.contents:
         names = {each.arrays for each in ledger.contents.rounds if each.arrays}
         files = len({file for name in names for file in list_files(name)})
@@ -100,12 +105,8 @@ def verify(folder: Path, *, contains: str | None = None) -> Verification:
     return Verification(hashes[-1] if hashes else None, tuple(checks))
 
 
-def _count_contents(contents: object) -> str:
+def _count_contents(contents: "Contents") -> str:
     """What a ledger holds, in numbers."""
-    from activetest.ledger.contents import Contents
-
-    if not isinstance(contents, Contents):
-        return ""
     counts = (
         _count(len(contents.rounds), "round"),
         _count(len(contents.draws), "draw"),

@@ -1,17 +1,27 @@
 """Which strategies a simulation compares."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from activetest.errors import ChoiceError
-from activetest.simulation.design import strategies
+from activetest.sampling.settings import read_settings
+from activetest.simulation.design import list_strategies
 
 ROLES = {"task": "classification", "kind": "prob-columns", "features": ("x1",)}
-COMMON = {"metric": "accuracy", "metrics": ("accuracy",), "augment": "none"}
+
+
+def list_ways(roles: dict = ROLES, of_groups: dict | None = None, **given) -> tuple:
+    groups = roles.get("groups", ())
+    schema = SimpleNamespace(to_dict=lambda: roles, groups=groups, attributes=())
+    pool = SimpleNamespace(uri="pool.parquet", schema=schema)
+    settings = read_settings({"acquisition": "optimal"} | given, simulated=True)
+    more = {"aim": None, "further": (), "interval": "fixed"}
+    return list_strategies(settings, of_groups or {}, pool, ("accuracy",), **more)
 
 
 def augmentations(*surrogates: str) -> dict[str, str]:
-    ways = {"acquisitions": ("optimal",), "selections": ("draw",), "powers": (1.0,)}
-    found = strategies(COMMON, ROLES, surrogates=surrogates, **ways)
+    found = list_ways(surrogate=surrogates, augment="none")
     return {each.surrogate: each.augment for each in found}
 
 
@@ -26,24 +36,15 @@ def test_an_augmentation_that_no_surrogate_takes_is_refused():
 
 def test_an_augmentation_needs_features():
     with pytest.raises(ChoiceError, match="of use only where the pool has features"):
-        strategies(
-            COMMON,
-            ROLES | {"features": ()},
-            surrogates=("forest",),
-            acquisitions=("optimal",),
-            selections=("draw",),
-            powers=(1.0,),
-        )
+        list_ways(ROLES | {"features": ()}, surrogate="forest", augment="none")
 
 
 @pytest.mark.parametrize("rule", ["mix", "clip"])
 def test_choices_between_groups_have_no_scores_to_clip_beside_others_that_have(rule):
-    asked = {"question": "identify", "groups": ("place",), "floor_rule": rule}
-    common = {"metric": "accuracy", "metrics": ("accuracy",)} | asked
-    ways = {"surrogates": ("agreement",), "selections": ("draw",), "powers": (1.0,)}
-    roles = ROLES | {"groups": ("place",)}
-    found = strategies(common, roles, acquisitions=("thompson", "optimal"), **ways)
+    roles, question = ROLES | {"groups": ("place",)}, {"question": "identify"}
+    given = {"surrogate": "agreement", "floor_rule": rule}
+    found = list_ways(roles, question, acquisition=("thompson", "optimal"), **given)
     assert [each.floor_rule for each in found] == ["mix", rule]
     if rule == "clip":
         with pytest.raises(ChoiceError, match="no scores that could be clipped"):
-            strategies(common, roles, acquisitions=("thompson",), **ways)
+            list_ways(roles, question, acquisition="thompson", **given)

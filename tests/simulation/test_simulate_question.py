@@ -7,16 +7,15 @@ import pytest
 from activetest.cli.app import main
 from activetest.errors import ChoiceError
 from activetest.sampling.settings import read_settings
-from activetest.simulation.design import choices_of_groups, strategies
+from activetest.simulation.design import choices_of_groups
+from tests.simulation.test_design import list_ways
 
 ROLES = {"task": "classification", "kind": "prob-columns", "groups": ["place"]}
-COMMON = {"metric": "accuracy", "metrics": ("accuracy",), "groups": ("place",)}
 
 
 def planned(question: str, **ways) -> list:
-    ways = {"surrogates": ("agreement",), "selections": ("draw",), "powers": (1.0,)} | ways
     of_groups = choices_of_groups(read_settings({"question": question}), grouped=True)
-    return list(strategies(COMMON | of_groups, ROLES, **ways))
+    return list(list_ways(ROLES, of_groups, surrogate="agreement", **ways))
 
 
 @pytest.fixture
@@ -60,14 +59,14 @@ def test_without_a_floor_only_the_surrogates_own_view_is_left(words, capsys):
 
 
 def test_floors_are_the_usual_ones_unless_one_is_named():
-    made = planned("identify", acquisitions=("thompson", "uniform", "optimal"))
+    made = planned("identify", acquisition=("thompson", "uniform", "optimal"))
     assert [each.floor for each in made] == [0.1, 0.35, 0.35]
     assert {each.question for each in made} == {"identify"}
 
 
 def test_choices_between_groups_have_neither_a_top_nor_a_power():
-    ways = {"selections": ("draw", "top"), "powers": (1.0, 2.0)}
-    made = planned("identify", acquisitions=("thompson", "optimal"), **ways)
+    ways = {"selection": ("draw", "top"), "power": (1.0, 2.0)}
+    made = planned("identify", acquisition=("thompson", "optimal"), **ways)
     drawn = [(each.acquisition, each.selection, each.power) for each in made]
     assert drawn[0] == ("thompson", "draw", 1.0)
     assert drawn[1:] == [
@@ -100,11 +99,4 @@ def test_what_makes_no_sense_is_refused(words, capsys, more, problem):
 
 def test_a_question_without_groups_is_refused():
     with pytest.raises(ChoiceError, match="needs groups"):
-        strategies(
-            COMMON | {"groups": (), "question": "identify"},
-            ROLES,
-            surrogates=("agreement",),
-            acquisitions=("thompson",),
-            selections=("draw",),
-            powers=(1.0,),
-        )
+        list_ways(ROLES | {"groups": ()}, {"question": "identify"}, acquisition="thompson")

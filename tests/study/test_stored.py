@@ -25,7 +25,7 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
 from activetest.study.next import next_batch
-from activetest.study.stored import StoredStudy, creating_study, find_items, writing_study
+from activetest.study.stored import StoredStudy, creating_study, find_items, write_study
 from tests import makers
 from tests.makers import init
 
@@ -36,8 +36,8 @@ ROLES |= {"outputs": ["score"]}
 
 def create(folder, **changes) -> StoredStudy:
     given = {"pool": ROLES, "choices": CHOICES, "seed": 3, "fingerprint": "f", "rows": 9}
-    with creating_study(folder) as building, writing_study(building, folder, **given | changes):
-        pass
+    with creating_study(folder) as building:
+        write_study(building, folder, **given | changes)
     return StoredStudy.open(folder)
 
 
