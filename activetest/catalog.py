@@ -1,5 +1,9 @@
 """The families of methods: a folder is a family, a file is a method, its name is the file's.
 
+Methods that differ by a number or a word stand together in a file, a chapter. The literal CONTENTS
+of the folder's `__init__.py` lists them: {chapter: {method: {fact: value}}}. What a file of its own
+would have, the object of the method's name in the chapter has, as `metrics` and `fit`.
+
 Methods of other packages join a family by an entry point of the group `activetest.FAMILY`, whose
 value is a module with the functions that a file of that folder has:
 
@@ -73,8 +77,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from activetest.errors import ChoiceError, UnknownMethod
 
@@ -125,17 +128,18 @@ def usable_names(family: str, *, simulated: bool) -> list[str]:
     ]
 
 
-def load(family: str, name: str) -> ModuleType:
-    """The module that implements name; importing it is what pulls in torch, if anything does.
+def load(family: str, name: str) -> Any:
+    """The module that implements name, or the object of a chapter; importing it pulls in torch.
 
     Raises UnknownMethod when the family has no such method, and ChoiceError when the file of
     another package cannot be imported.
     """
-    module = _module(family, name)
+    place = _find(family, name)
     if name in _own(family):
-        return sys.modules.get(module) or import_module(module)
+        found = sys.modules.get(place.module) or import_module(place.module)
+        return found if place.row is None else getattr(found, name.replace("-", "_"))
     try:
-        return import_module(module)
+        return import_module(place.module)
     except Exception as error:  # Whatever the code of another package raises.
         raise _broken(family, name, error) from error
 
@@ -145,11 +149,11 @@ def check(family: str, name: str) -> None:
 
     Nothing is imported.
     """
-    module = _module(family, name)
+    place = _find(family, name)
     if name in _own(family):
         return
     try:
-        _parse(module)
+        _parse(place.module)
     except (ImportError, OSError, SyntaxError, UnicodeError) as error:
         raise _broken(family, name, error) from error
 
@@ -160,7 +164,8 @@ def fact(family: str, name: str, fact: str) -> Any:
     Options behind the name are left aside. An unreadable file of another package says nothing: see
     `check`. Raises UnknownMethod when the family has no such method.
     """
-    return _facts(_module(family, bare_name(name))).get(fact)
+    place = _find(family, bare_name(name))
+    return (_facts(place.module) if place.row is None else place.row).get(fact)
 
 
 def bare_name(text: str) -> str:
@@ -177,7 +182,7 @@ def split_options(family: str, text: str) -> tuple[str, dict[str, Any]]:
     """
     name, bracket, inside = (part.strip() for part in text.partition("["))
     if not bracket:
-        _module(family, name)
+        _find(family, name)
         return name, {}
     offered: dict[str, Any] = getattr(load(family, name), "OPTIONS", {})
     if not inside.endswith("]") or set(inside[:-1]) & set("[]"):
@@ -241,12 +246,19 @@ def nearest(name: object, known: Sequence[str]) -> str:
     return f"{suggest(name, known)}choose from {', '.join(known)}"
 
 
-def _module(family: str, name: str) -> str:
-    """The dotted name of the module that implements a method."""
+class _Place(NamedTuple):
+    """Where a method is: the dotted name of a module; of a chapter, also its row of CONTENTS."""
+
+    module: str
+    row: dict[str, Any] | None = None
+
+
+def _find(family: str, name: str) -> _Place:
+    """Where a method is implemented."""
     if own := _own(family).get(name):
         return own
     if foreign := _foreign(family).get(name):
-        return foreign.module
+        return _Place(foreign.module)
     known = names(family)
     hint = nearest(name, known) if known else "install the package that brings it"
     raise UnknownMethod(f"no {_NOUNS[family]} is called {name!r}", hint)
@@ -264,14 +276,19 @@ def _broken(family: str, name: str, error: Exception) -> ChoiceError:
 
 
 @cache
-def _own(family: str) -> dict[str, str]:
-    """{name: module} of the methods that come with this package."""
-    return {
-        file.stem.replace("_", "-"): ".".join(("activetest", *folder.split("/"), file.stem))
-        for folder in FAMILIES.get(family, ())
-        for file in (Path(__file__).parent / folder).glob("*.py")
-        if not file.stem.startswith("_")
-    }
+def _own(family: str) -> dict[str, _Place]:
+    """Where the methods that come with this package are, by name."""
+    found: dict[str, _Place] = {}
+    for folder in FAMILIES.get(family, ()):
+        package = ".".join(("activetest", *folder.split("/")))
+        contents = _facts(f"{package}.__init__").get("CONTENTS", {})
+        for file in (Path(__file__).parent / folder).glob("[!_]*.py"):
+            module = f"{package}.{file.stem}"
+            if file.stem in contents:
+                found |= {name: _Place(module, row) for name, row in contents[file.stem].items()}
+            else:
+                found[file.stem.replace("_", "-")] = _Place(module)
+    return found
 
 
 @cache

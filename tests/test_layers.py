@@ -47,6 +47,8 @@ ABOUT = {
     "metrics/test_calibration": "metrics of calibration",
     "metrics/test_classification": "metrics of classes",
     "metrics/test_curves": "areas under curves",
+    "metrics/test_kappa_of_judges": "agreement and bias of a judge",
+    "metrics/test_precision_at_k": "precision among the highest scores",
     "metrics/test_rates": "metrics that are rates",
     "metrics/test_regression": "metrics of numbers",
     "render/page/test_accessibility": "the page in a browser",

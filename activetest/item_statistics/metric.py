@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -103,6 +103,15 @@ class Metric:
         steps = _STEP * np.maximum(np.abs(mean), _SMALL)
         moves = np.diag(steps)
         return (self.smooth(mean + moves) - self.smooth(mean - moves)) / (2 * steps)
+
+
+class Formula(NamedTuple):
+    """A metric with a function of its own, as the catalogue gives it; a decorator of functions.
+
+    metrics  metrics(facts, argument=None) -> what is asked for; argument is what the brackets hold
+    """
+
+    metrics: Callable[..., tuple[Metric, ...]]
 
 
 def linear_metric(

@@ -49,17 +49,16 @@ class Rate:
     below: tuple[float, ...]
     empty: str
 
-
-def metrics(rate: Rate, facts: Facts, argument: str | None) -> tuple[Metric, ...]:
-    """The rate of a class, of every class (*), or averaged; see arguments.parse_classes."""
-    meant = arguments.parse_classes(rate.name, facts, argument, AVERAGES)
-    if meant == "micro":
-        return (_micro(rate, len(facts.classes)),)
-    if meant == "weighted" and rate.below == _IMPORTANCE[meant]:
-        return (_weighted_share(rate, facts),)
-    if isinstance(meant, str):
-        return (average(rate, len(facts.classes), add_to_brackets(rate.name, meant), meant),)
-    return tuple(_of_class(rate, code, facts.classes[code]) for code in meant)
+    def metrics(self, facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
+        """The rate of a class, of every class (*), or averaged; see arguments.parse_classes."""
+        meant = arguments.parse_classes(self.name, facts, argument, AVERAGES)
+        if meant == "micro":
+            return (_micro(self, len(facts.classes)),)
+        if meant == "weighted" and self.below == _IMPORTANCE[meant]:
+            return (_weighted_share(self, facts),)
+        if isinstance(meant, str):
+            return (average(self, len(facts.classes), add_to_brackets(self.name, meant), meant),)
+        return tuple(_of_class(self, code, facts.classes[code]) for code in meant)
 
 
 def average(rate: Rate, classes: int, name: str, kind: str = "macro") -> Metric:

@@ -240,7 +240,7 @@ def _draw_curve(
 
 def _find_rate(measure: str) -> Rate:
     """The rate of a class that a measure is."""
-    rate: Rate = catalog.load("metrics", measure.replace("_", "-")).RATE
+    rate: Rate = catalog.load("metrics", measure.replace("_", "-"))
     return rate
 
 

@@ -313,7 +313,7 @@ def _find_rate(name: str):
     """The rate of a metric."""
     from activetest import catalog
 
-    return catalog.load("metrics", name).RATE
+    return catalog.load("metrics", name)
 
 
 def _list_ends(quantities) -> list[list[float]]:

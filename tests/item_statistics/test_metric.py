@@ -21,7 +21,7 @@ def of_task(task: str) -> list[str]:
     return [
         name
         for name in catalog.names("metrics")
-        if catalog.load("metrics", name).TASK in (None, task)
+        if catalog.fact("metrics", name, "TASK") in (None, task)
     ]
 
 
@@ -37,7 +37,7 @@ def refine(metric: Metric, outputs: Outputs, labels: np.ndarray) -> Metric:
 @pytest.fixture(params=catalog.names("metrics"))
 def case(request, classes, values):
     """A metric's name and a pool for it."""
-    regression = catalog.load("metrics", request.param).TASK == "regression"
+    regression = catalog.fact("metrics", request.param, "TASK") == "regression"
     return request.param, values() if regression else classes(2)
 
 

@@ -13,7 +13,7 @@ from activetest.item_statistics.thresholds import (
     miss,
     rate_at,
 )
-from activetest.metrics import precision, recall
+from activetest.metrics.classes import precision, recall
 from activetest.nouns.rows import Outputs
 
 
@@ -66,9 +66,9 @@ def test_counts_at_every_threshold_are_those_of_the_items_called(split):
         for word, expected in counts.items():
             found = count_at(word, place, count).value(outputs, labels[:, None])[:, 0]
             assert (found == expected).all()
-        found = evaluate(rate_at(recall.RATE, place, count, "yes"), outputs, labels)
+        found = evaluate(rate_at(recall, place, count, "yes"), outputs, labels)
         assert found == pytest.approx((called & hits).sum() / hits.sum(), abs=1e-12)
-        found = evaluate(rate_at(precision.RATE, place, count, "yes"), outputs, labels)
+        found = evaluate(rate_at(precision, place, count, "yes"), outputs, labels)
         assert (np.isnan(found) and not called.any()) or found == pytest.approx(hits[called].mean())
 
 

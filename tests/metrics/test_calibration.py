@@ -9,7 +9,7 @@ from pytest import approx
 from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts, evaluate
-from activetest.metrics import calibration_error_squared, classwise_ece, ece
+from activetest.metrics.scores import calibration_error_squared, classwise_ece, ece
 from activetest.nouns.rows import Outputs
 
 

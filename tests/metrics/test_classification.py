@@ -6,7 +6,8 @@ from pytest import approx
 
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts, evaluate
-from activetest.metrics import accuracy, confusion, cost, error, top_k_error
+from activetest.metrics.classes import confusion
+from activetest.metrics.means import accuracy, cost, error, top_k_error
 from activetest.nouns.rows import Outputs
 
 MANY = tuple(f"c{code}" for code in range(41))

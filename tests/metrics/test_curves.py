@@ -7,7 +7,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts, evaluate
-from activetest.metrics import auroc, average_precision, recall_at_fpr
+from activetest.metrics.scores import auroc, average_precision, recall_at_fpr
 from activetest.nouns.rows import Outputs
 
 AREAS = {auroc: roc_auc_score, average_precision: average_precision_score}

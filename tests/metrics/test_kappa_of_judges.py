@@ -7,7 +7,8 @@ import pytest
 from pytest import approx
 
 from activetest.item_statistics.metric import evaluate
-from activetest.metrics import bias, kappa
+from activetest.metrics.classes import kappa
+from activetest.metrics.means import bias
 
 
 @pytest.mark.parametrize("count", [2, 5])

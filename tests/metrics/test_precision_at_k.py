@@ -9,7 +9,7 @@ from pytest import approx
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts, evaluate
 from activetest.item_statistics.tops import find_threshold
-from activetest.metrics import precision_at_k
+from activetest.metrics.scores import precision_at_k
 from activetest.nouns.rows import Outputs
 
 SCORES = np.array([0.1, 0.9, 0.4, 0.7, 0.7, 0.2, 0.7, 0.4], np.float32)

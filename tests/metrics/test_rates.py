@@ -7,7 +7,7 @@ from pytest import approx
 from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts, evaluate
-from activetest.metrics import (
+from activetest.metrics.classes import (
     balanced_accuracy,
     f1,
     f_beta,
@@ -15,10 +15,10 @@ from activetest.metrics import (
     kappa,
     mcc,
     precision,
-    rate,
     recall,
     specificity,
 )
+from activetest.metrics.means import rate
 from activetest.nouns.rows import Outputs
 
 PETS = Facts("classification", ("cat", "dog", "owl"))

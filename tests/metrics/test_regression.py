@@ -14,7 +14,7 @@ from activetest.item_statistics.specification import (
     suggest_bound,
     why_not_bettable,
 )
-from activetest.metrics import bias, interval_coverage, mae, mean, nll, pinball, r2, rmse
+from activetest.metrics.means import bias, interval_coverage, mae, mean, nll, pinball, r2, rmse
 from activetest.nouns.rows import Outputs
 
 

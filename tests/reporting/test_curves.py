@@ -19,7 +19,7 @@ from activetest.item_statistics.losses import codes
 from activetest.item_statistics.rates import of_counts
 from activetest.item_statistics.statistic import Statistic
 from activetest.item_statistics.thresholds import choose_thresholds, find_cells, rate_at
-from activetest.metrics import false_positive_rate, precision, recall
+from activetest.metrics.classes import false_positive_rate, precision, recall
 from activetest.nouns.choices import Choices
 from activetest.nouns.curve import MEASURES, Curve, CurveKind
 from activetest.nouns.log import DECLINED, PENDING, Log
@@ -32,7 +32,7 @@ from tests.makers import build_table, play_rounds, set_status, supply_labels
 
 SIZE = 300
 CHOICES = Choices("error", ("error",), "agreement")
-RATES = {each.RATE.name: each.RATE for each in (recall, false_positive_rate, precision)}
+RATES = {each.name: each for each in (recall, false_positive_rate, precision)}
 
 
 def make_bank(folder, *, ties: int | None = None, weight: bool = False, **columns):
