@@ -92,7 +92,7 @@ FAMILIES = {
     "intervals": ("intervals",),
     "surrogates": ("surrogates",),
     "surfaces": ("surfaces",),
-    "attribute_models": ("attribute_models",),
+    "attribute_models": ("surfaces/attribute_models",),
     "metrics": ("metrics",),
     "render": ("render",),
     "formats": ("formats",),

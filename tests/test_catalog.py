@@ -119,7 +119,7 @@ def read_pool(path, *, id=None):
 '''
 BROKEN = "import a_package_that_nobody_installed\n"
 SURFACE = "from activetest.surfaces.constant import fit\n"
-ATTRIBUTE_MODEL = "from activetest.attribute_models.raw import fit\n"
+ATTRIBUTE_MODEL = "from activetest.surfaces.attribute_models.raw import fit\n"
 ENTRIES = {
     "surrogates": ("their-surrogate", "surrogate", SURROGATE),
     "surfaces": ("their-surface", "surface", SURFACE),

@@ -21,7 +21,7 @@ FLOORS = [
     {"study"},
     {"reporting", "simulation"},
     {"sampling", "estimation"},
-    {"rounds", "bandits", "cache", "surrogates", "surfaces", "metrics"} | {"attribute_models"},
+    {"rounds", "bandits", "cache", "surrogates", "surfaces", "metrics"},
     {"pool", "item_statistics", "labels", "ledger", "render"}
     | {"acquisition", "estimators", "intervals"},
     {"formats"},
@@ -39,7 +39,7 @@ NO_ROOMS = {"benchmarks", "guarantees", "journeys", "mutate", "reliability"}
 
 # Tests of several files of their room, by what they are about.
 ABOUT = {
-    "attribute_models/test_methods": "every model of uncertain attributes",
+    "surfaces/attribute_models/test_methods": "every model of uncertain attributes",
     "estimation/test_top_scores": "estimates where the top scores were labelled",
     "formats/test_journeys": "the way from every log to a report",
     "formats/test_published": "files that other programs published",

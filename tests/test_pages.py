@@ -223,8 +223,8 @@ def test_every_metric_has_its_paper(name):
     ],
 )
 def test_every_method_has_its_paper(family, name):
-    file = f"{name.replace('-', '_')}.py"
-    assert any(f"`{folder}/{file}`" in PAGES["papers"] for folder in catalog.FAMILIES[family])
+    file = "/".join(catalog._find(family, name).module.split(".")[1:])
+    assert f"`{file}.py`" in PAGES["papers"]
 
 
 def test_every_choice_that_study_toml_holds_is_named():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from activetest import catalog
-from activetest.attribute_models import full
 from activetest.cache import cache
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Choices
@@ -15,8 +14,9 @@ from activetest.nouns.surface import Attributes, SurfaceData
 from activetest.nouns.uncertain import JointModel, UncertainAttributes
 from activetest.rounds import membership
 from activetest.rounds.surface import collect_surface_data, describe_arms, find_arms, weigh_rows
-from tests.attribute_models.makers import make_attributes
+from activetest.surfaces.attribute_models import full
 from tests.makers import build_table, label_items, play_rounds
+from tests.surfaces.attribute_models.makers import make_attributes
 
 
 def test_shares_of_an_item_sum_to_one_and_known_items_have_one_arm():

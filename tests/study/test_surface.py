@@ -17,7 +17,7 @@ from activetest.errors import NotEstimable
 from activetest.render import junit, markdown, text
 from activetest.reporting import surface_answer
 from activetest.study.surface import _write_cells
-from tests.attribute_models.makers import make_attributes
+from tests.surfaces.attribute_models.makers import make_attributes
 
 SEXES, RACES = ("F", "M"), ("a", "b", "c")
 

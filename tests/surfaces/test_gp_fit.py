@@ -13,7 +13,7 @@ from scipy.special import expit
 from activetest import catalog
 from activetest.cache.results import keep_result
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData
-from activetest.surfaces import _gp_fit
+from activetest.surfaces import gp_fit
 
 torch = pytest.importorskip("torch")
 
@@ -188,12 +188,12 @@ def test_without_labels_the_surface_is_the_prior(name):
 def test_arms_are_drawn_where_there_are_many(monkeypatch):
     """Each arm of a step then stands for several."""
     generator = torch.Generator().manual_seed(0)
-    chosen, weight = _gp_fit._draw_arms(torch, 5, 2, generator)
+    chosen, weight = gp_fit._draw_arms(torch, 5, 2, generator)
     assert len(chosen) == 2 and weight.tolist() == [2.5, 2.5]
-    chosen, weight = _gp_fit._draw_arms(torch, 5, 6, generator)
+    chosen, weight = gp_fit._draw_arms(torch, 5, 6, generator)
     assert chosen.tolist() == [0, 1, 2, 3, 4] and weight.tolist() == [1] * 5
-    monkeypatch.setattr(_gp_fit, "_MOST_OTHERS", 1)
-    monkeypatch.setattr(_gp_fit, "_MOST_EXPLORED", 2)
+    monkeypatch.setattr(gp_fit, "_MOST_OTHERS", 1)
+    monkeypatch.setattr(gp_fit, "_MOST_EXPLORED", 2)
     data = make_data(4)
     for supervision in ("gamma", "printed"):
         surface = fit("beta-gp-slp", data, supervision=supervision)

@@ -1,4 +1,4 @@
-"""The fit that bern-gp, beta-gp and its variants share (Piratla 2021, section 3 and appendix C).
+"""Surfaces of Gaussian processes, and the fit they share (Piratla 2021, section 3, appendix C).
 
 A fit has two phases of Adam on the evidence lower bound (15): in the first, the Gaussian processes
 and the embedding learn from the arms with labels; in the second, the Gaussian processes alone learn
@@ -42,7 +42,7 @@ from activetest.surfaces._variational_gp import (
 )
 
 # Options of every method: see the page on surfaces.
-GP_OPTIONS: dict[str, Any] = {
+_GP_OPTIONS: dict[str, Any] = {
     "link": ("steep", "plain"),
     "inputs": ("embedded", "attributes", "index"),
     "embedding": 20,
@@ -54,8 +54,8 @@ GP_OPTIONS: dict[str, Any] = {
     "prior": 0.1,
     "divergence": 1.0,
 }
-SUPERVISION_OPTIONS: dict[str, Any] = {"supervision": ("gamma", "printed")}
-POOLING_OPTIONS: dict[str, Any] = {
+_SUPERVISION_OPTIONS: dict[str, Any] = {"supervision": ("gamma", "printed")}
+_POOLING_OPTIONS: dict[str, Any] = {
     "pool": 5,
     "limit": ("below", "up-to"),
     "neighbours": 3,
@@ -80,46 +80,65 @@ _NO_SCALE = 1e9
 
 @dataclass(frozen=True)
 class GpMethod:
-    """What tells the methods apart.
+    """A surface of the family, and all that tells it from the others.
 
-    name         of the method
-    form         "bernoulli": phi alone; "mean-scale": phi and psi; "alpha-beta": alpha and beta
-    options      what it offers, {name: default}
+    name     of the method
+    form     "bernoulli": phi alone; "mean-scale": phi and psi; "alpha-beta": alpha and beta
+    OPTIONS  what it offers, {name: default}
     """
 
     name: str
     form: str
-    options: Mapping[str, Any]
+    OPTIONS: Mapping[str, Any]
 
     @property
     def latents(self) -> int:
         """Latent functions."""
         return 1 if self.form == "bernoulli" else 2
 
+    def fit(
+        self,
+        data: SurfaceData,
+        *,
+        rng: np.random.Generator,
+        earlier: Mapping[str, Array] | None = None,
+        **options: Any,
+    ) -> Surface:
+        """The surface of the data: a fit from the start, or a shorter one from an earlier state.
 
-def fit_surface(
-    method: GpMethod,
-    data: SurfaceData,
-    rng: np.random.Generator,
-    earlier: Mapping[str, Array] | None,
-    options: Mapping[str, Any],
-) -> Surface:
-    """The surface of the data: a fit from the start, or a shorter one from the state of an earlier.
+        An earlier state counts if it is of the same method, options of the model and arms. options
+        are those of OPTIONS, with values of their kinds. Raises ChoiceError without torch.
+        """
+        chosen = {
+            name: default[0] if isinstance(default, tuple) else default
+            for name, default in self.OPTIONS.items()
+        }
+        if unknown := set(options) - set(chosen):
+            raise ValueError(f"{self.name} has no options {sorted(unknown)}")
+        # Only alpha-beta has no link.
+        chosen = {"link": "", **chosen, **options}
+        torch = load_torch(self.name)
+        with one_torch_thread(torch):
+            return _fit_surface(torch, self, data, rng, earlier, chosen)
 
-    An earlier state counts if it is of the same method, options of the model and arms. Raises
-    ChoiceError without torch.
-    """
-    chosen = {
-        name: default[0] if isinstance(default, tuple) else default
-        for name, default in method.options.items()
-    }
-    if unknown := set(options) - set(chosen):
-        raise ValueError(f"{method.name} has no options {sorted(unknown)}")
-    # Only alpha-beta has no link.
-    chosen = {"link": "", **chosen, **options}
-    torch = load_torch(method.name)
-    with one_torch_thread(torch):
-        return _fit_surface(torch, method, data, rng, earlier, chosen)
+
+# Labels of an arm are right with probability link(f), f a Gaussian process (BernGP, eq. 3).
+bern_gp = GpMethod("bern-gp", "bernoulli", _GP_OPTIONS)
+# An arm's accuracy is Beta with mean link(f) and scale softplus(g) (BetaGP, 3.1, eqs. 4 to 6).
+beta_gp = GpMethod("beta-gp", "mean-scale", _GP_OPTIONS)
+# An arm's accuracy is Beta(softplus(f), softplus(g)) (appendix B).
+beta_gp_alpha_beta = GpMethod(
+    "beta-gp-alpha-beta",
+    "alpha-beta",
+    {name: each for name, each in _GP_OPTIONS.items() if name != "link"},
+)
+# As beta-gp, with the likelihood of the arms' counts given their scales (BetaGP-SL, 3.2, eq. 11).
+beta_gp_sl = GpMethod("beta-gp-sl", "mean-scale", {**_GP_OPTIONS, **_SUPERVISION_OPTIONS})
+# As beta-gp-sl, where arms with few labels have the mean counts of their neighbours (BetaGP-SLP,
+# 3.3).
+beta_gp_slp = GpMethod(
+    "beta-gp-slp", "mean-scale", {**_GP_OPTIONS, **_SUPERVISION_OPTIONS, **_POOLING_OPTIONS}
+)
 
 
 def load_torch(name: str) -> ModuleType:
@@ -291,7 +310,7 @@ def _pool(
         def find_kernel(rows: Array) -> Array:
             return np.asarray(compute_kernel(torch, parameters, place[rows], place)[0])
 
-        chosen = {name: options[name] for name in POOLING_OPTIONS}
+        chosen = {name: options[name] for name in _POOLING_OPTIONS}
         return pool_counts(counts, find_kernel, **chosen)
 
 

@@ -5,10 +5,10 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from activetest.attribute_models import full
 from activetest.nouns.surface import Attributes
 from activetest.nouns.uncertain import UncertainAttributes
-from tests.attribute_models.makers import make_attributes
+from activetest.surfaces.attribute_models import full
+from tests.surfaces.attribute_models.makers import make_attributes
 
 
 def shift(now: full.Parameters, name: str, place: int, step: float) -> full.Parameters:

@@ -11,12 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from activetest.attribute_models._temperatures import (
-    HIGHEST,
-    LOWEST,
-    find_gold,
-    fit_temperatures,
-)
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
 from activetest.nouns.uncertain import (
@@ -26,6 +20,12 @@ from activetest.nouns.uncertain import (
     normalise,
     sum_exponentials,
     sum_scores,
+)
+from activetest.surfaces.attribute_models.temperature import (
+    HIGHEST,
+    LOWEST,
+    find_gold,
+    fit_temperatures,
 )
 
 # Items of which an uncertain attribute is known.

@@ -10,7 +10,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.nouns.surface import Attributes
 from activetest.nouns.uncertain import JointModel, UncertainAttributes
-from tests.attribute_models.makers import make_attributes
+from tests.surfaces.attribute_models.makers import make_attributes
 
 
 def fit(name: str, data: UncertainAttributes) -> JointModel:

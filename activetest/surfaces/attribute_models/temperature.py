@@ -1,16 +1,30 @@
-"""The most likely temperature of each attribute, by itself."""
+"""A temperature for each attribute classifier (Cal:Temp, Piratla 2021, 3.5 and 4.7; Guo 2017)."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
-from activetest.nouns.uncertain import UncertainAttributes, normalise
+from activetest.nouns.uncertain import JointModel, UncertainAttributes, normalise
+
+# Items of which an uncertain attribute is known.
+NEEDS_GOLD = 20
 
 # Beyond these a classifier says nothing, or is never wrong.
 LOWEST, HIGHEST = 0.02, 50.0
 # Weight of the belief that log t is 0, in labels of variance 1: what keeps it finite.
 _PRIOR = 1.0
+
+
+def fit(data: UncertainAttributes, *, rng: np.random.Generator) -> JointModel:
+    """The temperatures that make the known values of each attribute most likely.
+
+    Items whose values are unknown play no part: their most probable values, in place of the true
+    ones, would make every temperature as large as it can be. Raises ChoiceError for fewer than 20
+    items with known values.
+    """
+    del rng
+    return JointModel(fit_temperatures(data, find_gold(data, NEEDS_GOLD)))
 
 
 def find_gold(data: UncertainAttributes, least: int) -> Array:
