@@ -30,24 +30,6 @@ def in_bin(low: float, high: float, outputs: Outputs, labels: Array | None) -> A
     )
 
 
-def right_in_by_correctness(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
-    """(R,) right_in when the prediction is right, and when it is wrong."""
-    inside = _is_inside(outputs.confidence, low, high)
-    return inside, np.zeros(len(inside), bool)
-
-
-def conf_in_by_correctness(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
-    """(R,) conf_in, right or wrong."""
-    kept = _values_inside(outputs.confidence, low, high)
-    return kept, kept
-
-
-def in_bin_by_correctness(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
-    """(R,) in_bin, right or wrong."""
-    inside = _is_inside(outputs.confidence, low, high)
-    return inside, inside
-
-
 def true_in(code: int, low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where the label is the class and the class's probability in the bin."""
     inside = _is_inside(outputs.known_probs[:, code], low, high)

@@ -80,27 +80,3 @@ def curve(
     hit, other = np.interp(at, scores, hits), np.interp(at, scores, others)
     values: Array = np.where(labels == code, hit[:, None], other[:, None])
     return values
-
-
-def curve_hit(
-    code: int,
-    scores: Sequence[float],
-    others: Sequence[float],
-    hits: Sequence[float],
-    outputs: Outputs,
-    labels: Array | None,
-) -> Array:
-    """(R, K) 1.0 where the label is the curve's class; the parameters are those of curve."""
-    del scores, others, hits
-    return true(code, outputs, labels)
-
-
-def tp_by_correctness(code: int, outputs: Outputs) -> tuple[Array, Array]:
-    """(R,) tp when the prediction is right, and when it is wrong."""
-    called = outputs.pred == code
-    return called, np.zeros(len(called), bool)
-
-
-def fp_by_correctness(code: int, outputs: Outputs) -> tuple[Array, Array]:
-    """(R,) fp when the prediction is right, and when it is wrong."""
-    return tp_by_correctness(code, outputs)[::-1]

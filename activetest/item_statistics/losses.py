@@ -32,11 +32,6 @@ def zero_one(outputs: Outputs, labels: Array | None) -> Array:
     return values
 
 
-def zero_one_by_correctness(outputs: Outputs) -> tuple[Array, Array]:
-    """(R,) zero_one when the prediction is right, and when it is wrong."""
-    return np.zeros(len(outputs.pred), bool), np.ones(len(outputs.pred), bool)
-
-
 def label_probability(outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) the probability of the label."""
     return _take_at_labels(outputs.known_probs, labels)

@@ -71,7 +71,9 @@ def when_wrong(
         if each is None:
             continue
         if each.by_correctness:
-            right[t], wrong[t] = each.by_correctness(outputs)
+            # No prediction is right about the code -1.
+            labels = np.column_stack([outputs.pred, np.full(shape[1], -1)])
+            right[t], wrong[t] = each.value(outputs, labels).T
             continue
         if others is None:
             raise ValueError("these statistics need probabilities of the other classes")

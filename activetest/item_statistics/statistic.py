@@ -24,8 +24,7 @@ class Statistic:
     value          value(outputs, labels (R, K)) -> (R, K); labels None: every class, K = C
     lower, upper   range of the value; infinite where it has no useful bound
     cells          outputs matter through the predicted class alone
-    by_correctness by_correctness(outputs) -> (R,) value when right, and when wrong; only where it
-                   matters just whether the prediction is the label
+    by_correctness it matters just whether the prediction is the label
     counted        counted(outputs, labels) -> as value: what of the label the value is a function
                    of, where comparing that is more exact than comparing values; None: the value
     graded         it takes values between its bounds: a mean of it within [0, 1] is no share
@@ -40,7 +39,7 @@ class Statistic:
     lower: float = 0.0
     upper: float = 1.0
     cells: bool = False
-    by_correctness: Callable[[Outputs], tuple[Array, Array]] | None = None
+    by_correctness: bool = False
     counted: Callable[[Outputs, Array | None], Array] | None = None
     graded: bool = False
     outcomes: int | None = None
@@ -159,7 +158,7 @@ def _make(
     upper: float = 1.0,
     *,
     cells: bool = False,
-    by_correctness: Callable[..., tuple[Array, Array]] | None = None,
+    by_correctness: bool = False,
     counted: Callable[..., Array] | None = None,
     tells: int | None = None,
     power: int = 1,
@@ -174,8 +173,8 @@ def _make(
         lower,
         upper,
         cells,
-        partial(by_correctness, *parameters) if by_correctness else None,
-        partial(counted, *parameters) if counted else None,
+        by_correctness,
+        counted,
         tells=None if tells is None else tuple(map(int, parameters[:tells])),
         power=power,
     )
@@ -187,41 +186,46 @@ def _cost(name: str, costs: list[list[float]]) -> Statistic:
     return Statistic(name, partial(counts.cost, table), *bounds, cells=True)
 
 
+def _curve(
+    name: str, code: int, scores: list[float], others: list[float], hits: list[float]
+) -> Statistic:
+    value = partial(counts.curve, code, scores, others, hits)
+    counted = partial(counts.true, code)
+    return Statistic(name, value, -np.inf, np.inf, counted=counted)
+
+
 def _label_within(name: str, low: float, high: float) -> Statistic:
     return Statistic(name, partial(losses.label_within, low, high), low, high, graded=True)
 
 
-_INFINITE = np.inf
 _MAKERS: dict[str, Maker] = {
-    "zero_one": _make(
-        losses.zero_one, cells=True, by_correctness=losses.zero_one_by_correctness, tells=0
-    ),
-    "log_loss": _make(losses.log_loss, upper=_INFINITE, counted=losses.floored_probability),
+    "zero_one": _make(losses.zero_one, cells=True, by_correctness=True, tells=0),
+    "log_loss": _make(losses.log_loss, upper=np.inf, counted=losses.floored_probability),
     "brier": _make(losses.brier, upper=2.0, counted=losses.label_probability),
     "missed_top": _make(losses.missed_top),
-    "tp": _make(counts.tp, cells=True, by_correctness=counts.tp_by_correctness, tells=1),
-    "fp": _make(counts.fp, cells=True, by_correctness=counts.fp_by_correctness, tells=1),
+    "tp": _make(counts.tp, cells=True, by_correctness=True, tells=1),
+    "fp": _make(counts.fp, cells=True, by_correctness=True, tells=1),
     "fn": _make(counts.fn, cells=True, tells=1),
     "true": _make(counts.true, cells=True, tells=1),
     "of_class": _make(counts.of_class, cells=True, tells=0),
     "excess": _make(counts.excess, -1.0, cells=True, tells=1),
     "cell": _make(counts.cell, cells=True, tells=1),
     "cost": _cost,
-    "right_in": _make(bins.right_in, by_correctness=bins.right_in_by_correctness),
-    "conf_in": _make(bins.conf_in, by_correctness=bins.conf_in_by_correctness),
-    "in_bin": _make(bins.in_bin, by_correctness=bins.in_bin_by_correctness),
+    "right_in": _make(bins.right_in, by_correctness=True),
+    "conf_in": _make(bins.conf_in, by_correctness=True),
+    "in_bin": _make(bins.in_bin, by_correctness=True),
     "true_in": _make(bins.true_in),
     "prob_in": _make(bins.prob_in),
     "in_top": _make(tops.in_top),
     "true_in_top": _make(tops.true_in_top),
-    "squared": _make(losses.squared, upper=_INFINITE, power=2),
-    "absolute": _make(losses.absolute, upper=_INFINITE),
-    "signed": _make(losses.signed, -_INFINITE, _INFINITE),
-    "label": _make(losses.label, -_INFINITE, _INFINITE),
+    "squared": _make(losses.squared, upper=np.inf, power=2),
+    "absolute": _make(losses.absolute, upper=np.inf),
+    "signed": _make(losses.signed, -np.inf, np.inf),
+    "label": _make(losses.label, -np.inf, np.inf),
     "label_within": _label_within,
-    "label_squared": _make(losses.label_squared, upper=_INFINITE, power=2),
-    "pinball": _make(losses.pinball, upper=_INFINITE),
-    "nll": _make(losses.nll, -_INFINITE, _INFINITE),
+    "label_squared": _make(losses.label_squared, upper=np.inf, power=2),
+    "pinball": _make(losses.pinball, upper=np.inf),
+    "nll": _make(losses.nll, -np.inf, np.inf),
     "inside": _make(losses.inside),
-    "curve": _make(counts.curve, -_INFINITE, _INFINITE, counted=counts.curve_hit),
+    "curve": _curve,
 }

@@ -8,6 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from activetest.nouns.arguments import is_unicode
+
 # Keys of the metadata: what Hugging Face's datasets write, and what our readers of files do.
 HUGGING_FACE, OURS = b"huggingface", b"activetest"
 # Names of a column that are believed.
@@ -67,14 +69,6 @@ def _are_names(names: Any) -> bool:
         and 0 < len(names) <= _MOST
         and all(isinstance(name, str) and name.strip() for name in names)
         and len({name.strip() for name in names}) == len(names)
-        and all(_is_unicode(name) for name in names)
+        # JSON may state halves of a pair.
+        and all(map(is_unicode, names))
     )
-
-
-def _is_unicode(name: str) -> bool:
-    """Whether UTF-8 can hold it: JSON may state halves of a pair."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

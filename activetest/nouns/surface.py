@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from math import prod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -224,20 +224,3 @@ class Surface:
         """(A,) variance of rho: E[phi (1 - phi) / (psi + 1)] + Var[phi], eq. (12)."""
         phi = self.phi.astype(float)
         return np.asarray((phi * (1 - phi) / (self.psi + 1)).mean(axis=0) + phi.var(axis=0))
-
-
-class SurfaceModule(Protocol):
-    """The file of a method: it fits a surface.
-
-    A method with OPTIONS takes them as further keyword arguments: see catalog.split_options.
-    """
-
-    def fit(
-        self,
-        data: SurfaceData,
-        *,
-        rng: np.random.Generator,
-        earlier: Mapping[str, Array] | None = None,
-    ) -> Surface:
-        """The surface of the data; from the state of an earlier fit of the same method, if any."""
-        ...

@@ -1,6 +1,5 @@
 """What every surrogate can do, whatever it is. Axes as in rows."""
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,16 +43,4 @@ class Surrogate(Protocol):
 
     def totals(self, rows: Rows, members: Any, statistics: tuple[Any, ...]) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
-        ...
-
-
-class SurrogateModule(Protocol):
-    """The file of a surrogate: it fits one, and restores one from its parameters."""
-
-    def fit(self, training: Any, *, rng: np.random.Generator) -> Surrogate:
-        """The surrogate fitted to a TrainingSet."""
-        ...
-
-    def restore(self, params: Mapping[str, Any]) -> Surrogate:
-        """The surrogate that params() described."""
         ...

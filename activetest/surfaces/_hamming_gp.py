@@ -15,7 +15,6 @@ fractions. Axes: O arms with labels, D draws, M arms that are asked about.
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -73,47 +72,18 @@ def count_differences(left: Array, right: Array) -> Array:
     return total
 
 
-class Covariance(Protocol):
-    """Prior covariance K (O, O) of f at arms with labels."""
-
-    def apply(self, right: Array) -> Array:
-        """(O,) K right."""
-        ...
-
-    def factorise(self, root: Array) -> "Factor":
-        """B = I + root K root, root (O,) of curvatures of the likelihood."""
-        ...
-
-
-class Factor(Protocol):
-    """B, ready to be solved."""
-
-    @property
-    def half_logdet(self) -> float:
-        """Half the logarithm of the determinant."""
-        ...
-
-    def solve(self, right: Array) -> Array:
-        """(O, D) or (O,) B^-1 right."""
-        ...
-
-    def find_diagonal(self) -> Array:
-        """(O,) of B^-1."""
-        ...
-
-
 @dataclass(frozen=True)
 class Dense:
-    """K as it stands."""
+    """Prior covariance K (O, O) of f at arms with labels, as it stands."""
 
     matrix: Array
 
     def apply(self, right: Array) -> Array:
-        """K right."""
+        """(O,) K right."""
         return np.asarray(self.matrix @ right)
 
     def factorise(self, root: Array) -> "DenseFactor":
-        """By Cholesky's factor of (O, O)."""
+        """B = I + root K root, root (O,) of curvatures of the likelihood: by Cholesky's factor."""
         matrix = self.matrix * root[:, None]
         matrix *= root
         matrix.flat[:: len(root) + 1] += 1
@@ -128,15 +98,15 @@ class DenseFactor:
 
     @property
     def half_logdet(self) -> float:
-        """Half the logarithm of the determinant."""
+        """Half the logarithm of the determinant of B."""
         return float(np.log(np.diagonal(self.lower)).sum())
 
     def solve(self, right: Array) -> Array:
-        """B^-1 right."""
+        """(O, D) or (O,) B^-1 right."""
         return np.asarray(cho_solve((self.lower, True), right, check_finite=False))
 
     def find_diagonal(self) -> Array:
-        """The diagonal of B^-1."""
+        """(O,) the diagonal of B^-1."""
         inverse, _ = dtrtri(self.lower, lower=1)
         return np.asarray((inverse**2).sum(axis=0))
 
@@ -156,20 +126,14 @@ class Sparse:
         columns = self.columns.multiply(root[:, None]).tocsr()
         gram = (columns.T @ columns).toarray()
         gram.flat[:: len(gram) + 1] += 1
-        return SparseFactor(columns, cholesky(gram, lower=True, overwrite_a=True))
+        return SparseFactor(cholesky(gram, lower=True, overwrite_a=True), columns)
 
 
 @dataclass(frozen=True)
-class SparseFactor:
+class SparseFactor(DenseFactor):
     """Columns with their roots (O, P), and the lower factor of I + columns' columns."""
 
     columns: csr_matrix
-    lower: Array
-
-    @property
-    def half_logdet(self) -> float:
-        """Half the logarithm of the determinant."""
-        return float(np.log(np.diagonal(self.lower)).sum())
 
     def solve(self, right: Array) -> Array:
         """B^-1 right = right - columns (I + columns' columns)^-1 columns' right."""
@@ -185,7 +149,7 @@ class SparseFactor:
 
 def make_covariance(
     kernel: Kernel, theta: Array, codes: Array, sizes: tuple[int, ...], distance: Array | None
-) -> Covariance:
+) -> Dense | Sparse:
     """K at codes (O, K): of sparse columns where these are fewer than arms.
 
     distance (O, O) are Hamming distances, if they are known already.
@@ -233,7 +197,7 @@ class Mode:
     latent: Array
     gradient: Array
     root: Array
-    factor: Factor
+    factor: DenseFactor
     evidence: float
 
     def solve(self, right: Array) -> Array:
@@ -242,7 +206,7 @@ class Mode:
         return np.asarray(root * self.factor.solve(root * right))
 
 
-def find_mode(covariance: Covariance, counts: Array, begin: Array | None = None) -> Mode:
+def find_mode(covariance: Dense | Sparse, counts: Array, begin: Array | None = None) -> Mode:
     """Newton's method, its steps halved where they overshoot; begin (O,) is a gradient there."""
     positive, total = counts[:, 0], counts.sum(axis=1)
 
