@@ -44,38 +44,46 @@ def _make_f(name: str, beta: float) -> Rate:
 # Rates, in [0, 1], by weights of 1, tp, fp and fn. Their argument is a class, * for every class,
 # macro, micro or weighted; without one they are of the positive class of a binary pool, macro of
 # any other.
-
-# How much of what is predicted as a class is of it (van Rijsbergen 1979): tp / (tp + fp).
 precision = Rate(
     "precision",
     above=(0, 1, 0, 0),
     below=(0, 1, 1, 0),
     empty="no item predicted as {} has been seen",
 )
-# How much of a class is predicted as it (van Rijsbergen 1979): tp / (tp + fn).
+"""Tp / (tp + fp): how much of what is predicted as a class is of it (van Rijsbergen 1979)."""
+
 recall = Rate(
     "recall",
     above=(0, 1, 0, 0),
     below=(0, 1, 0, 1),
     empty="no item labelled as {} has been seen",
 )
-# How much of what is not of a class is not predicted as it (Yerushalmy 1947): tn / (tn + fp).
+"""Tp / (tp + fn): how much of a class is predicted as it (van Rijsbergen 1979)."""
+
 specificity = Rate(
     "specificity",
     above=(1, -1, -1, -1),
     below=(1, -1, 0, -1),
     empty="every item seen is labelled as {}",
 )
-# How much of what is not of a class is predicted as it (Fawcett 2006): fp / (fp + tn), one minus
-# specificity.
+"""Tn / (tn + fp): how much of what is not of a class is not predicted as it (Yerushalmy 1947)."""
+
 false_positive_rate = Rate(
     "false-positive-rate",
     above=(0, 0, 1, 0),
     below=(1, -1, 0, -1),
     empty="every item seen is labelled as {}",
 )
-# 2 tp / (2 tp + fp + fn) (van Rijsbergen 1979; Chinchor 1992).
+"""Fp / (fp + tn), one minus specificity: how much of what is not of a class is predicted as it.
+
+Fawcett 2006.
+"""
+
 f1 = _make_f("f1", 1.0)
+"""2 tp / (2 tp + fp + fn): the harmonic mean of recall and precision.
+
+van Rijsbergen 1979; Chinchor 1992.
+"""
 
 
 @Formula

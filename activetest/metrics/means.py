@@ -45,25 +45,42 @@ class Mean:
         return (linear_metric(self.name, found, slope=self.slope, shift=self.shift),)
 
 
-# The share of items whose predicted class is not the label: mean zero-one loss, in [0, 1] (Hand
-# 1997).
 error = Mean("error", "zero_one")
-# One minus that, in [0, 1]. The draws that estimate an error well estimate an accuracy well.
+"""Mean zero-one loss, in [0, 1]: the share of items whose predicted class is not the label.
+
+Hand 1997.
+"""
+
 accuracy = Mean("accuracy", "zero_one", slope=-1.0, shift=1.0)
-# Mean negative log-probability of the label, in nats (Good 1952); probabilities are floored at
-# 1e-12, so a mistake costs at most 27.6.
+"""One minus the error, in [0, 1] (Hand 1997).
+
+The draws that estimate an error well estimate an accuracy well.
+"""
+
 log_loss = Mean("log-loss", "log_loss", arguments.require_probabilities)
-# Mean squared distance between probabilities and labels, summed over classes (Brier 1950): in
-# [0, 2]; half of it is what binary scorers often call by this name.
+"""Mean negative log-probability of the label, in nats (Good 1952).
+
+Probabilities are floored at 1e-12, so a mistake costs at most 27.6.
+"""
+
 brier = Mean("brier", "brier", arguments.require_probabilities)
-# Mean squared error, in squared units of the label (Gauss 1823).
+"""Mean squared distance between probabilities and labels, summed over classes (Brier 1950).
+
+In [0, 2]; half of it is what binary scorers often call by this name.
+"""
+
 mse = Mean("mse", "squared")
-# Mean absolute error, in units of the label (Willmott and Matsuura 2005).
+"""Mean squared error, in squared units of the label (Gauss 1823)."""
+
 mae = Mean("mae", "absolute")
-# Mean of -log N(label; prediction, deviation^2), constant included, in nats (Good 1952; Gneiting
-# and Raftery 2007). Densities can exceed 1, so it can be negative. A deviation below 1e-12 counts
-# as 1e-12.
+"""Mean absolute error, in units of the label (Willmott and Matsuura 2005)."""
+
 nll = Mean("nll", "nll", arguments.require_deviation)
+"""Mean of -log N(label; prediction, deviation^2), constant included, in nats.
+
+Densities can exceed 1, so it can be negative. A deviation below 1e-12 counts as 1e-12. Good 1952;
+Gneiting and Raftery 2007.
+"""
 
 
 @Formula

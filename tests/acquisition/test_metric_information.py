@@ -5,7 +5,8 @@ import pytest
 from pytest import approx
 from scipy.stats import entropy
 
-from activetest.acquisition import bald, metric_information
+from activetest.acquisition import metric_information
+from activetest.acquisition.scores import bald
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.objectives import Objectives
 

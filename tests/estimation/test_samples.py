@@ -7,6 +7,7 @@ import pytest
 from pytest import approx
 
 from activetest import catalog
+from activetest.acquisition import scores
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.item_statistics import specification
@@ -300,9 +301,8 @@ def test_draws_do_not_depend_on_how_the_pool_was_cut_into_chunks(pool, truth, mo
 
 def test_without_a_floor_an_item_that_could_never_be_drawn_is_refused(pool, monkeypatch):
     """No estimate is unbiased when some item has no chance, so no such draw is made."""
-    optimal = catalog.load("acquisition", "optimal")
-    half = lambda beliefs, rng=None: np.arange(len(beliefs.probs)) % 2.0  # noqa: E731
-    monkeypatch.setattr(optimal, "score", half)
+    half = scores.Score(lambda beliefs: np.arange(len(beliefs.probs)) % 2.0)
+    monkeypatch.setattr(scores, "optimal", half)
     choices = replace(CHOICES, acquisition="optimal", floor=0.0)
     with pytest.raises(ChoiceError, match="20 items could never be drawn"):
         plan.plan_round(Log.empty(), pool, choices, seed=1, count=5)

@@ -1,11 +1,12 @@
 """Scores to a power, top scores, and acquisitions that compare members."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from activetest import catalog
+from activetest.acquisition import scores as chapter
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log, Objective
@@ -103,7 +104,7 @@ def test_acquisitions_of_other_packages_may_leave_out_what_they_are_scored_for(
     """The interface had no objectives once, and a generator that was never given."""
     found: dict = {}
     exec(f"def score({parameters}):\n    return beliefs.probs[:, 0]", found)
-    monkeypatch.setattr(catalog.load("acquisition", "entropy"), "score", found["score"])
+    monkeypatch.setattr(chapter, "entropy", SimpleNamespace(score=found["score"]))
     choices = replace(CHOICES, acquisition="entropy", surrogate="model")
     assert scores(pool, choices).tolist() == pool.rows(0, SIZE).outputs.probs[:, 0].tolist()
 
@@ -112,6 +113,6 @@ def test_acquisitions_that_want_something_else_are_refused(pool, monkeypatch):
     def score(beliefs, rng):
         raise AssertionError("nobody can call it")
 
-    monkeypatch.setattr(catalog.load("acquisition", "entropy"), "score", score)
+    monkeypatch.setattr(chapter, "entropy", SimpleNamespace(score=score))
     with pytest.raises(ChoiceError, match=r"'entropy' cannot be called: score\(beliefs, rng\)"):
         scores(pool, replace(CHOICES, acquisition="entropy", surrogate="model"))
