@@ -28,9 +28,10 @@ from activetest.surfaces._likelihoods import (
     log_bernoulli,
     log_beta_binomial,
     log_beta_binomial_of_mean,
+    log_dirichlet,
+    log_gamma,
 )
 from activetest.surfaces._pooling import pool_counts
-from activetest.surfaces._scale_supervision import log_dirichlet, log_gamma
 from activetest.surfaces._variational_gp import (
     believe,
     compute_divergence,
@@ -122,23 +123,26 @@ class GpMethod:
             return _fit_surface(torch, self, data, rng, earlier, chosen)
 
 
-# Labels of an arm are right with probability link(f), f a Gaussian process (BernGP, eq. 3).
 bern_gp = GpMethod("bern-gp", "bernoulli", _GP_OPTIONS)
-# An arm's accuracy is Beta with mean link(f) and scale softplus(g) (BetaGP, 3.1, eqs. 4 to 6).
+"""Labels of an arm are right with probability link(f), f a Gaussian process (BernGP, eq. 3)."""
+
 beta_gp = GpMethod("beta-gp", "mean-scale", _GP_OPTIONS)
-# An arm's accuracy is Beta(softplus(f), softplus(g)) (appendix B).
+"""An arm's accuracy is Beta with mean link(f) and scale softplus(g) (BetaGP, 3.1, eqs. 4 to 6)."""
+
 beta_gp_alpha_beta = GpMethod(
     "beta-gp-alpha-beta",
     "alpha-beta",
     {name: each for name, each in _GP_OPTIONS.items() if name != "link"},
 )
-# As beta-gp, with the likelihood of the arms' counts given their scales (BetaGP-SL, 3.2, eq. 11).
+"""An arm's accuracy is Beta(softplus(f), softplus(g)) (appendix B)."""
+
 beta_gp_sl = GpMethod("beta-gp-sl", "mean-scale", {**_GP_OPTIONS, **_SUPERVISION_OPTIONS})
-# As beta-gp-sl, where arms with few labels have the mean counts of their neighbours (BetaGP-SLP,
-# 3.3).
+"""As beta-gp, with the likelihood of the arms' counts given their scales (3.2, eq. 11)."""
+
 beta_gp_slp = GpMethod(
     "beta-gp-slp", "mean-scale", {**_GP_OPTIONS, **_SUPERVISION_OPTIONS, **_POOLING_OPTIONS}
 )
+"""As beta-gp-sl, where arms with few labels have the mean counts of their neighbours (3.3)."""
 
 
 def load_torch(name: str) -> ModuleType:
