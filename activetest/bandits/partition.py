@@ -9,8 +9,8 @@ from activetest.errors import ChoiceError, NotEstimable
 from activetest.nouns.log import Allocation
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs, Rows
-from activetest.parallel import map_reduce
 from activetest.pool.groups import columns_of
+from activetest.system.parallel import map_reduce
 
 EDGES = "edges"
 # Cells of rows, rows per cell, and sums of probabilities.

@@ -29,7 +29,7 @@ from activetest.cache.learners import (
     take_own,
 )
 from activetest.nouns.rows import Array
-from activetest.progress import step
+from activetest.system.progress import step
 
 # Columns that are kept: each has slopes of its own to be found from labels.
 _MOST_COLUMNS = 3

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from activetest import atomic, progress
 from activetest.cache.components import Projection
 from activetest.cache.design import Design, measure_pool
 from activetest.cache.parts import PARTS
@@ -40,6 +39,7 @@ from activetest.pool.ids import Text, build_index, find_duplicates, hash_rows, h
 from activetest.pool.long_tables import describe_pivot
 from activetest.pool.pool import Block, Pool, Strip
 from activetest.pool.schema import Schema
+from activetest.system import atomic, progress
 
 VERSION = 6
 

@@ -37,10 +37,10 @@ from activetest.errors import CacheDamaged, PoolChanged
 from activetest.nouns.canonical import list_forms
 from activetest.nouns.rows import Array, Outputs, Rows, spread_votes
 from activetest.nouns.training import TrainingRows
-from activetest.parallel import map_reduce
 from activetest.pool.ids import find_positions
 from activetest.pool.pool import Pool
 from activetest.pool.schema import ROW_PREFIX
+from activetest.system.parallel import map_reduce
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from activetest.cache import components
 from activetest.nouns.rows import Array, Outputs
-from activetest.parallel import BlockSum
 from activetest.pool import groups as grouping
 from activetest.pool.pool import Pool, Strip
+from activetest.system.parallel import BlockSum
 
 # The confidence enters the design as a logit, cut off where only rounding is left of it.
 LOGIT_LIMIT = 12.0

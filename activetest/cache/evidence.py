@@ -12,7 +12,7 @@ from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
 from activetest.pool.ids import hash_rows
 from activetest.pool.pool import Pool
-from activetest.progress import step
+from activetest.system.progress import step
 
 # The columns follow from these rules, besides the pool.
 _VERSION = 1

@@ -14,9 +14,9 @@ from activetest.cache.cache import Cache
 from activetest.cache.parts import FEATURES, Part, drafting_part, open_part
 from activetest.cache.space import check_space
 from activetest.nouns.rows import Array
-from activetest.parallel import BlockSum
 from activetest.pool.ids import hash_rows
 from activetest.pool.pool import Block, Pool, Strip
+from activetest.system.parallel import BlockSum
 
 # Rows standardised at once: they stay in the processor's cache.
 _STRIP = 4096

@@ -20,7 +20,6 @@ from activetest.errors import PoolError
 from activetest.labels.matching import ClassMatcher
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array, Outputs, spread_votes
-from activetest.parallel import map_reduce
 from activetest.pool import outputs as pool_outputs
 from activetest.pool.classes import find_codes, list_width
 from activetest.pool.columns import encode_values, read_text, reject_nulls, row_numbers
@@ -37,6 +36,7 @@ from activetest.pool.roles import (
 )
 from activetest.pool.schema import Schema
 from activetest.pool.written_numbers import find_written_values
+from activetest.system.parallel import map_reduce
 
 _NUMBERS = "a number per row, all with the same sign, such as % or $, or none"
 # Axes of a table of codes or values.

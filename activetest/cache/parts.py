@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from activetest import atomic
 from activetest.cache.store import Store, StoreWriter, announce_rebuild
 from activetest.errors import CacheDamaged
 from activetest.nouns.rows import Array
+from activetest.system import atomic
 
 PARTS = "features", "train", "external", "evidence", "trained"
 FEATURES, TRAIN, EXTERNAL, EVIDENCE, TRAINED = PARTS

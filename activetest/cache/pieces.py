@@ -14,10 +14,10 @@ import numpy as np
 
 from activetest.cache.store import Store
 from activetest.nouns.rows import Array
-from activetest.parallel import map_reduce
 from activetest.pool.files import Piece as RowGroup
 from activetest.pool.ids import Text, hash_canonical
 from activetest.pool.pool import Pool, Strip
+from activetest.system.parallel import map_reduce
 
 # Rows of a piece of several row groups.
 MOST_ROWS = 2**16

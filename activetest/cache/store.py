@@ -21,9 +21,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from activetest import atomic
 from activetest.errors import CacheDamaged, CacheRebuilt
 from activetest.nouns.rows import Array
+from activetest.system import atomic
 
 MANIFEST = "manifest.json"
 # Which types arrays may have, and the longest shape. A manifest from elsewhere may state anything.

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from activetest import atomic
 from activetest.cache.build import ACROSS, VERSION
 from activetest.cache.cache import Cache
 from activetest.cache.parts import PARTS
@@ -34,6 +33,7 @@ from activetest.errors import CacheDamaged, StudyError
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Array, Outputs
 from activetest.pool.ids import Text, build_index, hash_text
+from activetest.system import atomic
 
 # An item takes at most so many bytes before it is packed; parts for which there is no room are left
 # out, and a pool whose own arrays take more is not kept.

@@ -46,7 +46,7 @@ from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array
 from activetest.pool.ids import hash_rows
 from activetest.pool.pool import Pool
-from activetest.progress import step
+from activetest.system.progress import step
 
 # The column follows from these rules, besides the pool and the training rows.
 _VERSION = 1

@@ -11,7 +11,7 @@ from rich.cells import cell_len, get_character_cell_size
 
 from activetest.cli.formatter import WIDTH
 from activetest.labels.matching import parse_number
-from activetest.safe_text import escape_controls, make_readable
+from activetest.system.safe_text import escape_controls, make_readable
 
 # {command: its keys}, the first that is free of a class first; the last ones are always free.
 COMMANDS = {

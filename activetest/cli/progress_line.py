@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from activetest import progress
 from activetest.cli import streams
-from activetest.progress import Step, Watch
+from activetest.system import progress
+from activetest.system.progress import Step, Watch
 
 # Seconds: shorter work shows nothing; between two pictures; between two lines.
 PATIENCE, _FRAME, _PAUSE = 1.0, 0.2, 10.0

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TextIO
 
 from activetest.errors import StorageError
-from activetest.safe_text import escape_controls, mask_secrets
+from activetest.system.safe_text import escape_controls, mask_secrets
 
 # What this program itself writes to a terminal beside text: a colour or a weight.
 _STYLE = re.compile(r"(\x1b\[[0-9;]*m)")

@@ -42,7 +42,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.report import REFUTED, SUPPORTED, UNTESTED, AssumptionCheck
 from activetest.nouns.rounding import floor_count, is_above, round_count
 from activetest.nouns.rows import Array, Outputs
-from activetest.parallel import map_reduce
+from activetest.system.parallel import map_reduce
 
 _EXAMPLE = "write it like 'rate[fraud]@score<1e-4<=0.0001'"
 _FORM = re.compile(r"rate\[(.+)\]\s*@\s*score\s*([<>]=?)([^<>=]*)([<>]=?)([^<>=]*)", re.DOTALL)

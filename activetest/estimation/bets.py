@@ -19,12 +19,12 @@ from activetest.nouns.log import ArmAllocation, Log, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
-from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import find_predicted_as, list_known_before, restore_surrogate
 from activetest.rounds.scores import make_scorer
 from activetest.rounds.surface import weigh_rows
 from activetest.rounds.weighted import find_counted
+from activetest.system.parallel import map_reduce
 
 # Up to so many sums rows are handled one by one; more are cheaper by kind of row.
 _FEW = 2

@@ -16,7 +16,7 @@ from activetest.item_statistics.relevance import Certain, find_certain, find_pos
 from activetest.nouns.log import PENDING, Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
-from activetest.parallel import map_reduce
+from activetest.system.parallel import map_reduce
 
 if TYPE_CHECKING:
     from activetest.estimation.samples import Evidence, Group

@@ -30,9 +30,9 @@ from activetest.nouns.estimate import Estimate, Interval, Sample
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import is_above, is_below
 from activetest.nouns.rows import Array
-from activetest.parallel import map_reduce
 from activetest.rounds.fit import make_generator
 from activetest.rounds.weighted import find_counted
+from activetest.system.parallel import map_reduce
 
 if TYPE_CHECKING:
     from activetest.estimation.population import SampledPool

@@ -19,8 +19,8 @@ from activetest.nouns.estimate import Estimate, PassSums, Sample
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array, Rows
-from activetest.parallel import map_reduce
 from activetest.rounds.fit import list_labelled, make_generator, observe_statistics
+from activetest.system.parallel import map_reduce
 
 # Members of a surrogate that draws them; one that has fewer of them shows all it has.
 _MEMBERS = 200

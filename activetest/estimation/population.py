@@ -39,7 +39,7 @@ from activetest.nouns.log import PENDING
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import floor_count
 from activetest.nouns.rows import Array
-from activetest.parallel import map_reduce
+from activetest.system.parallel import map_reduce
 
 
 @dataclass(frozen=True)

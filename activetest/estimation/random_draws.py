@@ -18,8 +18,8 @@ import numpy as np
 from activetest.estimation.samples import Group
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
-from activetest.parallel import map_reduce
 from activetest.rounds.group_sums import list_group_names, measure_levels, sum_by_group
+from activetest.system.parallel import map_reduce
 
 # Points in time, over what the lightest and the heaviest items take, and halvings of an interval.
 _TIMES, _HALVINGS = 400, 60

@@ -15,7 +15,7 @@ from activetest.item_statistics.metric import Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
-from activetest.parallel import map_reduce
+from activetest.system.parallel import map_reduce
 
 
 def measure_raw(cache: PoolView, metric: Metric, group: Group) -> float | None:

@@ -15,9 +15,9 @@ from activetest.nouns.log import Log, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
-from activetest.parallel import map_reduce
 from activetest.rounds.fit import list_known_before, restore_surrogate
 from activetest.rounds.group_sums import list_group_names, sum_by_group
+from activetest.system.parallel import map_reduce
 
 
 def repredict(log: Log, cache: PoolView, statistics: tuple[Statistic, ...]) -> Log:

@@ -39,10 +39,10 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import MARGIN
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.surrogate import Surrogate
-from activetest.parallel import map_reduce
 from activetest.rounds.crossing import cross_rounds
 from activetest.rounds.fit import get_surrogate, list_labelled, observe_statistics
 from activetest.rounds.group_sums import list_group_names, measure_groups
+from activetest.system.parallel import map_reduce
 
 # A guess from which on a label of 1 agrees with it, and one of 0 below it.
 _AGREES = 0.5 * (1 + MARGIN)

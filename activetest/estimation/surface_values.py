@@ -9,7 +9,7 @@ from scipy.special import betaincinv
 from activetest.nouns.rounding import MARGIN
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Surface, SurfaceData
-from activetest.parallel import one_blas_thread
+from activetest.system.parallel import one_blas_thread
 
 # Combinations that are predicted at once.
 _BLOCK = 10_000

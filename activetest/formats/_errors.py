@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from activetest.errors import PoolError
 from activetest.nouns.invalid_text import describe_invalid
-from activetest.safe_text import first_line
+from activetest.system.safe_text import first_line
 
 # Of Arrow's errors of text that is not UTF-8.
 _OF_ENCODING = re.compile("utf-?8|encoding", re.I)

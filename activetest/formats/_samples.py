@@ -16,10 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from activetest import atomic
 from activetest.errors import LabelError, PoolError
 from activetest.nouns.class_names import OURS
 from activetest.nouns.name_lists import shorten_list
+from activetest.system import atomic
 
 # Text of at most this many letters may be the value of a group.
 _SHORT = 100

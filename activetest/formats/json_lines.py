@@ -21,7 +21,7 @@ from activetest.nouns.answer_fields import find_columns
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.invalid_text import describe_invalid
 from activetest.nouns.name_lists import shorten_list
-from activetest.safe_text import first_line
+from activetest.system.safe_text import first_line
 
 TITLE = "JSON Lines, and arrays of JSON objects"
 SUFFIXES = (".jsonl", ".ndjson", ".json")

@@ -32,7 +32,7 @@ from activetest.formats._tasks import write_scalar
 from activetest.nouns.answer_fields import ID, ORDER, find_keys, hint_column
 from activetest.nouns.file_head import FileHead
 from activetest.nouns.name_lists import shorten_list
-from activetest.safe_text import NOT_XML, escape_controls
+from activetest.system.safe_text import NOT_XML, escape_controls
 
 TITLE = "Label Studio's tasks and exports"
 SUFFIXES = (".json", ".csv", ".tsv")

@@ -11,7 +11,7 @@ from activetest.errors import LabelError
 from activetest.formats._answer_tables import read_batches
 from activetest.formats._errors import raising_parse_errors
 from activetest.nouns.file_head import FileHead
-from activetest.safe_text import first_line
+from activetest.system.safe_text import first_line
 
 TITLE = "Parquet"
 SUFFIXES = (".parquet",)

@@ -26,7 +26,7 @@ from activetest.formats._tasks import write_text
 from activetest.nouns.answer_fields import FIELDS, ORDER, require_columns
 from activetest.nouns.file_head import FileHead
 from activetest.nouns.name_lists import join_names
-from activetest.safe_text import NOT_XML
+from activetest.system.safe_text import NOT_XML
 
 TITLE = "Excel workbook"
 SUFFIXES = (".xlsx",)

@@ -18,11 +18,11 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 
-from activetest import atomic
 from activetest.errors import StorageError, StudyError
 from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import KEPT
-from activetest.parallel import reading_header
+from activetest.system import atomic
+from activetest.system.parallel import reading_header
 
 _HINT = (
     "restore it from a backup: it holds what a round's surrogate had learned. Every label is in "

@@ -65,7 +65,7 @@ from activetest.nouns.study_lists import (
     Plan,
     Rater,
 )
-from activetest.safe_text import escape_controls
+from activetest.system.safe_text import escape_controls
 
 # Seconds to wait for the lock. A writer holds it for milliseconds.
 PATIENCE = 60.0

@@ -15,13 +15,13 @@ from activetest.nouns import class_sets
 from activetest.nouns.canonical import make_canonical
 from activetest.nouns.choices import ColumnChoices, Scale
 from activetest.nouns.rows import Array
-from activetest.parallel import map_reduce
 from activetest.pool import columns
 from activetest.pool import groups as grouping
 from activetest.pool.files import Piece
 from activetest.pool.roles import is_amount
 from activetest.pool.schema import Schema
 from activetest.pool.unclear import MOST_CLASSES, check_classes
+from activetest.system.parallel import map_reduce
 
 if TYPE_CHECKING:
     from activetest.pool.pool import Pool

@@ -31,7 +31,7 @@ from activetest.pool.schema import Schema
 from activetest.pool.suggestions import find_groups, find_id
 from activetest.pool.texts import read_lines
 from activetest.pool.unclear import Unclear, find_texts
-from activetest.safe_text import escape_controls
+from activetest.system.safe_text import escape_controls
 
 # Letters of an example.
 _SHOWN = 30

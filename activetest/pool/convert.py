@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from activetest import atomic, catalog, progress
+from activetest import catalog
 from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
 from activetest.nouns.encodings import is_utf16
@@ -22,7 +22,8 @@ from activetest.pool.file_notes import add_file_note
 from activetest.pool.files import Files, find_local_path
 from activetest.pool.roles import reject_duplicates
 from activetest.pool.stored_types import find_stored_schema, store_batch
-from activetest.safe_text import first_line
+from activetest.system import atomic, progress
+from activetest.system.safe_text import first_line
 
 # The format that needs no conversion.
 _OURS = "parquet"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from activetest.nouns.class_names import OURS
-from activetest.safe_text import escape_controls
+from activetest.system.safe_text import escape_controls
 
 _MOST, _LONGEST = 20, 500
 

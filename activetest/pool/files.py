@@ -30,7 +30,7 @@ from activetest.pool.parts import (
 )
 from activetest.pool.remote import describe_network_error, open_store, wait_for
 from activetest.pool.roles import is_text
-from activetest.safe_text import first_line, mask_secrets
+from activetest.system.safe_text import first_line, mask_secrets
 
 T = TypeVar("T")
 

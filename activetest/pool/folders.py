@@ -30,7 +30,7 @@ from activetest.pool.parts import (
     describe_left_out,
     read_partitions,
 )
-from activetest.safe_text import first_line
+from activetest.system.safe_text import first_line
 
 # Files of a folder that are looked at.
 _MOST = 10_000

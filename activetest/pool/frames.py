@@ -15,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from activetest import atomic, catalog
+from activetest import catalog
 from activetest.errors import ActivetestError, ChoiceError, PoolError
 from activetest.nouns.arguments import read_name
 from activetest.pool.convert import ROW_GROUP, write_parquet
 from activetest.pool.roles import reject_duplicates
 from activetest.pool.stored_types import CONVERT, NO_VALUE, find_stored_schema, store_batch
-from activetest.safe_text import first_line
+from activetest.system import atomic
+from activetest.system.safe_text import first_line
 
 KINDS = PANDAS, POLARS, PYARROW = ("pandas", "polars", "pyarrow")
 

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices, Task
-from activetest.parallel import map_reduce
 from activetest.pool.columns import encode_values, read_numbers
 from activetest.pool.files import Files, Piece
 from activetest.pool.groups import find_occurring, sort_names
 from activetest.pool.roles import check_verdicts, is_number
+from activetest.system.parallel import map_reduce
 
 # (positive, negative) verdicts.
 PAIRS = (

@@ -17,7 +17,6 @@ from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.class_names import read_class_names
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
-from activetest.parallel import map_reduce
 from activetest.pool import columns as pool_columns
 from activetest.pool import groups as grouping
 from activetest.pool import outputs as pool_outputs
@@ -41,7 +40,8 @@ from activetest.pool.texts import read_lines, resolve_texts
 from activetest.pool.uncertain import ReadAttribute, read_uncertain, resolve_values
 from activetest.pool.unclear import check_outputs, holds_codes
 from activetest.pool.written_numbers import WrittenNumbers, find_written_numbers
-from activetest.safe_text import mask_secrets
+from activetest.system.parallel import map_reduce
+from activetest.system.safe_text import mask_secrets
 
 # Values decoded at once (threads hold a few times as many), and the fewest rows.
 _VALUES, _FEWEST = 2**23, 1024

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pyarrow import fs
 
 from activetest.errors import ChoiceError, PoolError
-from activetest.safe_text import mask_secrets
+from activetest.system.safe_text import mask_secrets
 
 T = TypeVar("T")
 

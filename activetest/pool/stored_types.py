@@ -7,7 +7,7 @@ import pyarrow.types as kinds
 
 from activetest.errors import PoolError
 from activetest.nouns.class_names import HUGGING_FACE, OURS
-from activetest.safe_text import first_line
+from activetest.system.safe_text import first_line
 
 CONVERT = "convert it to text, numbers or lists of numbers, or leave it out"
 # What Arrow, NumPy and pandas raise for a value or a type that they cannot convert.

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from activetest.nouns.inspection import Column, Inspection
 from activetest.render._tables import Table
-from activetest.safe_text import escape_controls
+from activetest.system.safe_text import escape_controls
 
 # Columns of a file that a table shows, and letters of their names.
 _MOST, _LONGEST = 40, 40

@@ -10,7 +10,7 @@ from activetest.nouns.arguments import add_to_brackets
 from activetest.nouns.quantity import Measured, Quantity, Saving, SavingKind, write_level
 from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report
 from activetest.nouns.rounding import cut_digits
-from activetest.safe_text import escape_controls
+from activetest.system.safe_text import escape_controls
 
 # Stands beside intervals that are not reliable yet.
 MARK = "(!)"

@@ -20,7 +20,7 @@ from activetest.render import (
     _tables,
 )
 from activetest.render import _words as words
-from activetest.safe_text import escape_controls
+from activetest.system.safe_text import escape_controls
 
 ABRIDGED = True
 SUFFIXES = (".md", ".markdown")

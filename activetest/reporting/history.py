@@ -18,7 +18,6 @@ from activetest.nouns.quantity import Quantity, Saving, SavingKind, write_level
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.report_details import MOST_POINTS, HistoryPoint
 from activetest.nouns.rows import Array
-from activetest.progress import step
 from activetest.reporting.rows import (
     count_known,
     estimate_row,
@@ -26,6 +25,7 @@ from activetest.reporting.rows import (
     is_reliable,
     measure_saving,
 )
+from activetest.system.progress import step
 
 _SHARE = "korn-graubard"
 # Points of a curve's metric, each of which takes passes over the pool.

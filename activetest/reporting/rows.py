@@ -22,7 +22,7 @@ from activetest.nouns.log import LABELLED, PENDING, count_answers
 from activetest.nouns.quantity import DeclinedItems, Quantity, Saving, SavingKind, add_bought
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.rounding import MARGIN, is_below
-from activetest.progress import step
+from activetest.system.progress import step
 
 # Labels, counted as uniform draws would have shown them, with which a claim of what was saved half
 # believes a surrogate; and labels of the rarer kind with which it does so entirely.

@@ -23,9 +23,9 @@ from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData, name_columns
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap, SurfaceReport
-from activetest.progress import step
 from activetest.reporting.surface_cells import check_attribute, find_codes, suggest_map
 from activetest.rounds.surface import find_surface_metric, fit_surface
+from activetest.system.progress import step
 
 # The method of intervals that a surface gives.
 SURFACE = "surface"

@@ -31,10 +31,10 @@ from activetest.nouns.choices import Refit
 from activetest.nouns.log import LABELLED, PENDING, Crossed, Log, Round, count_usable_draws
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
-from activetest.parallel import map_reduce
 from activetest.pool.hashing import uniforms
 from activetest.rounds.fit import fit_others, observe_statistics, restore_surrogate
 from activetest.rounds.group_sums import list_group_names, sum_by_group
+from activetest.system.parallel import map_reduce
 
 # Folds, and the draws from which on a round learns from itself.
 FOLDS, FEWEST_DRAWS = 5, 25

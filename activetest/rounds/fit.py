@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from activetest import catalog, progress
+from activetest import catalog
 from activetest.errors import PoolChanged, StudyError
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.choices import Choices, Refit
@@ -15,8 +15,9 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.nouns.training import TrainingSet
-from activetest.parallel import map_reduce, one_blas_thread
 from activetest.rounds.weighted import find_counted, weigh_surrogate
+from activetest.system import progress
+from activetest.system.parallel import map_reduce, one_blas_thread
 
 # Choices with another value of which a surrogate is fitted again.
 OF_FITS = ("surrogate", "refit", "augment")

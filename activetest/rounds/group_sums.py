@@ -6,8 +6,8 @@ import numpy as np
 
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
-from activetest.parallel import map_reduce
 from activetest.pool.groups import name_of
+from activetest.system.parallel import map_reduce
 
 # Levels of weights: for each power of two, above and below the mean, and in all.
 _LEVELS, _MOST = 8, 256

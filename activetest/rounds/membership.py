@@ -20,8 +20,8 @@ from activetest.nouns.rounding import DECIMALS
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Arms, Attributes
 from activetest.nouns.uncertain import JointModel, UncertainAttributes
-from activetest.parallel import map_reduce, one_blas_thread
 from activetest.pool.groups import LABEL
+from activetest.system.parallel import map_reduce, one_blas_thread
 
 # Smaller shares of an item are left out, and so are those beyond the largest few; the rest is
 # scaled to sum to 1.

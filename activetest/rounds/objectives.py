@@ -19,8 +19,8 @@ from activetest.nouns.log import Log, Objective
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs
 from activetest.nouns.surrogate import Surrogate
-from activetest.parallel import map_reduce
 from activetest.rounds.fit import list_labelled, observe_statistics
+from activetest.system.parallel import map_reduce
 
 # Rows that determine the shape of a curve that is an objective.
 _SHAPE_ROWS = 4096

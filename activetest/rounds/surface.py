@@ -26,7 +26,6 @@ from activetest.nouns.log import (
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData
-from activetest.parallel import map_reduce, one_blas_thread
 from activetest.pool.allocations import keeps_cells
 from activetest.pool.groups import LABEL, columns_of
 from activetest.rounds.fit import make_generator, observe_statistics
@@ -37,6 +36,7 @@ from activetest.rounds.membership import (
     respread_labelled,
     spread_items,
 )
+from activetest.system.parallel import map_reduce, one_blas_thread
 
 # Arms that a surface may have, and combinations whose numbers are whole numbers of 64 bits.
 MOST_ARMS, _MOST_COMBINATIONS = 100_000, 2**62

@@ -15,10 +15,10 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import Surrogate
-from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.objectives import linearise_objective
 from activetest.rounds.weighted import find_rates
+from activetest.system.parallel import map_reduce
 
 # Even draws are what the others are compared with.
 _FLOORS = (1.0, 0.9, 0.75, 0.5)

@@ -18,7 +18,6 @@ from activetest.nouns.log import Allocation, ArmAllocation, Log, Objective, Roun
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import Surrogate
-from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import (
     find_drawable_items,
@@ -41,6 +40,7 @@ from activetest.sampling.between_groups import allocate_draws
 from activetest.sampling.explored_arms import allocate_arms
 from activetest.sampling.floor import choose_floor, chooses_floor
 from activetest.sampling.question import chooses_between
+from activetest.system.parallel import map_reduce
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from functools import cache as cached
 from pathlib import Path
 from typing import Any
 
-from activetest import __version__, locks
+from activetest import __version__
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, StorageError
 from activetest.nouns.rows import Array
 from activetest.simulation.design import Plan
+from activetest.system import locks
 
 # A strategy's place in the plan, and the run's number.
 RunKey = tuple[int, int]

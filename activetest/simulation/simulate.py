@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from activetest import atomic, catalog, overwrite
+from activetest import catalog
 from activetest.cache import auxiliary, cache
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.view import build_view, is_model_based
@@ -30,11 +30,9 @@ from activetest.nouns.rows import Array, Outputs
 from activetest.nouns.signature import with_settings
 from activetest.nouns.simulated_answer import SimulatedAnswer
 from activetest.nouns.surrogate import Surrogate
-from activetest.parallel import one_blas_thread, processors
 from activetest.pool import convert, frames
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
-from activetest.progress import step
 from activetest.rounds.crossing import keep_crossed
 from activetest.rounds.fit import find_predicted_as, get_surrogates
 from activetest.rounds.objectives import find_drawn_classes
@@ -73,6 +71,9 @@ from activetest.simulation.surfaces import (
 )
 from activetest.simulation.with_replacement import play_study
 from activetest.simulation.workers import run_tasks
+from activetest.system import atomic, overwrite
+from activetest.system.parallel import one_blas_thread, processors
+from activetest.system.progress import step
 
 ESTIMATORS = ("doubly-robust", "lure", "ase", "iid", "importance")
 # Runs that are played together.

@@ -22,7 +22,6 @@ from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
-from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import (
     find_drawable_items,
@@ -37,6 +36,7 @@ from activetest.rounds.scores import make_scorer
 from activetest.rounds.weighted import find_rates
 from activetest.simulation.baseline import count_random_labels
 from activetest.simulation.design import Plan
+from activetest.system.parallel import map_reduce
 
 # Estimator, metric and budget.
 RunItem = tuple[str, str, int]

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from activetest.errors import ActivetestError
-from activetest.parallel import one_blas_thread
+from activetest.system.parallel import one_blas_thread
 
 
 def run_tasks(

@@ -16,10 +16,10 @@ from activetest.labels.files import make_label_encoder
 from activetest.ledger.ledger import Answer
 from activetest.nouns.log import LABELLED
 from activetest.nouns.rounding import level_ties
-from activetest.parallel import one_blas_thread
 from activetest.rounds.fit import list_labelled
 from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy
+from activetest.system.parallel import one_blas_thread
 
 # What stands in a batch of second opinions besides id and label.
 ANNOTATOR, AGAIN = "annotator", "again"

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from activetest import atomic
 from activetest.errors import ChoiceError, StudyError
 from activetest.nouns.choices import Choices, fill_older
 from activetest.nouns.report_settings import ReportSettings, read_report_settings
@@ -19,6 +18,7 @@ from activetest.nouns.study_lists import Criterion, Model, Part, Rater
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices
 from activetest.study.folder import CONFIG, resolve_address
+from activetest.system import atomic
 
 # The pool, training rows, and outputs of other models: paths or URIs.
 ADDRESSES = ("uri", "train", "other_models")

@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from activetest import atomic
 from activetest.errors import CacheRebuilt, PoolError
 from activetest.pool import convert
 from activetest.pool.folders import list_files
 from activetest.study.folder import CONVERSION, hash_file
+from activetest.system import atomic
 
 _SOURCE = "source.json"
 _VERSION = 1

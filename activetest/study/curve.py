@@ -13,11 +13,11 @@ from activetest.nouns.arguments import read_count, read_flag, read_name, read_pa
 from activetest.nouns.curve import Curve, CurveKind, CurvePoint
 from activetest.nouns.log import drop_waiting_rounds
 from activetest.nouns.shown import Picture
-from activetest.parallel import one_blas_thread
 from activetest.reporting.curves import estimate_curve
-from activetest.safe_text import neutralise_cell
 from activetest.study.export import check_new_file, deliver
 from activetest.study.stored import StoredStudy
+from activetest.system.parallel import one_blas_thread
+from activetest.system.safe_text import neutralise_cell
 
 FORMATS = ("csv", "json")
 # Columns of text; all others are numbers, whole or not, or true and false.

@@ -33,13 +33,13 @@ from activetest.reporting.history import trace_history
 from activetest.reporting.rows import HEADLINE, estimate_row
 from activetest.reporting.sampled_shares import compare_with_pool
 from activetest.reporting.worst_items import find_worst_items
-from activetest.safe_text import make_readable, mask_secrets, shorten_readable
 from activetest.sampling.question import usual_acquisition, usual_floor
 from activetest.study.config import parse_schema
 from activetest.study.export import DrawLog
 from activetest.study.folder import INSIDE
 from activetest.study.labelling import find_columns
 from activetest.study.stored import StoredStudy, find_items
+from activetest.system.safe_text import make_readable, mask_secrets, shorten_readable
 
 T = TypeVar("T")
 # Rounds of a log that was imported.

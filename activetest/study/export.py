@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from activetest import atomic, overwrite
 from activetest.errors import ActivetestError, StorageError, raising_storage_errors
 from activetest.labels.files import write_csv
 from activetest.nouns.arguments import read_flag, read_path
-from activetest.safe_text import neutralise_cell
 from activetest.study.folder import LEDGER
+from activetest.system import atomic, overwrite
+from activetest.system.safe_text import neutralise_cell
 
 if TYPE_CHECKING:
     from activetest.ledger.history import LoggedRow

@@ -16,12 +16,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from activetest import atomic, catalog
+from activetest import catalog
 from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format
 from activetest.nouns.file_head import read_head
-from activetest.safe_text import mask_secrets
 from activetest.study.folder import INSIDE, POOL, hash_file
+from activetest.system import atomic
+from activetest.system.safe_text import mask_secrets
 
 # Bytes of a stream that are read at once.
 _BLOCK = 2**20

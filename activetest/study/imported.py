@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from activetest import __version__, progress
+from activetest import __version__
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, LabelError
 from activetest.estimation.repredict import repredict
@@ -53,6 +53,7 @@ from activetest.study.declared import add_plan, list_looks
 from activetest.study.init import init
 from activetest.study.results import Setup
 from activetest.study.stored import encode_outcomes
+from activetest.system import progress
 
 
 class Design(StrEnum):

@@ -8,7 +8,6 @@ from os import PathLike
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
-from activetest import atomic
 from activetest.cache.cache import Cache
 from activetest.errors import ColumnsUnclear, LabelConflict, LabelError, PoolError
 from activetest.labels import files
@@ -19,13 +18,14 @@ from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
 from activetest.nouns.answer_fields import SAMPLE, check_columns
 from activetest.nouns.canonical import make_canonical
 from activetest.nouns.log import DECLINED, PENDING
-from activetest.parallel import one_blas_thread
-from activetest.safe_text import escape_controls
 from activetest.sampling.label_columns import describe_columns, find_ids
 from activetest.sampling.label_source import read_label_source
 from activetest.study import label_checks
 from activetest.study.folder import INSIDE
 from activetest.study.stored import StoredStudy
+from activetest.system import atomic
+from activetest.system.parallel import one_blas_thread
+from activetest.system.safe_text import escape_controls
 
 # How many labels a notice names.
 _NAMED = 3

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from activetest import atomic, catalog
+from activetest import catalog
 from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, StudyError, raising_storage_errors
 from activetest.estimation.looks import LookPlan, plan_looks_of_log
 from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Question, Task
 from activetest.nouns.log import Log
-from activetest.parallel import one_blas_thread
 from activetest.pool import convert
 from activetest.pool.costs import read_costs
 from activetest.pool.files import Files
@@ -29,7 +28,6 @@ from activetest.pool.pool import Pool
 from activetest.pool.remote import reject_secrets
 from activetest.rounds.surface import describe_arms
 from activetest.rounds.weighted import describe_floor_cost
-from activetest.safe_text import mask_secrets
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, complete_task
 from activetest.study import provenance
@@ -71,6 +69,9 @@ from activetest.study.settings import (
     kept_columns,
 )
 from activetest.study.stored import StoredStudy, creating_study, write_study
+from activetest.system import atomic
+from activetest.system.parallel import one_blas_thread
+from activetest.system.safe_text import mask_secrets
 
 if TYPE_CHECKING:
     from activetest.study.imported import ImportedLog

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from activetest import atomic, catalog
+from activetest import catalog
 from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError
 from activetest.formats import FAMILY
 from activetest.item_statistics.metric import Facts
@@ -22,7 +22,6 @@ from activetest.nouns.class_names import read_class_names
 from activetest.nouns.inspection import LabelsFound, Lacking, StudyReading
 from activetest.nouns.log import LABELLED
 from activetest.nouns.name_lists import join_names
-from activetest.parallel import one_blas_thread
 from activetest.pool import convert
 from activetest.pool.column_names import is_right_or_wrong
 from activetest.pool.contents import (
@@ -38,12 +37,14 @@ from activetest.pool.remote import reject_secrets
 from activetest.pool.roles import reject_duplicates
 from activetest.pool.schema import Schema
 from activetest.pool.written_numbers import find_written_numbers
-from activetest.safe_text import mask_secrets
 from activetest.sampling.label_source import read_label_source
 from activetest.sampling.settings import read_settings
 from activetest.study.folder import find_study
 from activetest.study.frames import copy_stream, is_stream, name_stream, naming_stream, write_stream
 from activetest.study.init import CONVERTED, init
+from activetest.system import atomic
+from activetest.system.parallel import one_blas_thread
+from activetest.system.safe_text import mask_secrets
 
 # Bytes of a file that is read for its labels.
 _LARGEST = 2**28

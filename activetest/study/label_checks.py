@@ -32,8 +32,8 @@ from activetest.nouns.written_numbers import DECIMALS, PERCENT
 from activetest.pool.number_texts import has_percents
 from activetest.pool.outputs import LARGEST
 from activetest.pool.schema import Schema
-from activetest.safe_text import NOT_XML, restore_cell
 from activetest.sampling.item_ids import explain_unknown, restore_ids
+from activetest.system.safe_text import NOT_XML, restore_cell
 
 # How many rows that cannot be are named, and how many names a message lists.
 _NAMED = 5

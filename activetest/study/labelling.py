@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from activetest.errors import ChoiceError, LabelConflict, LabelError
 from activetest.nouns.answer_fields import USUAL_COUNT
 from activetest.nouns.log import DECLINED, LABELLED
-from activetest.safe_text import escape_controls, shorten_readable
+from activetest.system.safe_text import escape_controls, shorten_readable
 
 if TYPE_CHECKING:
     from activetest.ledger.ledger import Answer

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from activetest import atomic, catalog, overwrite
+from activetest import catalog
 from activetest.errors import (
     ActivetestError,
     ChoiceError,
@@ -36,9 +36,7 @@ from activetest.nouns.answer_fields import (
 from activetest.nouns.arguments import read_count, read_flag, read_name, read_names, read_path
 from activetest.nouns.choices import Selection
 from activetest.nouns.log import LABELLED, PENDING
-from activetest.parallel import one_blas_thread
 from activetest.pool.costs import read_costs
-from activetest.safe_text import neutralise_cell, restore_cell
 from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.plan import plan_round
 from activetest.study.config import parse_schema
@@ -46,6 +44,9 @@ from activetest.study.declared import add_plan, describe_plan, list_looks
 from activetest.study.label_checks import make_normaliser
 from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy, find_items
+from activetest.system import atomic, overwrite
+from activetest.system.parallel import one_blas_thread
+from activetest.system.safe_text import neutralise_cell, restore_cell
 
 # Bytes in which a batch names its columns.
 _HEAD = 2**16

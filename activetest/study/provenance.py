@@ -13,8 +13,8 @@ from activetest.cache.cache import Cache
 from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN, TRAINED
 from activetest.errors import PoolChanged, PoolError
 from activetest.pool.pool import Pool
-from activetest.safe_text import mask_secrets
 from activetest.study.frames import name_source
+from activetest.system.safe_text import mask_secrets
 
 # The key in study.toml of the address of each file.
 FILES = {"train": TRAIN, "other_models": EXTERNAL}

@@ -42,7 +42,6 @@ from activetest.nouns.report import (
 )
 from activetest.nouns.study_lists import OF_CONFIG, OF_REPORT
 from activetest.nouns.surface_report import SurfaceReport
-from activetest.parallel import one_blas_thread
 from activetest.reporting import notes as about
 from activetest.reporting import rows, surface_notes, verdicts
 from activetest.reporting.annotator_notes import note_correction
@@ -71,6 +70,7 @@ from activetest.study.results import Report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
 from activetest.study.surface import read_cells
+from activetest.system.parallel import one_blas_thread
 
 # Items by which is measured what the evidence of the pool changes.
 _SAMPLE = 1 << 14

@@ -11,11 +11,11 @@ import json
 import shutil
 from pathlib import Path
 
-from activetest import atomic
 from activetest.errors import StudyError
 from activetest.ledger.ledger import Ledger
 from activetest.study import config
 from activetest.study.folder import CONFIG
+from activetest.system import atomic
 
 _FOLDER, _NUMBERS = "restart", "ledger.json"
 

@@ -21,7 +21,7 @@ from activetest.nouns.choices import (
 )
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
 from activetest.nouns.shown import Picture, WholePage
-from activetest.safe_text import escape_controls, mask_secrets, neutralise_cell
+from activetest.system.safe_text import escape_controls, mask_secrets, neutralise_cell
 
 if TYPE_CHECKING:
     from activetest.estimation.looks import LookPlan

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from activetest import atomic, locks
 from activetest.cache import cache as caches
 from activetest.cache.cache import Cache
 from activetest.errors import (
@@ -57,6 +56,7 @@ from activetest.study.folder import (
 )
 from activetest.study.frames import name_pool
 from activetest.study.restart import finish_restart, prepare_restart
+from activetest.system import atomic, locks
 
 # How a file system says that a folder may only be read.
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)

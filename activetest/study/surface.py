@@ -12,13 +12,13 @@ from activetest.nouns.arguments import read_flag, read_name, read_path
 from activetest.nouns.log import drop_waiting_rounds
 from activetest.nouns.shown import Picture
 from activetest.nouns.surface_report import SurfaceCell, SurfaceReport
-from activetest.parallel import one_blas_thread
 from activetest.reporting import surface_answer
 from activetest.reporting.surface_answer import PoolSurface
 from activetest.reporting.surface_cells import parse_cell
-from activetest.safe_text import neutralise_cell
 from activetest.study.export import check_new_file, find_inputs, write_new_file, write_text
 from activetest.study.stored import StoredStudy
+from activetest.system.parallel import one_blas_thread
+from activetest.system.safe_text import neutralise_cell
 
 FORMATS = (".csv", ".parquet")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from activetest.errors import ActivetestError, ChoiceError
-from activetest.safe_text import escape_controls
 from activetest.study.folder import CACHE, CONFIG, CONVERSION, LEDGER, SUMMARY
+from activetest.system.safe_text import escape_controls
 
 if TYPE_CHECKING:
     from activetest.ledger.contents import Contents

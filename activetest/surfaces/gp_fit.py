@@ -22,8 +22,6 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Surface, SurfaceData
-from activetest.parallel import one_torch_thread
-from activetest.progress import Step, step
 from activetest.surfaces._likelihoods import (
     log_bernoulli,
     log_beta_binomial,
@@ -41,6 +39,8 @@ from activetest.surfaces._variational_gp import (
     encode_arms,
     project,
 )
+from activetest.system.parallel import one_torch_thread
+from activetest.system.progress import Step, step
 
 # Options of every method: see the page on surfaces.
 _GP_OPTIONS: dict[str, Any] = {

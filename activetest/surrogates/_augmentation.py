@@ -26,12 +26,12 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.parallel import map_reduce
 from activetest.surrogates._dropout import NAMES, train_dropout_network
 from activetest.surrogates._inputs import input_columns
 from activetest.surrogates._network import Network, standardise_layer
 from activetest.surrogates._thinning import evenly_spaced
 from activetest.surrogates._torch_training import load_torch, prepare_network_data
+from activetest.system.parallel import map_reduce
 
 # Share of the labelled items that are for validation.
 _VALIDATION = 0.3

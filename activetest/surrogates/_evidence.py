@@ -22,8 +22,8 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import KEPT
 from activetest.nouns.training import TrainingSet
-from activetest.parallel import map_reduce
 from activetest.surrogates._evidence_past import Learned, read_inputs, restore_learned
+from activetest.system.parallel import map_reduce
 
 SELF, TRAINING, OTHERS = "predictions", "training rows", "other models"
 # What was learned besides, for the column of training rows.

@@ -14,11 +14,11 @@ import numpy as np
 
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
-from activetest.parallel import one_torch_thread
-from activetest.progress import Step, step
 from activetest.surrogates._classes import pack_positions
 from activetest.surrogates._network import Network
 from activetest.surrogates._network_members import LOG_VARIANCES, fit_temperature
+from activetest.system.parallel import one_torch_thread
+from activetest.system.progress import Step, step
 
 # Larger steps and fewer epochs than in ASE, appendix D.3, which has 1e-4 and at most 500.
 _LEARNING_RATE = 3e-3

@@ -288,8 +288,8 @@ def list_cells(pool, metrics: list, of_groups: tuple[str, ...]) -> Iterator[Cell
 
 def play_block(options: argparse.Namespace, task: tuple[str, int]) -> list[dict]:
     """The lines of one block of studies: one for each look."""
-    from activetest.parallel import one_blas_thread
     from activetest.simulation.simulate import _with_surrogates
+    from activetest.system.parallel import one_blas_thread
 
     lines, clock = [], Clock()
     (name, block), without = task, tuple(sorted(filter(None, options.without.split(","))))

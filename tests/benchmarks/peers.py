@@ -220,8 +220,8 @@ def row(name: str, file: Path, metric: str, options: argparse.Namespace) -> list
 
 def replayed(name: str, pool, file: Path, metric: str, options: argparse.Namespace) -> list[str]:
     """The cells of this program's own strategies."""
-    from activetest.parallel import processors
     from activetest.simulation.simulate import simulate
+    from activetest.system.parallel import processors
 
     wishes = {"acquisition": ("optimal",), "estimators": ("doubly-robust",)} | OURS[name]
     began = time.perf_counter()

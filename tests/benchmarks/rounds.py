@@ -58,7 +58,7 @@ def main() -> None:
 
 def print_pool(options: argparse.Namespace, name: str, batch: int) -> None:
     """Play the studies of one pool in such batches, and print its rows."""
-    from activetest.parallel import one_blas_thread
+    from activetest.system.parallel import one_blas_thread
 
     found: dict[int, list] = {}
     with tempfile.TemporaryDirectory() as folder, one_blas_thread():

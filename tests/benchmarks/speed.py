@@ -109,10 +109,10 @@ def million(pool: Path, folder: Path, options: argparse.Namespace) -> None:
 
 def bare(study: Path, surrogate: str, repeats: int) -> tuple[float, float]:
     """Seconds for predicting every row: by this program, and by the library that trains it."""
-    from activetest.parallel import map_reduce
     from activetest.rounds.fit import get_surrogate
     from activetest.study.stored import StoredStudy
     from activetest.surrogates._inputs import input_columns
+    from activetest.system.parallel import map_reduce
 
     opened = StoredStudy.open(study)
     made = opened.cache()
@@ -135,8 +135,8 @@ def forest(made, classes: int):
     """A forest of scikit-learn, fitted to as much as ours: its prediction on all processors."""
     from sklearn.ensemble import RandomForestClassifier
 
-    from activetest.parallel import processors
     from activetest.surrogates._inputs import input_columns
+    from activetest.system.parallel import processors
 
     rows = made.take(np.linspace(0, made.size - 1, 1000 + _KNOWN).astype(int))
     weights = np.append(np.full(1000, 0.02), np.ones(_KNOWN))
@@ -156,7 +156,7 @@ def networks(columns: np.ndarray, classes: int):
     """Five networks of PyTorch, as large as ours: their prediction on all processors."""
     import torch
 
-    from activetest.parallel import processors
+    from activetest.system.parallel import processors
 
     torch.set_num_threads(processors())
     sizes = [(columns.shape[1], 128), (128, 128), (128, classes)]

@@ -14,12 +14,12 @@ import numpy as np
 from activetest.cache import auxiliary, cache
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
-from activetest.parallel import processors
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices
 from activetest.simulation.answer_key import read_answer_key
 from activetest.simulation.baseline import Baseline, compute_baseline
 from activetest.simulation.workers import run_tasks
+from activetest.system.parallel import processors
 
 
 @dataclass(frozen=True)

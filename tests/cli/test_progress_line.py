@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from activetest import progress
 from activetest.cli import progress_line, streams
-from activetest.progress import Step
+from activetest.system import progress
+from activetest.system.progress import Step
 
 
 class Talk:

@@ -22,7 +22,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from activetest import atomic, catalog, locks
+from activetest import catalog
 from activetest.cli import app
 from activetest.ledger import arrays, chain, entries, ledger
 from activetest.ledger.inspection import inspect_ledger
@@ -31,6 +31,7 @@ from activetest.study import config, conversion, frames, imported, ingest, init,
 from activetest.study.folder import LEDGER
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
+from activetest.system import atomic, locks
 
 # Loaded once here rather than in every child, like the parser below.
 for family, method in (

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from threadpoolctl import threadpool_limits
 
-from activetest import parallel
-from activetest.parallel import BLAS_THREADS
 from activetest.study.study import Study
+from activetest.system import parallel
+from activetest.system.parallel import BLAS_THREADS
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,10 +9,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from activetest import atomic
 from activetest.errors import StudyError
 from activetest.ledger.arrays import StoredParams, check_arrays, list_files, write_arrays
 from activetest.nouns.surrogate import KEPT
+from activetest.system import atomic
 
 GIVEN = {"leaves": np.arange(6.0).reshape(2, 3), "none": np.empty((0, 3)), "one": np.array(7)}
 

@@ -209,28 +209,33 @@ def test_the_first_proposal_is_the_likeliest(tmp_path, case):
     assert next(list_others(Files(write(tmp_path, columns)))) == expected
 
 
-@pytest.mark.parametrize("case", STATED)
-def test_probabilities_beside_predicted_classes_are_found_and_said(tmp_path, case):
-    columns, expected = STATED[case]
-    table = pa.table({"id": IDS, "pred": WORDS, **columns})
-    if "note" in columns:
+def write_stated(folder, case) -> str:
+    table = pa.table({"id": IDS, "pred": WORDS, **STATED[case][0]})
+    if "note" in table.column_names:
         place = table.schema.get_field_index("note")
         table = table.set_column(place, "note", table["note"].combine_chunks().view(pa.string()))
-    path = str(tmp_path / "pool.parquet")
-    pq.write_table(table, path)
-    assert find_stated(Files(path)) == expected
-    if expected is None:
-        return
+    pq.write_table(table, folder / "pool.parquet")
+    return str(folder / "pool.parquet")
+
+
+@pytest.mark.parametrize("case", STATED)
+def test_probabilities_beside_predicted_classes_are_found_by_their_values(tmp_path, case):
+    assert find_stated(Files(write_stated(tmp_path, case))) == STATED[case][1]
+
+
+@pytest.mark.parametrize("case", [case for case, (_, expected) in STATED.items() if expected])
+def test_probabilities_beside_predicted_classes_are_proposed_and_predict_the_same(tmp_path, case):
+    path, expected = write_stated(tmp_path, case), STATED[case][1]
     assert next(list_proposals(Files(path))) == expected
     pool = Pool.open(path)
     (notice,) = [each for each in pool.notices if "how sure the model is of 'pred'" in each]
     assert write_settings(expected) in notice
     stated = Pool.open(path, **expected)
     assert stated.schema.kind != "pred"
-    left, right = (next(each.strips()) for each in (pool, stated))
     names = [
         [each.schema.classes[code] for code in each.read_block(strip).checked.outputs.pred]
-        for each, strip in ((pool, left), (stated, right))
+        for each in (pool, stated)
+        for strip in each.strips()
     ]
     # Where both are as likely, either is right.
     assert all(a == b or share == 0.5 for a, b, share in zip(*names, SHARES, strict=True))

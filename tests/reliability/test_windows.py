@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from activetest import atomic
 from activetest.study.stored import StoredStudy
+from activetest.system import atomic
 from tests import makers
 from tests.reliability import windows
 from tests.reliability.programs import STUDY, find_leftovers, run_here, take_snapshot

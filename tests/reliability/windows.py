@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from activetest import locks
+from activetest.system import locks
 
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _ODD = re.compile(r'[<>:"|?*\\\x00-\x1f]|[. ]$')

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from activetest import atomic, locks
 from activetest.cli.app import main
 from activetest.errors import CacheRebuilt, PoolChanged, PoolError, StorageError
 from activetest.pool import convert
@@ -19,6 +18,7 @@ from activetest.study import conversion
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 from activetest.study.verify import verify
+from activetest.system import atomic, locks
 from tests.formats.logs import lm_eval_line, write_lines
 from tests.makers import init
 

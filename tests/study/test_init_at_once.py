@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from activetest import atomic
 from activetest.errors import StudyError
 from activetest.study import init as verb
 from activetest.study import stored
 from activetest.study.study import Study
+from activetest.system import atomic
 from tests.makers import init
 
 LABELS = 10

@@ -11,9 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from activetest import atomic, catalog, overwrite
+from activetest import catalog
 from activetest.errors import ChoiceError, StorageError, explain_refusal, raising_storage_errors
 from activetest.nouns.arguments import check_path
+from activetest.system import atomic, overwrite
 
 _FAMILY = "render"
 # What formats call that which they show.

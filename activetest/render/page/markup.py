@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from activetest.render import _words as words
 from activetest.render._tables import Table
-from activetest.safe_text import make_readable
+from activetest.system.safe_text import make_readable
 
 _CODE = re.compile("`([^`]+)`")
 # What stands in a column that is aligned to the right.

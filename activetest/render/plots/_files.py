@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from activetest import atomic, overwrite
 from activetest.errors import ChoiceError
 from activetest.nouns.arguments import check_path
+from activetest.system import atomic, overwrite
 
 # How far from its beginning a picture says who drew it.
 _LONGEST_HEAD = 4096

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from activetest import atomic
 from activetest.errors import ChoiceError
 from activetest.render._words import plain
 from activetest.render.plots._files import Origin, check_picture
@@ -28,6 +27,7 @@ from activetest.render.plots.curves import (
     round_numbers,
 )
 from activetest.render.plots.panels import DOTS, MARK, MOST_BANDS, UNIFORM, draw_picture
+from activetest.system import atomic
 
 FORMATS = (".svg", ".png")
 # What a picture states of who drew it: today, and as matplotlib writes and wrote it.

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from activetest import parallel, progress
-from activetest.progress import Watch
+from activetest.system import parallel, progress
+from activetest.system.progress import Watch
 
 
 @pytest.fixture

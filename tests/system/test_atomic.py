@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from activetest import atomic, locks
+from activetest.system import atomic, locks
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 class Failure(Exception):
@@ -232,7 +232,7 @@ WORK = {
 PROGRAM = """
 import sys
 from pathlib import Path
-from activetest import atomic
+from activetest.system import atomic
 folder = Path(sys.argv[1])
 {}
     target = path / "part" if path.is_dir() else path

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from activetest import parallel
-from activetest.parallel import BlockSum, map_reduce, one_blas_thread
+from activetest.system import parallel
+from activetest.system.parallel import BlockSum, map_reduce, one_blas_thread
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7, None])

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from operator import add
 from typing import Any, TypeVar
 
-from activetest import progress
+from activetest.system import progress
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")

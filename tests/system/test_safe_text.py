@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activetest.safe_text import (
+from activetest.system.safe_text import (
     escape_controls,
     mask_secrets,
     neutralise_cell,

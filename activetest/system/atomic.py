@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from activetest import locks
+from activetest.system import locks
 
 _FORM = re.compile(r"\..*\.activetest-[0-9a-f]{8}\.tmp", re.DOTALL)
 # In every temporary folder, locked while a process works there.

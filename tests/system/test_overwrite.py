@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from activetest import overwrite
 from activetest.errors import ChoiceError, StorageError
+from activetest.system import overwrite
 
 
 def refuse(path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Of the machine: files written whole, locks, threads, progress, and text that is safe to show."""
