@@ -122,7 +122,7 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
         )
     )
     parts.append(_list_mistakes(table))
-    return markup.section("confusion", "What is taken for what", parts)
+    return markup.section("confusion", "Classes that are confused", parts)
 
 
 def write_reliability(curve: Curve | None) -> Section | None:
@@ -218,7 +218,7 @@ def write_sampled(shares: Sequence[SampledShare]) -> Section | None:
     ]
     parts += tables[:_OPEN]
     parts.append(markup.folded(f"By {list_few(kinds[_OPEN:])}", "".join(tables[_OPEN:])))
-    return markup.section("sampled", "What was labelled", parts)
+    return markup.section("sampled", "Labels against the pool", parts)
 
 
 def write_annotators(details: ReportDetails) -> Section | None:
