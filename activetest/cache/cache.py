@@ -35,8 +35,7 @@ from activetest.cache.results import keep_result, list_results
 from activetest.cache.store import MANIFEST, Store, announce_rebuild, mark_damaged
 from activetest.errors import CacheDamaged, PoolChanged
 from activetest.nouns.canonical import list_forms
-from activetest.nouns.rows import Array, Outputs, Rows, spread_votes
-from activetest.nouns.training import TrainingRows
+from activetest.nouns.rows import Array, Outputs, Rows, TrainingRows, spread_votes
 from activetest.pool.ids import find_positions
 from activetest.pool.pool import Pool
 from activetest.pool.schema import ROW_PREFIX

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import TrainingRows
+from activetest.nouns.rows import Array, Rows, TrainingRows
 
 T = TypeVar("T")
 

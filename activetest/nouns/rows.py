@@ -170,3 +170,22 @@ def _take(part: Array | None, index: Index) -> Array | None:
 
 def _take_columns(part: Array | None, index: Index) -> Array | None:
     return None if part is None else part[:, index]
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Rows that are not the pool's and whose labels are known.
+
+    labels    (M,) class codes or values
+    features  (M, D) float32, standardised like those of the pool; D may be 0
+    """
+
+    labels: Array
+    features: OnDemand = OnDemand()
+
+    @property
+    def known_features(self) -> Array:
+        """(M, D) features, which rows of a pool with features have. Raises ValueError otherwise."""
+        if self.features is None:
+            raise ValueError("these rows have no features")
+        return self.features

@@ -1,32 +1,10 @@
 """What a surrogate may learn from. Axes as in rows."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from activetest.nouns.choices import Augmentation
-from activetest.nouns.rows import Array, OnDemand, Rows
-
-if TYPE_CHECKING:
-    from activetest.nouns.pool import PoolView
-
-
-@dataclass(frozen=True)
-class TrainingRows:
-    """Rows that are not the pool's and whose labels are known.
-
-    labels    (M,) class codes or values
-    features  (M, D) float32, standardised like those of the pool; D may be 0
-    """
-
-    labels: Array
-    features: OnDemand = OnDemand()
-
-    @property
-    def known_features(self) -> Array:
-        """(M, D) features, which rows of a pool with features have. Raises ValueError otherwise."""
-        if self.features is None:
-            raise ValueError("these rows have no features")
-        return self.features
+from activetest.nouns.pool import PoolView
+from activetest.nouns.rows import Array, Rows, TrainingRows
 
 
 @dataclass(frozen=True)
@@ -60,7 +38,7 @@ class TrainingSet:
     train: TrainingRows | None = None
     background: Rows | None = None
     augment: str = Augmentation.OUTPUTS.value
-    pool: "PoolView | None" = None
+    pool: PoolView | None = None
     shares: Array | None = None
     image: tuple[int, ...] = ()
 

@@ -8,8 +8,8 @@ import pytest
 from activetest.item_statistics.defaults import CLASSIFICATION, REGRESSION, STATISTICS
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.rows import Outputs, Rows
-from activetest.nouns.training import TrainingRows, TrainingSet
+from activetest.nouns.rows import Outputs, Rows, TrainingRows
+from activetest.nouns.training import TrainingSet
 
 
 class Pool:

@@ -9,7 +9,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.training import TrainingRows
+from activetest.nouns.rows import TrainingRows
 from activetest.surrogates import _matern, gp
 from activetest.surrogates._black_box import log_probs
 

@@ -16,8 +16,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
-from activetest.nouns.rows import Rows
-from activetest.nouns.training import TrainingRows
+from activetest.nouns.rows import Rows, TrainingRows
 from activetest.surrogates._training_data import prepare_training_data
 
 torch = pytest.importorskip("torch")
