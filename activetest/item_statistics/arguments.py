@@ -7,8 +7,6 @@ from activetest.nouns.name_lists import shorten_list
 # Numbers in brackets are smaller in size, as values of a pool are.
 LARGEST_NUMBER = 1e15
 
-# Names of classes that a message lists.
-
 # Averages keep three means for every class, for every group and round.
 _MOST_CLASSES = 100
 
@@ -50,36 +48,32 @@ def parse_classes(
     """Codes of the classes that are meant, or one of the averages over classes.
 
     A class is called by its name, and * is every class. Without an argument: the positive class of
-    a binary pool, and the first of the averages of any other. Raises ChoiceError for anything else.
+    a binary pool, and the first of the averages of any other, every class where there are none.
+    Raises ChoiceError for anything else.
     """
+    every = tuple(range(len(facts.classes)))
     if argument is None:
-        return averages[0] if facts.positive is None else (facts.positive,)
+        usual = averages[0] if averages else every
+        return usual if facts.positive is None else (facts.positive,)
     # A class may be called like an average: it comes first.
     if argument in facts.classes:
         return (facts.classes.index(argument),)
     if argument == "*":
-        return tuple(range(len(facts.classes)))
+        return every
     if argument in averages:
         return argument
+    others = f"{', '.join(averages)} or *" if averages else "*"
     raise ChoiceError(
         f"{name!r}: no class is called {argument!r}",
-        f"choose from {shorten_list(facts.classes)}; or {', '.join(averages)} or *",
+        f"choose from {shorten_list(facts.classes)}; or {others}",
     )
 
 
 def parse_single_classes(name: str, facts: Facts, argument: str | None) -> tuple[int, ...]:
     """As parse_classes, where there are no averages: every class stands for them."""
-    every = tuple(range(len(facts.classes)))
-    if argument is None:
-        return every if facts.positive is None else (facts.positive,)
-    if argument in facts.classes:
-        return (facts.classes.index(argument),)
-    if argument == "*":
-        return every
-    raise ChoiceError(
-        f"{name!r}: no class is called {argument!r}",
-        f"choose from {shorten_list(facts.classes)}; or *",
-    )
+    found = parse_classes(name, facts, argument, ())
+    assert not isinstance(found, str)
+    return found
 
 
 def require_probabilities(name: str, facts: Facts) -> None:

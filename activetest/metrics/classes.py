@@ -3,7 +3,8 @@
 Rates are rows; others have a function each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from activetest.item_statistics.metric import (
     ratio_metric,
 )
 from activetest.item_statistics.rates import Rate
-from activetest.item_statistics.statistic import Statistic, statistic
+from activetest.item_statistics.statistic import statistic
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
 
@@ -143,29 +144,31 @@ def _sum_margins(mean: Array) -> Margins:
     )
 
 
-def _count_outcomes(name: str, classes: int) -> tuple[Statistic, ...]:
-    """(3 C,) tp of every class, then fp, then fn. Raises ChoiceError where classes are too many."""
+def _from_margins(
+    name: str,
+    facts: Facts,
+    argument: str | None,
+    smooth: Callable[[Array], Array],
+    undefined: str,
+) -> Metric:
+    """A metric in [-1, 1] of (3 C,) means: tp of every class, then fp, then fn.
+
+    Raises ChoiceError for an argument, and where classes are too many.
+    """
+    arguments.refuse_argument(name, argument)
+    classes = len(facts.classes)
     arguments.require_few_classes(name, classes)
-    return tuple(
+    statistics = [
         statistic(f"{word}:{code}") for word in ("tp", "fp", "fn") for code in range(classes)
-    )
+    ]
+    return Metric(name, tuple(statistics), smooth, -1.0, 1.0, undefined=undefined)
 
 
 @Formula
 def kappa(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """(accuracy - chance) / (1 - chance), in [-1, 1]; 0 is chance (Cohen 1960)."""
-    arguments.refuse_argument("kappa", argument)
-    return (
-        Metric(
-            "kappa",
-            _count_outcomes("kappa", len(facts.classes)),
-            _find_agreement,
-            lower=-1.0,
-            upper=1.0,
-            undefined=_ONE_CLASS,
-            given_shares=_given_shares if facts.judge else None,
-        ),
-    )
+    found = _from_margins("kappa", facts, argument, _find_agreement, _ONE_CLASS)
+    return (replace(found, given_shares=_given_shares if facts.judge else None),)
 
 
 def _find_agreement(mean: Array) -> Array:
@@ -196,17 +199,8 @@ def mcc(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
 
     Matthews 1975; several classes: Gorodkin 2004.
     """
-    arguments.refuse_argument("mcc", argument)
-    return (
-        Metric(
-            "mcc",
-            _count_outcomes("mcc", len(facts.classes)),
-            _find_correlation,
-            lower=-1.0,
-            upper=1.0,
-            undefined="all items seen are predicted as one class, or labelled as one",
-        ),
-    )
+    undefined = "all items seen are predicted as one class, or labelled as one"
+    return (_from_margins("mcc", facts, argument, _find_correlation, undefined),)
 
 
 def _find_correlation(mean: Array) -> Array:
