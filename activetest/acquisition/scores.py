@@ -51,9 +51,9 @@ def expected_loss(beliefs: Beliefs) -> Array:
 oracle = expected_loss
 """In proportion to the true loss, which only an answer key knows: what is expected is the loss.
 
-Active Testing (Kossen 2021), sections 3.1 and 5.5 and Fig. 8 (a): for `lure` these are the best
-draws there are. Of a mean of losses, and without a floor, the estimate is the truth from the first
-draw on. Only `simulate` has it: a study does not know the labels that it is about to buy.
+Active Testing (Kossen 2021), sections 3.1 and 5.5 and Fig. 8 (a): for the estimator lure these are
+the best draws there are. Of a mean of losses, and without a floor, the estimate is the truth from
+the first draw on. Simulations alone have it: a study does not know the labels that it will buy.
 """
 
 
