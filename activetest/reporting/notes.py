@@ -59,6 +59,8 @@ CHANGES: dict[int, str] = {
 }
 # Changes of surrogates: those of rounds that another one drew change nothing.
 _CHANGED_SURROGATES = {7: "auto"}
+# Changes that concern values and labels in doubt, and no classes that people agree on.
+_WITHOUT_CLASSES = {9}
 
 
 def write_notes(
@@ -72,7 +74,8 @@ def write_notes(
     notes += _describe_unmatched(log, view.cache.classes, answers)
     notes += _describe_outside(log, view.metrics.values())
     notes += _describe_imported(log)
-    notes += _describe_older_methods(log)
+    sure = bool(view.cache.classes) and log.soft is None
+    notes += _describe_older_methods(log, sure=sure)
     notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
     if headline.quantity.kind != "exact":
@@ -288,15 +291,20 @@ def _describe_imported(log: Log) -> list[Note]:
     return [Note(text, Weight.LIMITED)]
 
 
-def _describe_older_methods(log: Log) -> list[Note]:
-    """That numbers of a study may have changed since an earlier version drew its rounds."""
+def _describe_older_methods(log: Log, *, sure: bool = False) -> list[Note]:
+    """That numbers of a study may have changed since an earlier version drew its rounds.
+
+    sure  labels are classes, and none is in doubt
+    """
     found = []
     for each in log.history:
         surrogate = catalog.bare_name(each.choices.get("surrogate", ""))
         found += [
             (methods, each.number)
             for methods in CHANGES
-            if each.methods < methods and _CHANGED_SURROGATES.get(methods, surrogate) == surrogate
+            if not (sure and methods in _WITHOUT_CLASSES)
+            and each.methods < methods
+            and _CHANGED_SURROGATES.get(methods, surrogate) == surrogate
         ]
     if not found:
         return []

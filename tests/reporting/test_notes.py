@@ -486,13 +486,15 @@ def test_how_to_add_a_group_names_those_there_are():
 
 
 def test_rounds_from_before_numbers_changed_are_named_with_what_changed(monkeypatch):
-    def read(*methods: int) -> str:
+    def read(*methods: int, sure: bool = False) -> str:
         empty = np.empty(0)
         history = tuple(
             Round(k, empty, empty, {}, {}, (), (), empty, empty, empty, (), methods=each)
             for k, each in enumerate(methods, 1)
         )
-        return texts_of(notes._describe_older_methods(replace(Log.empty(), history=history)))
+        return texts_of(
+            notes._describe_older_methods(replace(Log.empty(), history=history), sure=sure)
+        )
 
     assert read(METHODS, METHODS) == ""
     monkeypatch.setattr(notes, "CHANGES", {2: "which bet other stakes", 3: "which cut off means"})
@@ -504,6 +506,11 @@ def test_rounds_from_before_numbers_changed_are_named_with_what_changed(monkeypa
     assert read(1, 2, 3).startswith(
         "Rounds 1 to 2 were drawn by an earlier version of activetest, which bet other stakes, "
         "which cut off means: numbers"
+    )
+    monkeypatch.setattr(notes, "_WITHOUT_CLASSES", {3})
+    assert read(2, sure=True) == "" and read(2) != ""
+    assert read(1, sure=True).endswith(
+        "which bet other stakes: numbers may differ from those that it reported."
     )
 
 
