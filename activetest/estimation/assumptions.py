@@ -194,7 +194,7 @@ def check_assumption(
     total, count = float(weights.sum()), count_effectively(weights)
     least = total * float(gammaincinv(count, 1 - level)) / count if count else 0.0
     there = steps[drawn[steps]]
-    rarity = 1 / (log.prob[there] * (evidence.groups[0].size - there))
+    rarity = 1 / (log.q[there] * (evidence.groups[0].size - there))
     draws = round_count(np.minimum(rarity / rarity.mean(), 1).sum()) if len(rarity) else 0.0
 
     def limit(tail: float) -> float:

@@ -234,7 +234,7 @@ class _ReplayedRound:
         guess = tested.weights @ self.sums.guess(self.surrogate, rows) * member
         ends = self.sums.range_by_row(rows) * member
         weight = self._weight(rows, np.ones(len(at), bool))
-        left = weight / log.prob[at]
+        left = weight / log.q[at]
         # What was left at a draw is what was left at the one before, less what that one took.
         if not np.allclose(left[1:], left[:-1] - weight[:-1], rtol=_DRIFT):
             raise NotEstimable(

@@ -102,7 +102,7 @@ def _find_model_variance(
     drawn (its term over q). It is smooth where the observed variance collapses.
     """
     expected, noise = sample.expect(slope)
-    inverse, mass = 1 / sample.prob, sample.drawn_mass
+    inverse, mass = 1 / sample.q, sample.drawn_mass
     square = noise + sample.inside * _find_shifts(means, sample, slope, expected) ** 2
     model = (sample.weights**2 * (inverse - 1) * inverse) @ square / sample.size**2
     model = float(model) if sample.unknown else 0.0
@@ -182,7 +182,7 @@ def _compare_with_uniform(sample: Sample) -> Array:
     """
     remaining = sample.drawable
     weight = 1.0 if sample.mass is None else sample.mass
-    return weight / np.where(remaining > 0, sample.prob * remaining, 1.0)
+    return weight / np.where(remaining > 0, sample.q * remaining, 1.0)
 
 
 def find_sides(pulls: Array, reach: Array | None = None) -> tuple[Array, Array]:

@@ -96,7 +96,7 @@ class _Gaps:
     """Gaps of D drawn and B supplied items, and the M draws that estimates use.
 
     gap, weight, mass   (D + B,) gap, weight in an estimate of a sum (0 without a label), own weight
-    steps, prob, share  (M,) places among the D, probability and weight of each draw's step
+    steps, q, share     (M,) places among the D, probability and weight of each draw's step
     size                items of the pool, or the sum of their weights
     known               whether every item is known
     evidence            behind it
@@ -107,7 +107,7 @@ class _Gaps:
     weight: Array
     mass: Array
     steps: Array
-    prob: Array
+    q: Array
     share: Array
     size: float
     known: bool
@@ -126,7 +126,7 @@ class _Gaps:
         drawn, supplied = np.split(values[:, None], [len(self.evidence.log.rows)])
         before = np.cumsum(drawn, axis=0) - drawn
         before += sum_supplied_before(self.evidence.log, supplied)
-        terms = before[self.steps, 0] + drawn[self.steps, 0] / self.prob
+        terms = before[self.steps, 0] + drawn[self.steps, 0] / self.q
         parts = self.share * (terms - self.share @ terms) / self.size
         squares = float(self.share @ self.share)
         freedom = _find_freedom(parts, 1 / squares - 1)
@@ -161,7 +161,7 @@ def _weigh_gaps(evidence: Evidence, metric: Metric, gap: Statistic) -> _Gaps:
         np.where(labelled, np.concatenate([drawn, supplied]), 0.0),
         np.concatenate([evidence.drawn.mass, evidence.supplied.mass]),
         steps,
-        log.prob[steps],
+        log.q[steps],
         share,
         evidence.groups[0].total,
         bool(answered == evidence.groups[0].size),

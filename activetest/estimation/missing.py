@@ -366,7 +366,7 @@ def _expect_width(
     if labelled < max(_FEWEST, len(steps) - labelled):
         return np.inf
     weights, drawn, supplied = weigh_items(evidence, metric)
-    inverse = 1 / log.prob[steps]
+    inverse = 1 / log.q[steps]
     variance = (weights**2 * (inverse - 1) * inverse) @ plan.variance[steps] / group.size**2
     widening = drawn[drawn_filled] @ plan.drawn[drawn_filled]
     widening += supplied[supplied_filled] @ plan.supplied[supplied_filled]

@@ -205,7 +205,7 @@ def list_known_items(evidence: Evidence, sample: Sample, metric: Metric) -> Know
     return KnownItems(
         since=np.concatenate([since, supplied]).astype(np.int64),
         drawn=np.concatenate([drawn, np.full(len(supplied), -1)]),
-        inverse=1 / sample.prob,
+        inverse=1 / sample.q,
         weights=sample.weights,
         all=sample.unknown == 0,
     )

@@ -287,7 +287,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
 
     return Sample(
         stats=stats[steps],
-        prob=log.prob[steps],
+        q=log.q[steps],
         weights=lure_weights,
         known_sum=before[steps],
         imputed=imputed[steps],
@@ -426,7 +426,7 @@ def _find_draws(evidence: Evidence, metric: Metric) -> Draws:
             rows,
             _lure_weights(*_count_ahead(evidence, steps).T),
             remaining,
-            bool(np.allclose(log.prob[steps] * remaining, rows.mass, rtol=1e-6)),
+            bool(np.allclose(log.q[steps] * remaining, rows.mass, rtol=1e-6)),
             _find_lowest_floor(log, steps),
             _count_learned(log, evidence.recorded, steps),
         )
@@ -544,7 +544,7 @@ def _weigh_items(
     ahead = np.append(np.cumsum(stepwise[::-1])[::-1], 0.0)
     drawn = np.zeros(len(log.rows))
     drawn[:count] = ahead[1:]
-    drawn[steps] += weights / log.prob[steps]
+    drawn[steps] += weights / log.q[steps]
     return drawn, ahead[np.searchsorted(log.round[:count], log.supplied_round)]
 
 

@@ -145,9 +145,9 @@ class View:
             sample = sample.compute_once(
                 ("beliefs", estimator), partial(self._add_beliefs, sample, *about)
             )
-        elif sample.unknown and len(sample.prob) < _FEWEST_DRAWN:
-            self._refuse_missing_items(refined, len(sample.prob))
-            self._refuse_waiting_draws(len(sample.prob))
+        elif sample.unknown and len(sample.q) < _FEWEST_DRAWN:
+            self._refuse_missing_items(refined, len(sample.q))
+            self._refuse_waiting_draws(len(sample.q))
         return estimate.estimate_metric(sample, refined, estimator), evidence
 
     def find_assumptions(self, metric: Metric, group: Group) -> tuple[Assumption, ...]:

@@ -30,11 +30,11 @@ def find_own_guesses(sample: Sample, center: Array, free: Array) -> tuple[Array,
     if sample.own is None or not (sample.own >= 0).any():
         return guess, rest, holds
     imputed, mass = sample.per_unit(sample.imputed), sample.drawn_mass[:, None]
-    first = np.where(sample.own >= 0, sample.own, np.arange(len(sample.prob)))
-    chance = sample.prob.copy()
+    first = np.where(sample.own >= 0, sample.own, np.arange(len(sample.q)))
+    chance = sample.q.copy()
     blocks = _find_blocks(sample.own)
     for block in blocks:
-        chance[block] = find_first_chances(sample.prob[block])
+        chance[block] = find_first_chances(sample.q[block])
     left = np.maximum(sample.left, 1e-300)[first]
     weight = mass * (sample.inside / (left * chance))[:, None]
     deviation = imputed - center[first]
@@ -61,13 +61,13 @@ def find_own_guesses(sample: Sample, center: Array, free: Array) -> tuple[Array,
     return guess, rest, holds
 
 
-def find_first_chances(prob: Array) -> Array:
+def find_first_chances(q: Array) -> Array:
     """(n,) chance of each item of a round at its first draw, from those (n,) at its own.
 
     Chances change by removal alone: that at a draw is the first one over what is left of their sum.
     """
-    chance, left = np.empty(len(prob)), 1.0
-    for place, each in enumerate(prob):
+    chance, left = np.empty(len(q)), 1.0
+    for place, each in enumerate(q):
         chance[place] = each * left
         left = max(left - chance[place], 0.0)
     return chance

@@ -51,5 +51,5 @@ def weigh_labels(sample: Sample) -> Array:
     An item counts w / q at its own draw, and w at each draw after it, which knows it.
     """
     after = sample.weights.sum() - np.cumsum(sample.weights)
-    weights: Array = (sample.weights / sample.prob + after)[:, None] / sample.size
+    weights: Array = (sample.weights / sample.q + after)[:, None] / sample.size
     return weights

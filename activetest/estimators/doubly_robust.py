@@ -36,7 +36,7 @@ def estimate(sample: Sample) -> Estimate:
     own, own_rest, holds = find_own_guesses(sample, center, _find_inside(sample))
     guess, rest = np.where(holds, own, guess), np.where(holds, own_rest, rest)
     miss = sample.stats - mass * guess
-    terms = (sample.known_sum + rest + miss / sample.prob[:, None]) / sample.size
+    terms = (sample.known_sum + rest + miss / sample.q[:, None]) / sample.size
     found = weighted_mean(terms, guess, sample)
     return replace(found, follows=free) if free.any() else found
 
@@ -51,7 +51,7 @@ def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array
     """
     center = sample.imputed_sum / np.maximum(sample.left, 1)[:, None]
     weight, shrunk, _ = _slope_parts(sample, center, sample.stats)
-    inverse = (sample.inside / sample.prob)[:, None]
+    inverse = (sample.inside / sample.q)[:, None]
     share = sample.weights[:, None] / sample.size
     rest = np.where(sample.left > 0, sample.left, 0.0)[:, None]
     level = share * (rest - inverse * (rest > 0)) / (_PSEUDO_DRAWS + _sum_before(weight))
@@ -128,7 +128,7 @@ def _slope_parts(sample: Sample, center: Array, stats: Array) -> tuple[Array, Ar
     # A round that recorded nothing about the group has no guess to calibrate.
     recorded = sample.inside * (sample.left > 0)
     left, inside = np.where(sample.left > 0, sample.left, 1), sample.inside[:, None]
-    weight = (recorded * sample.drawn_mass / (left * sample.prob))[:, None]
+    weight = (recorded * sample.drawn_mass / (left * sample.q))[:, None]
     across = weight * _find_deviations(sample, center) * inside
     along = weight * (sample.per_unit(stats) - center) * inside
     count = np.arange(len(weight))[:, None]

@@ -18,7 +18,7 @@ def estimate(sample: Sample) -> Estimate:
 
     Raises NotEstimable where no draw counts.
     """
-    shares = sample.drawn_mass / sample.prob
+    shares = sample.drawn_mass / sample.q
     if not shares.any():
         raise NotEstimable("none of the drawn items counts here", hint="`study.next(10)`")
     shares = shares / shares.sum()

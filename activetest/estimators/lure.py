@@ -19,7 +19,7 @@ def estimate(sample: Sample) -> Estimate:
 
 
 def _estimate(sample: Sample) -> Estimate:
-    terms = (sample.known_sum + sample.stats / sample.prob[:, None]) / sample.size
+    terms = (sample.known_sum + sample.stats / sample.q[:, None]) / sample.size
     return weighted_mean(terms, None, sample)
 
 

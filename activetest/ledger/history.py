@@ -42,23 +42,24 @@ class LoggedRow(NamedTuple):
     known_to: int | None = None
 
 
-class LoggedDraw(NamedTuple):
-    """A draw: its item, its round, its probability, and when."""
+class Draw(NamedTuple):
+    """One draw: the item's id, its round, and the probability it had, None without."""
 
     id: str
     round: int
-    prob: float | None
-    time: str
+    q: float | None
 
 
 def list_rows(
-    draws: Iterable[LoggedDraw],
+    draws: Iterable[Draw],
+    times: Mapping[int, str],
     files: Iterable[StoredFile],
     answers: Iterable[GivenAnswer],
     supplied: Mapping[str, int | None] = MappingProxyType({}),
 ) -> list[LoggedRow]:
     """Every draw with its answers, in the order drawn; then the answers about other items.
 
+    times     {round: when it was drawn}
     supplied  {id: first round that knew it, None when none did} of items that were never drawn
 
     An answer whose file is not among the files counts, as of a file that has no name.
@@ -75,7 +76,7 @@ def list_rows(
         found = given.pop(draw.id, [])
         rows += [_write_row(each, draw, by_number, last) for each in found]
         if not found:
-            rows.append(LoggedRow(*draw[:3], "", "", "", draw.time, "", "", "", ""))
+            rows.append(LoggedRow(*draw, "", "", "", times.get(draw.round, ""), "", "", "", ""))
     for id, found in given.items():
         first = supplied.get(id)
         rows += [_write_row(each, None, by_number, last)._replace(known_to=first) for each in found]
@@ -88,7 +89,7 @@ def _is_taken_back(file: StoredFile | None) -> bool:
 
 def _write_row(
     answer: GivenAnswer,
-    draw: LoggedDraw | None,
+    draw: Draw | None,
     files: dict[int, StoredFile],
     last: dict[tuple[str, str], int],
 ) -> LoggedRow:
@@ -102,7 +103,7 @@ def _write_row(
     return LoggedRow(
         answer.id,
         draw.round if draw else None,
-        draw.prob if draw else None,
+        draw.q if draw else None,
         label,
         answer.annotator,
         status,

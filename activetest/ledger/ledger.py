@@ -31,7 +31,7 @@ from activetest.ledger.contents import (
     read_contents,
 )
 from activetest.ledger.entries import Writer
-from activetest.ledger.history import LoggedDraw, LoggedRow, list_rows
+from activetest.ledger.history import Draw, LoggedRow, list_rows
 from activetest.ledger.migrations import APPLICATION, MIGRATIONS, is_older, migrate
 from activetest.ledger.rounds import (
     PackedRound,
@@ -101,14 +101,6 @@ class Answer(NamedTuple):
     annotator: str
     status: int
     label: str
-
-
-class Draw(NamedTuple):
-    """One draw: its round, the item's id, and the probability it had, None without."""
-
-    round: int
-    id: str
-    prob: float | None
 
 
 class Times(NamedTuple):
@@ -516,11 +508,8 @@ class Ledger:
         """Every draw and every answer ever given, as rows for people."""
         contents = self._read()
         times = {each.number: each.time or "" for each in contents.rounds}
-        draws = [
-            LoggedDraw(each.id, each.round, each.q, times[each.round]) for each in contents.draws
-        ]
-        supplied = _find_supplied(contents)
-        return list_rows(draws, contents.files, contents.given, supplied)
+        draws, supplied = _list_draws(contents), _find_supplied(contents)
+        return list_rows(draws, times, contents.files, contents.given, supplied)
 
     def list_times(self) -> "Times":
         """When it was created, when rounds were drawn, and when files that count came."""
@@ -726,10 +715,15 @@ def _insert_plan(writer: Writer, contents: Contents | None, plan: Plan) -> None:
 
 def _find_known(contents: Contents) -> Record:
     """What was drawn and what is known."""
-    draws = tuple(Draw(each.round, each.id, each.q) for each in contents.draws)
     counting = sorted(_list_counting(contents).values())
     answers = tuple(Answer(*each[2:]) for each in counting)
-    return Record(contents.meta.revision, draws, answers, _find_supplied(contents))
+    draws, supplied = _list_draws(contents), _find_supplied(contents)
+    return Record(contents.meta.revision, draws, answers, supplied)
+
+
+def _list_draws(contents: Contents) -> tuple[Draw, ...]:
+    """Every draw, in order."""
+    return tuple(Draw(each.id, each.round, each.q) for each in contents.draws)
 
 
 def _find_last_file(contents: Contents) -> StoredFile | None:

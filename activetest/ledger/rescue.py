@@ -18,7 +18,7 @@ from activetest.ledger.contents import (
     parse_label,
     read_contents,
 )
-from activetest.ledger.history import LoggedDraw, LoggedRow, list_rows
+from activetest.ledger.history import Draw, LoggedRow, list_rows
 from activetest.ledger.ledger import check_version
 from activetest.ledger.migrations import is_older
 from activetest.ledger.tables import TABLES, StoredFile
@@ -89,11 +89,11 @@ def rescue_rows(path: Path) -> Recovered:
             f"nothing can be read of {path}: {error}", "restore it from a backup"
         ) from error
     draws = [
-        LoggedDraw(_to_text(id), number, q if isinstance(q, float) else None, times.get(number, ""))
+        Draw(_to_text(id), number, q if isinstance(q, float) else None)
         for _, number, id, q in drawn
         if isinstance(number, int)
     ]
-    rows = list_rows(draws, files, answers)
+    rows = list_rows(draws, times, files, answers)
     if not rows and problems:
         raise StudyError(f"nothing can be read of {path}: {problems[0]}", "restore a backup")
     return Recovered(rows, tuple(problems))

@@ -85,12 +85,12 @@ def serialise_draws(round: Round) -> list[tuple[float | None, bytes]]:
 
     Raises ValueError for a round in which some items have a probability and others none.
     """
-    deterministic = np.isnan(round.prob)
+    deterministic = np.isnan(round.q)
     if deterministic.any() and not deterministic.all():
         raise ValueError("the items of one round have probabilities, or none of them has")
-    prob = [None] * len(deterministic) if deterministic.any() else round.prob.tolist()
+    q = [None] * len(deterministic) if deterministic.any() else round.q.tolist()
     imputed = [np.asarray(values, "<f8").tobytes() for values in round.imputed]
-    return list(zip(prob, imputed, strict=True))
+    return list(zip(q, imputed, strict=True))
 
 
 class PackedParams(Mapping[str, Any]):
@@ -177,7 +177,7 @@ def parse_draws(draws: Sequence[StoredDraw], statistics: int) -> dict[str, Any]:
     """
     values = np.frombuffer(b"".join(draw.imputed for draw in draws), "<f8")
     return {
-        "prob": np.array([draw.q for draw in draws], float),
+        "q": np.array([draw.q for draw in draws], float),
         "imputed": values.reshape(len(draws), statistics),
     }
 

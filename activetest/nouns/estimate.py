@@ -34,7 +34,7 @@ class Sample(Remembers):
     item that was answered. Where items have weights, each statistic is times its item's weight.
 
     stats         (M, d) statistics of the drawn item; zero outside the group
-    prob          (M,) probability of the draw, given all before it
+    q             (M,) probability of the draw, given all before it
     weights       (M,) weight of each draw's step in the estimate, summing to one
     known_sum     (M, d) sum of the statistics over all in the group that was known before the draw
     imputed       (M, d) the surrogate's expectation of these statistics; zero outside the group
@@ -97,7 +97,7 @@ class Sample(Remembers):
     """
 
     stats: Array
-    prob: Array
+    q: Array
     weights: Array
     known_sum: Array
     imputed: Array

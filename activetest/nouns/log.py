@@ -15,7 +15,7 @@ PENDING, LABELLED, DECLINED = 0, 1, 2
 # other numbers; what changed then is a sentence in reporting/notes.py.
 METHODS = 9
 # Fields of a log that have a value for each draw, and for each supplied item.
-_OF_DRAWS = ("rows", "prob", "round", "status", "labels")
+_OF_DRAWS = ("rows", "q", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
 
 
@@ -96,7 +96,7 @@ class Round:
 
     number        1, 2, ...
     rows          (n,) pool positions in the order drawn
-    prob          (n,) probability of each draw, given all before it; NaN for items that were chosen
+    q             (n,) probability of each draw, given all before it; NaN for items that were chosen
                   by the largest score, or drawn where others had no chance
     choices       the fields of Choices that the round was drawn with
     params        the surrogate's parameters, JSON-ready or arrays: enough to predict again
@@ -128,7 +128,7 @@ class Round:
 
     number: int
     rows: Array
-    prob: Array
+    q: Array
     choices: dict[str, Any]
     params: Mapping[str, Any]
     statistics: tuple[str, ...]
@@ -170,14 +170,14 @@ class Round:
     @property
     def deterministic(self) -> bool:
         """Whether its items have no probabilities: the largest scores, or plain Thompson draws."""
-        return bool(np.isnan(self.prob).any())
+        return bool(np.isnan(self.q).any())
 
 
 @dataclass(frozen=True)
 class Log:
     """What was drawn, in order, and what is known: the only input of every estimate.
 
-    rows, prob, round   (D,) pool position, probability and number of the round of each draw; a
+    rows, q, round       (D,) pool position, probability and number of the round of each draw; a
                          deterministic item is a draw whose probability is NaN, see Round
     status               (D,) PENDING, LABELLED or DECLINED
     labels               (D,) class code or value as float; NaN unless labelled
@@ -198,7 +198,7 @@ class Log:
     """
 
     rows: Array
-    prob: Array
+    q: Array
     round: Array
     status: Array
     labels: Array
@@ -215,7 +215,7 @@ class Log:
     @property
     def deterministic(self) -> Array:
         """(D,) True for items without a probability, see Round."""
-        return np.asarray(np.isnan(self.prob))
+        return np.asarray(np.isnan(self.q))
 
     @property
     def declined(self) -> bool:
@@ -312,7 +312,7 @@ def weigh_draws(
             uniform[draws] = True
         elif not record.deterministic and record.drawn_from is None:
             left = record.count[0] - np.arange(draws.stop - draws.start)
-            weights[draws] = 1 / (log.prob[draws] * left)
+            weights[draws] = 1 / (log.q[draws] * left)
     return uniform, weights
 
 

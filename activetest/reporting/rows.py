@@ -422,7 +422,7 @@ def find_variance_of_items(value: Value, interval: Interval) -> float:
 
 def _largest_share(value: Value) -> float:
     """Share of the largest weight in the weights of all draws."""
-    weights = value.estimate.weights / value.sample.prob
+    weights = value.estimate.weights / value.sample.q
     return float(weights.max() / weights.sum())
 
 

@@ -26,7 +26,7 @@ def mix_scores(
     rates: Array | None = None,
     rule: str = FloorRule.MIX,
 ) -> tuple[Array, Array]:
-    """(R,) probabilities of the first draw, and (K,) the sum of squares of each kind of score.
+    """(R,) q of the first draw, and (K,) the sum of squares of each kind of score.
 
     scores (K, R), at least zero; free (R,) bool, and rows that are not free get zero; rates (R,)
     multiply what blend_scores gives, see find_rates; rule is how the floor is applied. Raises

@@ -134,8 +134,8 @@ def describe_floor_cost(cache: PoolView, choices: Choices) -> tuple[str, ...]:
     counted, rates = find_counted(cache), find_rates(cache)
     free = np.ones(cache.size, bool) if counted is None else counted
     scores = 1 / np.sqrt(prices)[None]
-    prob, _ = race.mix_scores(scores, free, choices.floor, rates, choices.floor_rule)
-    part = share * np.average(prices, weights=rates) / (prob @ prices)
+    q, _ = race.mix_scores(scores, free, choices.floor, rates, choices.floor_rule)
+    part = share * np.average(prices, weights=rates) / (q @ prices)
     return (
         f"prices: the floor of {choices.floor:g} makes every item, however dear, at least "
         f"{share:.2g} times as likely as a random draw does. That takes about {100 * part:.0f} % "

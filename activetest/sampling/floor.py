@@ -71,11 +71,11 @@ def choose_floor(
     last = int(budget or max(_AHEAD, 2 * drawn))
 
     def widths(share: float) -> Array:
-        weight, _ = race.mix_scores(scores, free, share, rates)
+        q, _ = race.mix_scores(scores, free, share, rates)
         return np.array(
             [
                 expected_width(
-                    mean, variance, np.stack(ends), weight[free], draws=draws, level=choices.level
+                    mean, variance, np.stack(ends), q[free], draws=draws, level=choices.level
                 )
                 for draws in (max(last // 2, 1), last)
             ]

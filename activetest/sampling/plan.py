@@ -47,41 +47,25 @@ from activetest.system.parallel import map_reduce
 class RoundState:
     """One round before anything is drawn.
 
-    number        of the round
-    choices       it is drawn with
+    round         as it will be recorded, with no draw yet
     surrogate     what the labels so far let one believe
     statistics    (T,) whose expectations are recorded
-    imputed_sum   (G, T) sums of the expectations over free rows
-    count         (G,) free rows
-    objectives    what the draws are to estimate
-    weight        (N,) probability of the first draw; 0 where a row is not free
-    fit_round     number of the round whose surrogate this is
-    fit_labels    number of labels that it was fitted to
-    allocation    where the round chooses between groups: the weights of their rows
-    drawn_from    predicted classes whose items can be drawn; None where all can: see Round
+    q             (N,) probability of the first draw; 0 where a row is not free
     expected      (T, N) expectations of the statistics; None where the pool is more than one chunk
     """
 
-    number: int
-    choices: Choices
+    round: Round
     surrogate: Surrogate
     statistics: tuple[Statistic, ...]
-    imputed_sum: Array
-    count: Array
-    objectives: tuple[Objective, ...]
-    weight: Array
-    fit_round: int
-    fit_labels: int
-    allocation: Allocation | ArmAllocation | None = None
-    drawn_from: tuple[int, ...] | None = None
+    q: Array
     expected: Array | None = None
 
     @property
     def has_probabilities(self) -> bool:
         """Whether every row that is left can be drawn: else draws have no usable probabilities."""
-        if self.allocation and not self.choices.floor:
+        if self.round.allocation and not self.round.choices["floor"]:
             return False
-        return self.choices.selection == "draw"
+        return bool(self.round.choices["selection"] == Selection.DRAW)
 
 
 def plan_round(
@@ -101,8 +85,9 @@ def plan_round(
     draw.
     """
     state = prepare_round(log, cache, choices, seed=seed, count=count, surrogate=surrogate, key=key)
-    choose = race.take_top if state.choices.selection == "top" else race.draw_by_race
-    drawn = choose(cache.hashes, state.weight, count, seed=seed, stream=state.number)
+    top = state.round.choices["selection"] == Selection.TOP
+    choose = race.take_top if top else race.draw_by_race
+    drawn = choose(cache.hashes, state.q, count, seed=seed, stream=state.round.number)
     return record_round(state, drawn, cache)
 
 
@@ -169,36 +154,39 @@ def prepare_round(
     )
     allocation: Allocation | ArmAllocation | None = None
     if explores:
-        allocation, weight = allocate_arms(
+        allocation, q = allocate_arms(
             log, cache, choices, free=free, seed=seed, number=number, count=count
         )
     elif between:
-        allocation, weight = allocate_draws(
-            log, cache, choices, seed=seed, number=number, count=count
-        )
+        allocation, q = allocate_draws(log, cache, choices, seed=seed, number=number, count=count)
     else:
         scored = np.hstack(scores)
         if catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS"):
             choices = _check_members(scored[:, drawable], choices, labels=source[1])
         drawn = len(log.rows)
-        choices, objectives, weight = _weigh_by_scores(
+        choices, objectives, q = _weigh_by_scores(
             scored, cache, surrogate, choices, objectives, drawable, drawn=drawn
         )
-    rows = np.rint(sums[:, -1]).astype(np.int64)
-    return RoundState(
-        number,
-        choices,
-        surrogate,
-        statistics,
-        sums[:, :-1],
-        rows,
-        objectives,
-        weight,
-        *source,
-        allocation,
-        drawn_from,
-        expected[0] if expected else None,
+    none = np.empty(0)
+    planned = Round(
+        number=number,
+        rows=none.astype(np.int64),
+        q=none,
+        choices=dict(_record_choices(choices)),
+        params=surrogate.params(),
+        statistics=tuple(each.name for each in statistics),
+        groups=list_group_names(cache),
+        imputed=np.empty((0, len(statistics))),
+        imputed_sum=sums[:, :-1],
+        count=np.rint(sums[:, -1]).astype(np.int64),
+        objectives=objectives,
+        fit_round=source[0],
+        fit_labels=source[1],
+        allocation=allocation,
+        drawn_from=drawn_from,
+        version=__version__,
     )
+    return RoundState(planned, surrogate, statistics, q, expected[0] if expected else None)
 
 
 def _find_scoring_surrogate(
@@ -250,7 +238,7 @@ def _weigh_by_scores(
     *,
     drawn: int,
 ) -> tuple[Choices, tuple[Objective, ...], Array]:
-    """The choices with the floor that is used, the objectives with their totals, and (N,) weights.
+    """The choices with the floor that is used, the objectives with their totals, and (N,) q.
 
     scores (A, N) of the acquisition for every objective, free (N,) the rows that can be drawn.
     Raises ChoiceError as prepare_round does.
@@ -270,14 +258,14 @@ def _weigh_by_scores(
             drawn=drawn,
         )
         choices = replace(choices, floor=share)
-    top = choices.selection == "top"
+    top = choices.selection == Selection.TOP
     floor = 0.0 if top else choices.floor
     rates = find_rates(cache)
-    weight, totals = race.mix_scores(scores, free, floor, rates, choices.floor_rule)
+    q, totals = race.mix_scores(scores, free, floor, rates, choices.floor_rule)
     if top:
         # Rows below the top are left out on purpose.
-        weight = np.where(free, np.maximum(weight, np.finfo(float).tiny), 0.0)
-    never = np.count_nonzero(free & (weight == 0))
+        q = np.where(free, np.maximum(q, np.finfo(float).tiny), 0.0)
+    never = np.count_nonzero(free & (q == 0))
     if never and not draws_whole_mean(choices, objectives):
         raise ChoiceError(
             f"with floor 0, {never} items could never be drawn: their score is zero",
@@ -287,7 +275,7 @@ def _weigh_by_scores(
         replace(objective, total=float(total), peak=float(peak))
         for objective, total, peak in zip(objectives, totals, peaks, strict=True)
     )
-    return choices, objectives, weight
+    return choices, objectives, q
 
 
 def draws_whole_mean(choices: Choices, objectives: Sequence[Objective]) -> bool:
@@ -311,22 +299,7 @@ def record_round(state: RoundState, drawn: Array, cache: PoolView) -> Round:
         mean = state.surrogate.expected(cache.take(drawn), state.statistics)
     else:
         mean = state.expected[:, drawn]
-    known = state.has_probabilities
-    return Round(
-        number=state.number,
-        rows=drawn,
-        prob=race.draw_probabilities(state.weight, drawn) if known else np.full(len(drawn), np.nan),
-        choices=dict(_record_choices(state.choices)),
-        params=state.surrogate.params(),
-        statistics=tuple(each.name for each in state.statistics),
-        groups=list_group_names(cache),
-        imputed=mean.T.astype(float),
-        imputed_sum=state.imputed_sum,
-        count=state.count,
-        objectives=state.objectives,
-        fit_round=state.fit_round,
-        fit_labels=state.fit_labels,
-        allocation=state.allocation,
-        drawn_from=state.drawn_from,
-        version=__version__,
-    )
+    q = np.full(len(drawn), np.nan)
+    if state.has_probabilities:
+        q = race.draw_probabilities(state.q, drawn)
+    return replace(state.round, rows=drawn, q=q, imputed=mean.T.astype(float))

@@ -423,7 +423,7 @@ def answered(log: Log, drawn: Round, truth: Array) -> Log:
     return replace(
         log,
         rows=np.concatenate([log.rows, drawn.rows]),
-        prob=np.concatenate([log.prob, drawn.prob]),
+        q=np.concatenate([log.q, drawn.q]),
         round=np.concatenate([log.round, np.full(count, drawn.number)]),
         status=np.concatenate([log.status, np.full(count, LABELLED)]),
         labels=np.concatenate([log.labels, truth[drawn.rows]]),

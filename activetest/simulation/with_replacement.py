@@ -47,7 +47,7 @@ class ReplacedDraws:
     """M draws with replacement: pool positions, and the probability that each had."""
 
     rows: Array
-    prob: Array
+    q: Array
 
     def to_log(self, truth: Array) -> Log:
         """A log of every drawn item once, with its label."""
@@ -56,7 +56,7 @@ class ReplacedDraws:
         return replace(
             Log.empty(),
             rows=rows,
-            prob=np.ones(len(rows)),
+            q=np.ones(len(rows)),
             round=np.ones(len(rows), np.int64),
             status=np.full(len(rows), LABELLED),
             labels=truth[rows],
@@ -80,12 +80,10 @@ def play_study(
                 )
                 fit_labels = len(log.rows)
             count = min(plan.batch, budget - len(draws.rows))
-            weight = find_draw_probabilities(
-                log, cache, choices, surrogate, seed=seed, number=number
-            )
+            q = find_draw_probabilities(log, cache, choices, surrogate, seed=seed, number=number)
             rng = make_generator(seed, number, "replaced")
-            rows = rng.choice(cache.size, count, p=weight)
-            draws = ReplacedDraws(np.append(draws.rows, rows), np.append(draws.prob, weight[rows]))
+            rows = rng.choice(cache.size, count, p=q)
+            draws = ReplacedDraws(np.append(draws.rows, rows), np.append(draws.q, q[rows]))
         for metric in metrics:
             for estimator in plan.estimators:
                 try:
@@ -156,8 +154,8 @@ def find_draw_probabilities(
     weights = race.sharpen_scores(weights, weights.max(axis=1), choices.power)
     drawable = find_drawable_items(Log.empty(), cache)
     rates = find_rates(cache)
-    weight, _ = race.mix_scores(weights, drawable, choices.floor, rates, choices.floor_rule)
-    return weight / weight.sum()
+    q, _ = race.mix_scores(weights, drawable, choices.floor, rates, choices.floor_rule)
+    return q / q.sum()
 
 
 def _estimate(
@@ -188,7 +186,7 @@ def collect_sample(draws: ReplacedDraws, cache: PoolView, truth: Array, metric: 
     zeros, ones = np.zeros_like(stats), np.ones(len(stats))
     return Sample(
         stats=stats,
-        prob=draws.prob,
+        q=draws.q,
         weights=ones / len(ones),
         known_sum=zeros,
         imputed=zeros,
@@ -199,7 +197,7 @@ def collect_sample(draws: ReplacedDraws, cache: PoolView, truth: Array, metric: 
         total=zeros.sum(axis=0),
         unknown=cache.size,
         counted=ones,
-        uniform=bool(np.allclose(draws.prob * cache.size, rows.mass)),
+        uniform=bool(np.allclose(draws.q * cache.size, rows.mass)),
         limits=np.array([[each.lower, each.upper] for each in metric.statistics]).T,
         expect=lambda weights: (0 * ones, 0 * ones),
         label_variance=lambda weights: 0.0,

@@ -243,7 +243,7 @@ def plan_log(
         prob = 1 / left
     else:
         prob = _check_probabilities(batches, left, meaning, source)
-    log = replace(log, prob=prob)
+    log = replace(log, q=prob)
     # Draws of ours that are uniform are so in proportion to weights and prices.
     plain = uniform and find_rates(cache) is None
     record = asdict(
@@ -570,7 +570,7 @@ def _make_log(
     supplied_status, supplied_labels = encode_outcomes(others, known, cache)
     return Log(
         rows=cache.find(ids),
-        prob=np.full(len(ids), np.nan),
+        q=np.full(len(ids), np.nan),
         round=numbers,
         status=status,
         labels=labels,
@@ -614,14 +614,14 @@ def _fit_rounds(
             )
             params, fitted = surrogate.params(), number
             labels = len(list_learned(before, choices)[0])
-        count, chosen = int(here.sum()), bool(np.isnan(log.prob[here]).any())
+        count, chosen = int(here.sum()), bool(np.isnan(log.q[here]).any())
         # Without a total nobody takes the weights of other items for known: see estimation.bets.
         total = np.nan if uniform is None else float(uniform[here][0])
         history.append(
             Round(
                 number=number,
                 rows=log.rows[here],
-                prob=log.prob[here],
+                q=log.q[here],
                 choices=record | ({"selection": Selection.TOP.value} if chosen else {}),
                 params=params,
                 statistics=(),
@@ -638,12 +638,12 @@ def _fit_rounds(
             )
         )
     # Chosen items need no predictions to be estimated from; rounds record some all the same.
-    as_drawn = tuple(replace(each, prob=np.ones(len(each.rows))) for each in history)
+    as_drawn = tuple(replace(each, q=np.ones(len(each.rows))) for each in history)
     predicted = repredict(
         replace(log, history=as_drawn), cache, list_recorded_statistics(choices, cache)
     )
     rounds = tuple(
-        replace(each, prob=before.prob, again=(), imputed_again=None)
+        replace(each, q=before.q, again=(), imputed_again=None)
         for each, before in zip(predicted.history, history, strict=True)
     )
     looks = list_looks(choices, replace(log, history=rounds), cache)

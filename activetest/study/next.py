@@ -23,7 +23,8 @@ from activetest.errors import (
 from activetest.formats import FAMILY
 from activetest.labels import exports, files
 from activetest.labels.annotators import resolve_answers
-from activetest.ledger.ledger import Answer, Draw, LedgerMoved, Record
+from activetest.ledger.history import Draw
+from activetest.ledger.ledger import Answer, LedgerMoved, Record
 from activetest.nouns.answer_fields import (
     BATCH_ENDINGS,
     BATCH_FORMATS,
@@ -135,7 +136,7 @@ def next_batch(
         try:
             drawn = _draw_items(study, record, count)
             # A new round may have drawn at random whatever the choices say: see sampling.plan.
-            top = study.choices.selection == Selection.TOP and not any(draw.prob for draw in drawn)
+            top = study.choices.selection == Selection.TOP and not any(draw.q for draw in drawn)
             return _fill_batch(study, drawn, show, top, repeated=False, requested=count)
         except LedgerMoved:
             # Labels or another batch were recorded meanwhile, or init changed the seed: these draws
@@ -253,8 +254,8 @@ def _draw_items(study: StoredStudy, record: Record, count: int) -> list[Draw]:
     drawn = add_plan(drawn, study.choices, count=count, looks=looks)
     ids, plan = cache.ids(drawn.rows), describe_plan(study.choices, study.pool)
     study.ledger.record_round(drawn, ids, revision=record.revision, plan=plan)
-    probs = [None if np.isnan(prob) else float(prob) for prob in drawn.prob]
-    return [Draw(drawn.number, *each) for each in zip(ids, probs, strict=True)]
+    qs = [None if np.isnan(q) else float(q) for q in drawn.q]
+    return [Draw(id, drawn.number, q) for id, q in zip(ids, qs, strict=True)]
 
 
 def _fill_batch(

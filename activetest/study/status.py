@@ -10,7 +10,8 @@ from activetest.cache.cache import Cache
 from activetest.cache.parts import EVIDENCE, TRAINED, find_part
 from activetest.estimation.looks import has_looks, plan_looks, plan_looks_of_log
 from activetest.labels.annotators import resolve_answers
-from activetest.ledger.ledger import Draw, Record
+from activetest.ledger.history import Draw
+from activetest.ledger.ledger import Record
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.nouns.name_lists import list_few
 from activetest.nouns.report import SKIPPED, Counts
@@ -33,7 +34,7 @@ def status(study: StoredStudy, cache: Cache | None = None) -> Status:
     record = study.ledger.record()
     known = resolve_answers(record.answers)
     statuses = [known[draw.id][0] if draw.id in known else None for draw in record.draws]
-    deterministic = sum(draw.prob is None for draw in record.draws)
+    deterministic = sum(draw.q is None for draw in record.draws)
     supplied = [id for id in record.supplied if id in known]
     counts = Counts(
         n_pool=study.ledger.rows,

@@ -404,7 +404,7 @@ class StoredStudy:
         answers = Counter(answer.id for answer in record.answers)
         return Log(
             rows=rows,
-            prob=np.array([draw.prob for draw in record.draws], float),
+            q=np.array([draw.q for draw in record.draws], float),
             round=np.array([draw.round for draw in record.draws], np.int64),
             status=status,
             labels=labels,

@@ -30,7 +30,7 @@ def test_draws_by_score_count_by_weight(pool, truth, play_rounds):
     log = play_rounds((UNIFORM, 4), (OPTIMAL, 12))
     found = count_groups(log, pool, CHOICES)
     left = SIZE - np.arange(16)
-    weights = 1 / (log.prob * left)
+    weights = 1 / (log.q * left)
     plain = np.arange(16) < 4
     assert weights[plain] == approx(1)
     cells = found.cells[log.rows]
@@ -173,7 +173,7 @@ def test_draws_without_a_floor_speak_for_their_cells_and_picks_for_nothing(
     pool, truth, play_rounds
 ):
     log = play_rounds((replace(THOMPSON, floor=0.0), 8))
-    assert np.isnan(log.prob).all()
+    assert np.isnan(log.q).all()
     assert count_groups(log, pool, CHOICES).arms.exchangeable_counts.sum() == 8
     by_class = count_groups(log, pool, CHOICES, group="predicted")
     assert (by_class.arms.exchangeable_counts.sum(), by_class.arms.known_counts.sum()) == (0, 8)
@@ -190,7 +190,7 @@ def test_a_floor_of_one_is_uniform_whatever_is_preferred(pool, truth, play_round
 def test_clipping_at_a_floor_of_one_is_not_uniform(pool, truth, play_rounds):
     """It leaves every item at least half as likely as a random draw, and some likelier."""
     log = play_rounds((replace(OPTIMAL, floor=1.0, floor_rule="clip"), 5))
-    assert not np.allclose(log.prob[0], 1 / pool.size)
+    assert not np.allclose(log.q[0], 1 / pool.size)
     uniform, weights = weigh_draws(log, lambda allocation: False)
     assert not uniform.any() and (weights > 0).all()
 

@@ -248,7 +248,7 @@ def unpack(values: dict[str, np.ndarray]):
     closures = {"expect": expect, "label_variance": lambda weights: 0.0}
     if "spread" in {field.name for field in fields(Sample)}:
         # What one uniform draw varies by, estimated from the draws.
-        chance = known["counted"] / known["prob"]
+        chance = known["counted"] / known["q"]
         squares = (known["stats"][:, 0] - (chance @ known["stats"][:, 0]) / chance.sum()) ** 2
         closures["spread"] = lambda weights, mean: float(chance @ squares / chance.sum())
     return Sample(**known, **closures)
@@ -269,7 +269,7 @@ def measure(sample, metric) -> tuple[float, ...]:
     draws = single / (interval.variance + single / size) if interval.variance > 0 else np.nan
     reliable = is_reliable(value, interval.method)
     ends = interval.lower, interval.upper, gate.lower, gate.upper
-    return value.value, *ends, float(reliable), draws / len(sample.prob)
+    return value.value, *ends, float(reliable), draws / len(sample.q)
 
 
 def summarise(numbers: np.ndarray, truth: float, uniform: float) -> list[str]:

@@ -83,7 +83,7 @@ def follow_evidence(pseudo: float, lowest: float) -> Callable:
         variance = moments(beliefs)[1][0].astype(float)
         free = find_drawable_items(log, stage.made)
         guess = [each.imputed[:, each.statistics.index(statistic.name)] for each in log.history]
-        residual = (stage.stats[log.rows] - np.concatenate(guess)) ** 2 / log.prob
+        residual = (stage.stats[log.rows] - np.concatenate(guess)) ** 2 / log.q
         scaled = variance / variance[free].mean()
         expected = (1 - USUAL**2) * variance[free] + USUAL**2 * variance[free].mean()
         loss = {}
@@ -118,13 +118,13 @@ def play(stage: Stage, seed: int, choose: Callable) -> np.ndarray:
             choices = replace(choices, floor=choose(log, stage, surrogate))
             frozen = plan.prepare_round(log, made, choices, seed=seed, surrogate=surrogate)
             drawn = race.draw_by_race(
-                made.hashes, frozen.weight, BATCH, seed=seed, stream=frozen.number
+                made.hashes, frozen.q, BATCH, seed=seed, stream=frozen.round.number
             )
             guess = np.hstack(
                 [surrogate.expected(made.rows(*each), metric.statistics) for each in made.chunks()]
             )
             columns = np.vstack([slope @ stats, np.ones(made.size), guess])
-            steps += sum_steps(columns, frozen.weight, drawn)
+            steps += sum_steps(columns, frozen.q, drawn)
             log = answered(log, plan.record_round(frozen, drawn, made), stage.truth)
         view = build_view(log, made, choices, [metric], seed=seed, own_view=False)
         value = view.value(metric, "doubly-robust")

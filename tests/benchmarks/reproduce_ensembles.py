@@ -84,7 +84,7 @@ def play(scene: tuple, number: int) -> dict:
         # It learns nothing, so that all draws may be one round.
         seed = 1000 * number + run
         drawn = plan_round(nothing, made, choices, seed=seed, count=last, surrogate=surrogate)
-        errors["active"].append(follow_lure(stage.stats[drawn.rows], drawn.prob, size, COUNTS))
+        errors["active"].append(follow_lure(stage.stats[drawn.rows], drawn.q, size, COUNTS))
         order = np.random.default_rng([1, seed]).permutation(size)
         even = 1 / (size - np.arange(last))
         errors["uniform"].append(follow_lure(stage.stats[order[:last]], even, size, COUNTS))

@@ -180,7 +180,7 @@ def walk(stage: Stage, steps: tuple[int, ...], seed: int, first, *, learns: bool
         frozen = plan.prepare_round(log, made, choices, seed=seed, surrogate=surrogate)
         choose = race.take_top if choices.selection == "top" else race.draw_by_race
         count = step - len(log.rows)
-        drawn = choose(made.hashes, frozen.weight, count, seed=seed, stream=frozen.number)
+        drawn = choose(made.hashes, frozen.q, count, seed=seed, stream=frozen.round.number)
         found["sevens"].append(float((truth[drawn] == made.classes.index(MISSING)).mean()))
         log = answered(log, plan.record_round(frozen, drawn, made), truth)
         if learns:

@@ -178,7 +178,7 @@ def play_scores(scene: tuple, number: int) -> float:
     # Nothing is learned, so that all draws may be one round.
     drawn = plan_round(Log.empty(), stage.made, stage.choices, seed=number, count=labels)
     losses = stage.stats[drawn.rows]
-    (found,) = follow_lure(losses, drawn.prob, stage.made.size, [labels])
+    (found,) = follow_lure(losses, drawn.q, stage.made.size, [labels])
     return float((found - stage.stats.mean()) ** 2)
 
 

@@ -227,7 +227,7 @@ def refits(pool: Path, folder: Path, options: argparse.Namespace) -> None:
                 log = replace(
                     Log.empty(),
                     rows=rows,
-                    prob=ones / made.size,
+                    q=ones / made.size,
                     round=ones,
                     status=ones * LABELLED,
                     labels=truth[rows],

@@ -152,7 +152,7 @@ def play(stage: Stage, budgets: tuple[int, ...], batch: int, seed: int) -> np.nd
             frozen = plan.prepare_round(log, made, choices, seed=seed)
             count = min(batch, budget - len(log.rows))
             drawn = race.draw_by_race(
-                made.hashes, frozen.weight, count, seed=seed, stream=frozen.number
+                made.hashes, frozen.q, count, seed=seed, stream=frozen.round.number
             )
             steps += step_sums(frozen, drawn, stage)
             log = answered(log, plan.record_round(frozen, drawn, made), stage.truth)
@@ -174,7 +174,7 @@ def step_sums(frozen, drawn: np.ndarray, stage: Stage) -> list[np.ndarray]:
     ]
     ones = np.ones((1, stage.made.size))
     columns = np.vstack([stage.values, ones, np.hstack(expected)])
-    return sum_steps(columns, frozen.weight, drawn)
+    return sum_steps(columns, frozen.q, drawn)
 
 
 def sum_steps(columns: np.ndarray, weight: np.ndarray, drawn: np.ndarray) -> list[np.ndarray]:

@@ -149,7 +149,7 @@ def test_it_holds_the_truth_at_every_look(pool, truth, hopeless):
             metric, ends, held = metric_of(pool, name), LIMITS.get(name, (0.0, 1.0)), True
             true = evaluate(metric, outputs, truth[here])
             for look in (10, 50):
-                names = ("rows", "prob", "round", "status", "labels")
+                names = ("rows", "q", "round", "status", "labels")
                 parts = {one: getattr(log, one)[:look] for one in names}
                 now = replace(log, **parts, history=log.history[: look // 10])
                 interval = found(pool, now, metric, level, limits=ends)

@@ -54,9 +54,9 @@ class Study:
     def pick(self, count: int) -> "Study":
         """One more round, of the largest scores."""
         frozen = plan.prepare_round(self.log, self.pool, self.choices, seed=1)
-        rows = np.argsort(-frozen.weight)[:count]
+        rows = np.argsort(-frozen.q)[:count]
         deterministic = replace(
-            plan.record_round(frozen, rows, self.pool), prob=np.full(count, np.nan)
+            plan.record_round(frozen, rows, self.pool), q=np.full(count, np.nan)
         )
         self.frozen.append(frozen)
         self.log = answered(self.log, deterministic, self.truth)
@@ -107,7 +107,7 @@ def enumerated(study: Study, metric, group: int, value: float, classes: list[int
         guess = (weights[0] + weights[1:] @ mean) * member
         known = np.append(log.rows[:m], log.supplied_rows[log.supplied_round <= number])
         left = np.setdiff1d(np.arange(SIZE), known)
-        q = frozen.weight[left] / frozen.weight[left].sum()
+        q = frozen.q[left] / frozen.q[left].sum()
         rest = guess[left].sum()
         values = (rest + (table[left] - guess[left, None]) / q[:, None]) / size
         each = (rest + (true[left] - guess[left]) / q) / size
@@ -176,7 +176,7 @@ def test_a_round_that_cannot_be_predicted_again_has_no_increments(pool, truth):
     study = Study(pool, truth, ERROR).draw(3).draw(3)
     metric = metric_of(pool, "error")
     study.bets(metric, 0, 0.0)
-    study.log.prob[4] /= 2
+    study.log.q[4] /= 2
     with pytest.raises(NotEstimable, match="the weights of round 2 cannot be computed again"):
         study.bets(metric, 0, 0.0)
 
@@ -225,7 +225,7 @@ def test_clipped_draws_are_known_to_their_last_digit(pool, truth, tmp_path, monk
     study = Study(pool, truth, choices).draw(3).bring(1).draw(3)
     for state in study.frozen:
         rates = find_rates(pool)
-        weight = state.weight[state.weight > 0] / (1 if rates is None else rates[state.weight > 0])
+        weight = state.q[state.q > 0] / (1 if rates is None else rates[state.q > 0])
         assert 1 < np.isclose(weight, weight.min()).sum() < len(weight)
     check(study, metric_of(pool, "brier"), 0, 0.0)
     monkeypatch.setattr(pool, "chunks", lambda: [(0, 5), (5, 6), (6, 12)])
@@ -262,7 +262,7 @@ def test_draws_before_any_label_where_all_members_agree(pool, truth, acquisition
     """They are uniform, whatever the floor and the selection: the round records what it was."""
     agreeing = {"surrogate": "model", "acquisition": acquisition, "selection": "top"}
     study = Study(pool, truth, replace(ERROR, **agreeing, interval=interval)).draw(3)
-    assert study.log.prob == approx([1 / 12, 1 / 11, 1 / 10])
+    assert study.log.q == approx([1 / 12, 1 / 11, 1 / 10])
     study.choices = ERROR
     check(study.bring(1).draw(3), metric_of(pool, "error"), 0, 0.5)
 

@@ -46,11 +46,11 @@ def round_of(number: int, count: int, drawn_from=None, *, deterministic: bool = 
 
 def log_of(*rounds: Round) -> Log:
     numbers = np.concatenate([np.full(len(each.rows), each.number) for each in rounds])
-    prob = np.concatenate([each.prob for each in rounds])
+    prob = np.concatenate([each.q for each in rounds])
     empty = Log.empty()
     status = np.ones(len(prob), np.int64)
     return replace(
-        empty, rows=np.arange(len(prob)), prob=prob, round=numbers, status=status, history=rounds
+        empty, rows=np.arange(len(prob)), q=prob, round=numbers, status=status, history=rounds
     )
 
 
@@ -163,7 +163,7 @@ def test_metrics_of_one_evidence_keep_the_draws_of_their_own_items(pool, play_ro
     facts = describe_pool(pool.roles, None, pool)
     metrics = [find_metric(each, facts) for each in (name, "error")]
     evidence = collect_evidence(log, pool, CHOICES, metrics, seed=1)
-    assert [len(build_sample(evidence, each).prob) for each in metrics] == [10, 6]
+    assert [len(build_sample(evidence, each).q) for each in metrics] == [10, 6]
 
 
 def test_with_declined_items_all_matter_but_to_ratios_of_counts(pool, truth, play_rounds):

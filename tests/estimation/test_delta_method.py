@@ -61,12 +61,12 @@ def test_what_no_draw_met_may_add_to_a_share_is_counted_by_the_least_likely_draw
     assert lure(ten, RECALL).unmet == approx(0.1, rel=0.03)
     assert lure(positives(8, 2), RECALL).unmet == approx(0.1, rel=0.03)
     # Where some negative was drawn with a third of the chance, three times as many may be there.
-    prob = ten.prob * np.where(np.arange(DRAWS) == 30, 1 / 3, 1.0)
-    seldom = lure(replace(ten, prob=prob), RECALL)
+    prob = ten.q * np.where(np.arange(DRAWS) == 30, 1 / 3, 1.0)
+    seldom = lure(replace(ten, q=prob), RECALL)
     assert seldom.unmet == approx(3 * lure(ten, RECALL).unmet, rel=0.1)
     # Draws that cannot change the metric do not count.
     inside = np.where(np.arange(DRAWS) == 30, 0.0, 1.0)
-    apart = replace(ten, prob=prob, inside=inside, counted=inside)
+    apart = replace(ten, q=prob, inside=inside, counted=inside)
     assert lure(apart, RECALL).unmet == approx(lure(ten, RECALL).unmet, rel=0.1)
     assert lure(uniform_draws(errors(DRAWS, 4), size=1000)).unmet == 0
 
@@ -111,7 +111,7 @@ def test_a_draw_that_was_likelier_than_a_uniform_one_counts_for_less():
     values[:4] = 2.0
     sample = losses(values)
     ratio = np.where(values > 0, 4.0, 1.0)
-    excess = lure(replace(sample, prob=sample.prob * ratio), LOSS).excess
+    excess = lure(replace(sample, q=sample.q * ratio), LOSS).excess
     assert excess.counts[1] == approx(1)
 
 

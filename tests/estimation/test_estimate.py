@@ -95,7 +95,7 @@ def test_accuracy_as_the_sum_of_hits_is_accuracy(pool, truth):
     means = catalog.load("estimators", "lure").estimate(sample)
     right = (log.labels == pool.take(log.rows).outputs.pred).astype(float)
     known = np.cumsum(right) - right
-    terms = (known + right / log.prob) / SIZE
+    terms = (known + right / log.q) / SIZE
     # No class is clipped here, so nothing bends.
     assert (means.mean[:3] >= means.limits[0, :3]).all()
     assert (means.mean[:3] <= means.limits[1, :3]).all()
@@ -181,7 +181,7 @@ def test_the_variance_that_the_surrogate_expects(pool, truth, name, group):
     center = (outputs.probs * values).sum(axis=1, keepdims=True)
     residual = values - np.where(within & (name == "log-loss"), center, guess)
     expected = (outputs.probs * residual**2).sum(axis=1) * sample.inside
-    q, w = sample.prob, sample.weights
+    q, w = sample.q, sample.weights
     exact = (w**2 * (1 / q - 1) / q) @ expected / sample.size**2
     assert estimated.model_variance == approx(exact, rel=1e-3)
 
@@ -191,7 +191,7 @@ def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(tm
     """sum_m w_m^2 sum_{R_m} E[h^2] (1/q - 1) / N^2 for LURE, which guesses nothing: two draws."""
     pool = build_pool(tmp_path, 7, seed=4)
     frozen, metric = plan.prepare_round(Log.empty(), pool, MODEL, seed=2), metric_of(pool, name)
-    rows, s = pool.rows(0, 7), frozen.weight
+    rows, s = pool.rows(0, 7), frozen.q
     table = metric.statistics[0].value(rows.outputs, None)
     square = (rows.outputs.probs * table**2).sum(axis=1)
     found = exact = 0.0
@@ -212,7 +212,7 @@ def test_labels_are_counted_by_how_much_they_pull(pool, truth):
     sample, metric = of(pool, log, "error")
     estimated = estimate.estimate_metric(sample, metric, "lure").estimate
     wrong = sample.stats[:, 0] == 1
-    inverse = 1 / sample.prob
+    inverse = 1 / sample.q
     value = [inverse[side].sum() ** 2 / (inverse[side] ** 2).sum() for side in (wrong, ~wrong)]
     assert estimated.minority_count == approx(min(wrong.sum(), (~wrong).sum()))
     assert estimated.weighted_minority_count == approx(min(value))

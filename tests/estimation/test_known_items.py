@@ -31,7 +31,7 @@ def uniform_draws(values, *, size: int, known: int = 0, known_sum: float = 0.0) 
     unknown = size - known - count
     return Sample(
         stats=values[:, None],
-        prob=1 / left,
+        q=1 / left,
         weights=weights / weights.sum(),
         known_sum=known_sum + (np.cumsum(values) - values)[:, None],
         imputed=np.zeros((count, 1)),
@@ -176,12 +176,12 @@ def test_labels_count_as_uniform_draws_would_have_shown_them():
     wrong = np.flatnonzero(sample.stats[:, 0])
     ratio = np.ones(40)
     ratio[wrong] = [2, 2, 0.5, 0.5]
-    value = estimate_metric(replace(sample, prob=sample.prob * ratio), ERROR, "lure").estimate
+    value = estimate_metric(replace(sample, q=sample.q * ratio), ERROR, "lure").estimate
     assert value.uniform_minority_count == approx(0.5 + 0.5 + 1 + 1)
     assert value.minority_count == approx(4)
     assert value.uniform_count == approx(36 + 0.5 + 0.5 + 1 + 1)
     assert value.max_weight == approx(2)
-    likely = replace(sample, prob=sample.prob * 3)
+    likely = replace(sample, q=sample.q * 3)
     value = estimate_metric(likely, ERROR, "lure").estimate
     # Draws that are all likelier cannot have missed what uniform ones show.
     assert (value.uniform_minority_count, value.max_weight) == (approx(4 / 3), 1.0)

@@ -379,7 +379,7 @@ def test_an_expected_width_is_that_of_the_variance_and_of_what_is_missing(
         left = SIZE - np.arange(used)
         weights = 1 / (left * (left - 1.0))
         weights /= weights.sum()
-        q = log.prob[:used]
+        q = log.q[:used]
         variance = (weights**2 * (1 / q - 1) / q) @ believed[:used]
         wilson = norm.ppf(0.95) * span / (2 * inside[:used].sum())
         # A missing draw counts as drawn, and as known to all draws after it.
@@ -415,7 +415,7 @@ def test_a_first_round_about_other_classes_is_taken_to_vary_as_it_can(pool, trut
     left = SIZE - np.arange(14)
     weights = 1 / (left * (left - 1.0))
     weights /= weights.sum()
-    q = log.prob[:14]
+    q = log.q[:14]
     # A share of 0 or 1 has a variance of a quarter at most.
     variance = (weights**2 * (1 / q - 1) / q).sum() / 4 / SIZE**2
     z = norm.ppf(0.975)
@@ -523,7 +523,7 @@ def test_an_unlikely_draw_widens_more_and_an_answer_that_cannot_matter_does_not(
     whole = play_rounds((CHOICES, 14), (CHOICES, 16))
     found = {place: widths(set_status(whole, [place], PENDING), pool)[3] for place in range(14, 30)}
     order = sorted(found, key=found.__getitem__)
-    prob = whole.prob[order]
+    prob = whole.q[order]
     assert prob[0] > prob[-1]
     # Whether an item that is not predicted as an owl is one does not matter to precision.
     pred = pool.take(whole.rows).outputs.pred
@@ -552,9 +552,9 @@ def test_without_a_worst_case_whole_rounds_are_used(pool, truth, play_rounds):
     metrics = [find(name) for name in ("error", "log-loss", "ece")]
     view = build_view(log, pool, CHOICES, metrics, seed=1, own_view=False)
     assert [view.fill_missing(metric) is not None for metric in metrics] == [True, False, False]
-    used = [len(view.value(metric, "doubly-robust").sample.prob) for metric in metrics]
+    used = [len(view.value(metric, "doubly-robust").sample.q) for metric in metrics]
     assert used == [30, 10, 10]
-    assert len(view.value(metrics[0], "doubly-robust", kind=ANYTIME).sample.prob) == 10
+    assert len(view.value(metrics[0], "doubly-robust", kind=ANYTIME).sample.q) == 10
 
 
 def test_doubt_about_other_labels_stays_and_missing_ones_add_none(pool, truth, play_rounds):

@@ -92,7 +92,7 @@ def test_recalled_predictions_are_those_of_a_surrogate_that_knew_its_sources_lab
     drawn, seen = log.round < source, log.supplied_round <= source
     then = replace(
         log,
-        **{name: getattr(log, name)[drawn] for name in ("rows", "prob", "round", "status")},
+        **{name: getattr(log, name)[drawn] for name in ("rows", "q", "round", "status")},
         labels=log.labels[drawn],
         supplied_rows=log.supplied_rows[seen],
         supplied_status=log.supplied_status[seen],
@@ -136,7 +136,7 @@ def test_only_what_a_round_says_is_changed(pool, truth):
         for name in ("number", "choices", "params", "objectives"):
             assert getattr(one, name) == getattr(other, name)
         assert (one.rows == other.rows).all()
-        assert (one.prob == other.prob).all()
+        assert (one.q == other.q).all()
     assert again.rows is log.rows
 
 

@@ -34,7 +34,7 @@ def after(pool, truth):
         for kind, count in batches:
             one = plan.plan_round(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
             if kind == PICKED:
-                one = replace(one, prob=np.full(count, np.nan))
+                one = replace(one, q=np.full(count, np.nan))
             log = answered(log, one, truth)
         return log
 
@@ -62,7 +62,7 @@ def test_before_each_draw_earlier_picks_are_known(pool, truth, after, group, dec
     for step, place in enumerate(places):
         seen = log.rows[:place]
         assert one.stats[step, 0] == wrong[log.rows[place]]
-        assert one.prob[step] == log.prob[place]
+        assert one.q[step] == log.q[place]
         assert one.known_sum[step, 0] == wrong[seen].sum()
         assert one.left[step] == member.sum() - member[seen].sum()
         round = log.history[log.round[place] - 1]
@@ -115,7 +115,7 @@ def test_draws_beside_picks_can_be_uniform(pool, after):
     batches = ((PICKED, 10), (DRAWN, 12), (PICKED, 3))
     uniform = samples.build_sample(gathered(after(*batches, acquisition="uniform"), pool), ERROR)
     assert uniform.uniform
-    assert uniform.prob == approx(1 / (30 - np.arange(12)))
+    assert uniform.q == approx(1 / (30 - np.arange(12)))
     result = [estimate.estimate_metric(uniform, ERROR, name).value for name in ("iid", "lure")]
     assert result[0] == result[1]
     assert not samples.build_sample(gathered(after(*batches), pool), ERROR).uniform

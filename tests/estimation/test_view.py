@@ -104,10 +104,10 @@ def test_a_group_is_filled_as_its_own_width_says_unless_it_is_compared(pool, pla
         for group in found.evidence.groups[1:]:
             alone = found.fill_missing(error, group) is not None
             assert (found.fill_missing(error, group, alike=True) is not None) == filled
-            used = len(found.value(error, "doubly-robust", group).sample.prob)
+            used = len(found.value(error, "doubly-robust", group).sample.q)
             assert used == (40 if alone else 16)
             alike = found.value(error, "doubly-robust", group, alike=True)
-            assert len(alike.sample.prob) == (40 if filled else 16)
+            assert len(alike.sample.q) == (40 if filled else 16)
             chosen.add((filled, alone))
     assert chosen == {(True, True), (True, False)}
 
@@ -141,7 +141,7 @@ def test_a_curve_at_an_earlier_round_is_the_one_that_was_seen_then(pool, play_ro
 def test_two_draws_are_enough_for_an_estimate_and_one_is_not(pool, play_rounds):
     log = play_rounds((CHOICES, 2))
     found, (error,) = view(pool, log, "error")
-    assert len(found.value(error, "doubly-robust").sample.prob) == 2
+    assert len(found.value(error, "doubly-robust").sample.q) == 2
     top = replace(CHOICES, selection="top")
     log = play_rounds((top, 5), (CHOICES, 1))
     found, (error,) = view(pool, log, "error")

@@ -13,7 +13,7 @@ from activetest.nouns.estimate import Sample
 NOTHING = np.zeros((2, 1))
 TOLD = Sample(
     stats=np.array([[1.0], [0.0]]),
-    prob=np.array([0.5, 0.5]),
+    q=np.array([0.5, 0.5]),
     weights=np.array([0.5, 0.5]),
     known_sum=NOTHING,
     imputed=NOTHING,
@@ -44,7 +44,7 @@ def test_its_spread_is_that_of_the_members():
 
 
 def test_how_the_labels_were_drawn_does_not_matter():
-    other = replace(TOLD, prob=np.array([0.01, 0.9]), weights=np.array([0.9, 0.1]))
+    other = replace(TOLD, q=np.array([0.01, 0.9]), weights=np.array([0.9, 0.1]))
     assert ase.estimate(other).mean == approx(ase.estimate(TOLD).mean)
 
 

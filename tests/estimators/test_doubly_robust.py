@@ -22,7 +22,7 @@ def sample(truth, guess, *, seed: int = 1) -> Sample:
     weights = 1 / (ahead * (ahead - 1))
     return Sample(
         stats=stats,
-        prob=strength[rows] / (strength.sum() - np.cumsum(strength[rows]) + strength[rows]),
+        q=strength[rows] / (strength.sum() - np.cumsum(strength[rows]) + strength[rows]),
         weights=weights / weights.sum(),
         known_sum=np.cumsum(stats, axis=0) - stats,
         imputed=imputed,
@@ -58,7 +58,7 @@ def test_its_first_step_is_the_textbook_formula():
     """(1/N) [sum of guesses + (h - g) / q], with nothing known and nothing learned yet."""
     truth, guess = pool()
     one = sample(truth, guess)
-    exact = (guess.sum() + (one.stats[0] - one.imputed[0]) / one.prob[0]) / SIZE
+    exact = (guess.sum() + (one.stats[0] - one.imputed[0]) / one.q[0]) / SIZE
     assert doubly_robust.estimate(one).terms[0] == approx(exact)
 
 
@@ -68,7 +68,7 @@ def test_it_says_what_it_took_every_item_to_be():
     one = sample(truth, np.full(SIZE, 0.3))
     estimated = doubly_robust.estimate(one)
     rest = one.left[:, None] * estimated.guess
-    steps = one.known_sum + rest + (one.stats - estimated.guess) / one.prob[:, None]
+    steps = one.known_sum + rest + (one.stats - estimated.guess) / one.q[:, None]
     assert estimated.terms == approx(steps / SIZE)
     assert estimated.guess[0] == approx(0.3)
     assert np.ptp(estimated.guess) > 0.01
@@ -89,7 +89,7 @@ def test_a_guess_does_not_depend_on_its_own_label_or_on_later_ones(draw):
         stats[place] += 5
         after = doubly_robust.estimate(replace(one, stats=stats)).terms
         assert (after[:place] == before[:place]).all()
-        assert after[place] - before[place] == approx(5 / one.prob[place] / SIZE)
+        assert after[place] - before[place] == approx(5 / one.q[place] / SIZE)
 
 
 def test_accuracy_is_exactly_one_minus_error():
@@ -200,7 +200,7 @@ def test_level_and_slope_are_the_mixture_of_three_regressions():
     one = sample_values(1 + 0.6 * guess + 0.5 * rng.normal(size=SIZE), guess)
     shift, slope = calibrate(one)
     draws = 12
-    inverse = 1 / (one.left * one.prob)[:draws]
+    inverse = 1 / (one.left * one.q)[:draws]
     across = inverse * (one.imputed[:draws, 0] - (one.imputed_sum[:draws, 0] / one.left[:draws]))
     y = inverse * (one.stats - one.imputed)[:draws, 0]
     scale = (across**2).mean()
@@ -244,14 +244,14 @@ def test_a_group_that_was_asked_for_later_is_calibrated_by_the_rounds_that_recor
 def test_draws_in_proportion_to_weights_calibrate_guesses_as_even_draws_do():
     """Each of them stands for as much of what was left: heavy items say no more than light ones."""
     one = sample(*pool())
-    even = replace(one, prob=1 / one.left)
+    even = replace(one, q=1 / one.left)
     mass = np.random.default_rng(4).lognormal(0, 1.5, DRAWS)
     left = 10 + np.cumsum(mass[::-1])[::-1]
     weighted = replace(
         even,
         mass=mass,
         left=left,
-        prob=mass / left,
+        q=mass / left,
         stats=even.stats * mass[:, None],
         imputed=even.imputed * mass[:, None],
         imputed_sum=even.imputed_sum * (left / even.left)[:, None],

@@ -14,7 +14,7 @@ STATS = np.array([[1.0], [0.0], [0.0], [1.0], [1.0]])
 AHEAD = 20 - np.arange(5.0)
 UNIFORM = Sample(
     stats=STATS,
-    prob=1 / AHEAD,
+    q=1 / AHEAD,
     weights=(1 / (AHEAD * (AHEAD - 1))) / (1 / (AHEAD * (AHEAD - 1))).sum(),
     known_sum=np.cumsum(STATS, axis=0) - STATS,
     imputed=np.zeros((5, 1)),

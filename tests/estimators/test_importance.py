@@ -21,7 +21,7 @@ def sample(drawn, *, replaced: bool = True) -> Sample:
     nothing = np.zeros((count, 1))
     return Sample(
         stats=LOSSES[drawn, None],
-        prob=PROBS[drawn],
+        q=PROBS[drawn],
         weights=np.full(count, 1 / count),
         known_sum=nothing,
         imputed=nothing,

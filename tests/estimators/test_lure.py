@@ -22,7 +22,7 @@ def sample(truth: np.ndarray, rows: np.ndarray, probs: np.ndarray) -> Sample:
     nothing = np.zeros_like(stats)
     return Sample(
         stats=stats,
-        prob=probs,
+        q=probs,
         weights=weights / weights.sum(),
         known_sum=before,
         imputed=nothing,
@@ -68,7 +68,7 @@ def test_a_step_does_not_depend_on_later_labels():
     changed = lure.estimate(replace(one, stats=stats))
     before = lure.estimate(one)
     assert (changed.terms[:-1] == before.terms[:-1]).all()
-    assert changed.terms[-1] - before.terms[-1] == approx(5 / one.prob[-1] / SIZE)
+    assert changed.terms[-1] - before.terms[-1] == approx(5 / one.q[-1] / SIZE)
 
 
 def test_shifting_uniform_statistics_shifts_the_estimate_and_keeps_the_variance():

@@ -38,7 +38,7 @@ for name in surrogates:
         study.ingest({id: key[id] for id in batch.ids})
     texts.append(study.report(metrics=list(study.choices.metrics)[:2] or None).to_json())
     ledger = study._stored.ledger.record()
-    texts.append(repr([(draw.id, draw.prob) for draw in ledger.draws]))
+    texts.append(repr([(draw.id, draw.q) for draw in ledger.draws]))
     found[name] = texts
 print(json.dumps(found))
 """
@@ -118,7 +118,7 @@ def play_here(pool: Path, key: dict, folder: Path, names: list[str]) -> list[str
         study.ingest({id: key[id] for id in batch.ids})
         report = study.report().to_json()
         draws = study._stored.ledger.record().draws
-        texts.append(f"{name} {report} {batch.to_csv()} {[draw.prob for draw in draws]}")
+        texts.append(f"{name} {report} {batch.to_csv()} {[draw.q for draw in draws]}")
     return texts
 
 

@@ -29,7 +29,7 @@ def sample(name: str = "lure", *, draws: int = 20, size: int = 60) -> Sample:
     unknown = size - draws
     return Sample(
         stats=stats,
-        prob=1 / left,
+        q=1 / left,
         weights=weights / weights.sum(),
         known_sum=np.cumsum(stats, axis=0) - stats,
         imputed=imputed,

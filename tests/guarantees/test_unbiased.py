@@ -60,10 +60,10 @@ def studies(pool, truth, choices, *, bring=lambda log: (), batches=BATCHES, log=
         return
     frozen, rule = plan.prepare_round(log, pool, choices, seed=1, key=truth), batches[0]
     deterministic = callable(rule)
-    ways = [(rule(log, frozen.weight), 1.0)] if deterministic else orders(frozen.weight, rule)
+    ways = [(rule(log, frozen.q), 1.0)] if deterministic else orders(frozen.q, rule)
     for rows, prob in ways:
         one = plan.record_round(frozen, np.array(rows), pool)
-        one = replace(one, prob=np.full(len(rows), np.nan)) if deterministic else one
+        one = replace(one, q=np.full(len(rows), np.nan)) if deterministic else one
         after = answered(log, one, truth)
         after = supply_labels(after, bring(after), truth)
         for end, more in studies(pool, truth, choices, bring=bring, batches=batches[1:], log=after):
@@ -151,7 +151,7 @@ def test_an_adaptive_study_is_unbiased(pool, truth, surrogate, metric):
 def test_clipped_draws_are_unbiased(pool, truth, acquisition):
     """Of every group, where some items have the least probability there is, and others more."""
     choices = replace(CHOICES, acquisition=acquisition, floor=0.95, floor_rule="clip")
-    weight = plan.prepare_round(Log.empty(), pool, choices, seed=1).weight
+    weight = plan.prepare_round(Log.empty(), pool, choices, seed=1).q
     assert 1 < np.isclose(weight, weight.min(), rtol=1e-9).sum() < SIZE - 1
     check_unbiased(pool, truth, choices, "log-loss", groups=(0, 1, 2))
 
@@ -235,7 +235,7 @@ def test_picks_that_answer_to_labels_leave_it_unbiased(pool, truth, metric):
 def test_draws_by_the_information_about_several_metrics_leave_it_unbiased(pool, truth):
     aims = {"also": ("recall[dog]", "precision[owl]"), "surrogate": "linear"}
     choices = replace(CHOICES, **aims, acquisition="metric-information")
-    assert len(set(plan.prepare_round(Log.empty(), pool, choices, seed=1).weight.round(9))) > 3
+    assert len(set(plan.prepare_round(Log.empty(), pool, choices, seed=1).q.round(9))) > 3
     check_unbiased(pool, truth, choices, "error", batches=SHORT)
 
 
@@ -251,7 +251,7 @@ def test_the_exploration_of_a_surface_leaves_it_unbiased_with_a_floor(pool, trut
     explores = {"acquisition": "surface-variance", "question": "surface", "surface": "beta"}
     choices = replace(CHOICES, **explores, attributes=("place",), groups=("place",), min_support=2)
     first = plan.prepare_round(Log.empty(), pool, choices, seed=1)
-    assert len(set(first.weight.round(9))) > 1
+    assert len(set(first.q.round(9))) > 1
     check_unbiased(pool, truth, choices, "error", groups=(0, 1), batches=SHORT)
 
 
@@ -263,7 +263,7 @@ def test_exploring_where_the_label_is_an_attribute_leaves_it_unbiased(tmp_path, 
     explores = {"acquisition": "surface-variance", "question": "surface", "surface": "beta"}
     choices = replace(CHOICES, **explores, attributes=("label",), groups=("label",), min_support=1)
     first = plan.prepare_round(Log.empty(), built, choices, seed=1)
-    assert len(set(first.weight.round(9))) > 2 and not first.allocation.certain
+    assert len(set(first.q.round(9))) > 2 and not first.round.allocation.certain
     check_unbiased(built, truth, choices, "error", batches=SHORT)
 
 
@@ -371,7 +371,7 @@ def test_lure_is_the_formula_of_the_paper(pool, truth):
     metric = metric_of(pool, "log-loss")
     losses = observe_statistics(pool.take(log.rows), log.labels, metric.statistics)[:, 0]
     m = np.arange(1, labels + 1)
-    v = 1 + (size - labels) / (size - m) * (1 / ((size - m + 1) * log.prob) - 1)
+    v = 1 + (size - labels) / (size - m) * (1 / ((size - m + 1) * log.q) - 1)
     evidence = samples.collect_evidence(log, pool, choices, [metric], seed=1)
     estimated = estimate.estimate_metric(samples.build_sample(evidence, metric), metric, "lure")
     assert estimated.value == pytest.approx(np.mean(v * losses))

@@ -89,7 +89,7 @@ def test_equal_weights_change_no_draw_and_no_number(tmp_path, columns, truth):
     pools = build(tmp_path, heavy, weight="copies"), build(tmp_path, columns, name="plain")
     logs = [play_rounds(pool, truth, (CHOICES, 10), (CHOICES, 10)) for pool in pools]
     assert (logs[0].rows == logs[1].rows).all()
-    assert logs[0].prob == pytest.approx(logs[1].prob, rel=1e-12)
+    assert logs[0].q == pytest.approx(logs[1].q, rel=1e-12)
     for name in ("error", "f1", "auroc[0]", "brier"):
         found = []
         for pool, log in zip(pools, logs, strict=True):
@@ -170,7 +170,7 @@ def test_draws_in_proportion_to_the_weights_make_plain_means(tmp_path, columns, 
     log = play_rounds(pool, truth, (uniform, 20))
     weight = pool.rows(0, SIZE).weight
     left = SIZE - np.cumsum(weight[log.rows]) + weight[log.rows]
-    assert log.prob == pytest.approx(weight[log.rows] / left)
+    assert log.q == pytest.approx(weight[log.rows] / left)
     metric = specification.find_metric("error", facts_of(pool))
     view = build_view(log, pool, uniform, [metric], seed=1, own_view=False)
     assert view.value(metric, "iid").value == pytest.approx(view.value(metric, "lure").value)
@@ -201,7 +201,7 @@ def test_draws_with_prices_say_more_for_the_money(tmp_path, columns):
     scores = np.sqrt(columns["score"] * (1 - columns["score"]))
     found = []
     for pool in pools:
-        prob = prepare_round(Log.empty(), pool, choices, seed=1).weight
+        prob = prepare_round(Log.empty(), pool, choices, seed=1).q
         found.append((prob @ prices) * (scores**2 / prob).sum())
     least = (scores * np.sqrt(prices)).sum() ** 2
     assert found[0] == pytest.approx(least, rel=1e-4)
@@ -215,7 +215,7 @@ def test_no_price_makes_an_item_less_likely_than_the_floor_says(tmp_path, column
     pool = build(tmp_path, columns | {"cost": prices}, price="cost")
     choices = replace(CHOICES, **fields)
     least = find_lowest_share(asdict(choices)) / SIZE
-    prob = prepare_round(Log.empty(), pool, choices, seed=1).weight
+    prob = prepare_round(Log.empty(), pool, choices, seed=1).q
     assert prob.min() > least * (1 - 1e-9)
     assert prob[prices > 1].mean() < prob[prices == 1].mean()
 

@@ -43,7 +43,7 @@ def make_round(number: int, rows: list[int], size: int = 12) -> Round:
     return Round(
         number=number,
         rows=np.array(rows),
-        prob=rng.random(len(rows)) / 3,
+        q=rng.random(len(rows)) / 3,
         choices={"metric": "error", "surrogate": "agreement", "groups": ["place"] * 20},
         params=params | {"cost": rng.random((2, 10)).tolist()},
         statistics=("zero_one", "log_loss", "brier"),

@@ -28,7 +28,7 @@ def a_round(number: int, rows: list[int]) -> Round:
     return Round(
         number=number,
         rows=np.array(rows),
-        prob=rng.random(len(rows)) / 3,
+        q=rng.random(len(rows)) / 3,
         choices={"metric": "error", "floor": 0.35, "groups": ["a*b"]},
         params={"mode": [1 / 3, -1e-17]},
         statistics=("zero_one",),
@@ -70,7 +70,7 @@ def test_a_round_comes_back_bit_for_bit(ledger):
         for field in fields(Round):
             left, right = getattr(given, field.name), getattr(kept, field.name)
             assert np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right
-    assert [draw.prob for draw in ledger.record().draws] == [*first.prob, *second.prob]
+    assert [draw.q for draw in ledger.record().draws] == [*first.q, *second.q]
     assert len(ledger.rounds(np.array([4, 2]))) == 1
 
 

@@ -66,7 +66,7 @@ def ledger(tmp_path) -> Ledger:
     drawn = Round(
         number=1,
         rows=np.array([4, 2]),
-        prob=np.array([0.25, 0.5]),
+        q=np.array([0.25, 0.5]),
         choices={},
         params={},
         statistics=(),

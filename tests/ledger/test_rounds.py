@@ -38,7 +38,7 @@ def a_round(number: int, rows: list[int], **changes) -> Round:
     fields = {
         "number": number,
         "rows": np.array(rows),
-        "prob": np.full(len(rows), 0.25),
+        "q": np.full(len(rows), 0.25),
         "choices": {"metric": "error"},
         "params": PLAIN | ARRAYS,
         "statistics": ("zero_one",),
@@ -185,17 +185,17 @@ def test_a_surrogate_that_was_not_fitted_again_is_kept_once(ledger):
 
 
 def test_a_pick_has_no_probability(ledger):
-    drawn, deterministic = a_round(1, [4, 2]), a_round(2, [5], prob=np.array([np.nan]))
+    drawn, deterministic = a_round(1, [4, 2]), a_round(2, [5], q=np.array([np.nan]))
     again = write(ledger, drawn, deterministic)
     assert [each.deterministic for each in again] == [False, True]
-    assert np.isnan(again[1].prob).all()
-    assert [draw.prob for draw in ledger.record().draws] == [0.25, 0.25, None]
+    assert np.isnan(again[1].q).all()
+    assert [draw.q for draw in ledger.record().draws] == [0.25, 0.25, None]
 
 
 @pytest.mark.parametrize("prob", [[0.5, np.nan], [0.5, 0.0], [0.5, -0.1]])
 def test_a_draw_without_a_probability_above_zero_is_refused(ledger, prob):
     with pytest.raises((ValueError, sqlite3.IntegrityError)):
-        write(ledger, a_round(1, [4, 2], prob=np.array(prob)))
+        write(ledger, a_round(1, [4, 2], q=np.array(prob)))
     assert ledger.record().draws == ()
 
 
@@ -216,7 +216,7 @@ def test_explored_arms_come_back_bit_for_bit(ledger):
 
 def test_allocations_come_back_bit_for_bit(ledger):
     allocation = Allocation("place*kind", ("edges", 0.0, 1 / 3, 1.0), (1 / 7, 0.0, 1e-17))
-    plain = {"prob": np.array([np.nan]), "allocation": Allocation("place", (), (0.5, 0.0))}
+    plain = {"q": np.array([np.nan]), "allocation": Allocation("place", (), (0.5, 0.0))}
     rounds = a_round(1, [4, 2], allocation=allocation), a_round(2, [5], **plain), a_round(3, [6])
     again = write(ledger, *rounds)
     assert [each.allocation for each in again] == [allocation, plain["allocation"], None]

@@ -200,7 +200,7 @@ def test_as_many_random_labels_would_leave_the_same_variance(farm):
     assert row.quantity.saving.kind == "about"
     assert single * (1 / row.n_eff - 1 / SIZE) == approx(variance)
     assert rows.estimate_row(view, metric, "ase", level=0.95).n_eff is None
-    share = value.estimate.weights / farm.log.prob
+    share = value.estimate.weights / farm.log.q
     assert row.max_weight_share == approx(share.max() / share.sum())
     group = rows.estimate_row(view, metric, "doubly-robust", view.evidence.groups[1], level=0.95)
     assert group.max_weight_share is None and group.n_eff is not None
@@ -390,7 +390,7 @@ def test_every_answer_that_was_bought_is_counted_once_for_each_annotator(farm):
     """Drawn, supplied, declined and waiting labels, and labels of items without probability."""
     log = supply_first(farm.log, farm.pool, farm.truth, 7)
     log = set_status(set_status(log, [3, 20], DECLINED), 100, PENDING)
-    log = replace(log, prob=np.where(np.arange(120) < 10, np.nan, log.prob))
+    log = replace(log, q=np.where(np.arange(120) < 10, np.nan, log.q))
     whole, everything = farm.pool.size, (np.ones(120), np.ones(7))
     assert count_answers(log, *everything) == 119 + 7
     several = np.ones(127, int)
@@ -631,7 +631,7 @@ def test_the_share_of_the_largest_weight_is_among_the_weights_of_all_draws(farm)
     view, metric = view_of(farm), find_metric(farm, "error")
     row = rows.estimate_row(view, metric, "doubly-robust", level=0.95)
     left = SIZE - np.arange(120)
-    weights = 1 / (left * (left - 1)) / farm.log.prob
+    weights = 1 / (left * (left - 1)) / farm.log.q
     assert row.max_weight_share == approx(weights.max() / weights.sum())
     group = rows.estimate_row(view, metric, "doubly-robust", view.evidence.groups[1], level=0.95)
     model = rows.estimate_row(view, metric, "ase", level=0.95)

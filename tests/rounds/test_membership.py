@@ -197,7 +197,7 @@ def test_labels_are_spread_and_draws_have_the_weights_that_can_be_computed_again
     free[log.rows[:30]] = False
     weight = np.where(free, weigh_rows(allocation, pool.rows(0, ROWS), pool), 0.0)
     np.testing.assert_allclose(weight.sum(), 1, rtol=1e-6)
-    np.testing.assert_allclose(log.prob[30], weight[log.rows[30]], rtol=1e-6)
+    np.testing.assert_allclose(log.q[30], weight[log.rows[30]], rtol=1e-6)
 
 
 def test_a_label_that_is_an_attribute_is_as_likely_as_its_class_until_it_is_known(tmp_path):
@@ -233,7 +233,7 @@ def test_a_label_that_is_an_attribute_is_as_likely_as_its_class_until_it_is_know
     free[log.rows[:40]] = False
     weight = np.where(free, weigh_rows(allocation, pool.rows(0, ROWS), pool), 0.0)
     np.testing.assert_allclose(weight.sum(), 1, rtol=1e-6)
-    np.testing.assert_allclose(log.prob[40], weight[log.rows[40]], rtol=1e-6)
+    np.testing.assert_allclose(log.q[40], weight[log.rows[40]], rtol=1e-6)
 
 
 def test_draws_that_depend_on_an_uncertain_attribute_are_uniform_in_no_arm(tmp_path):

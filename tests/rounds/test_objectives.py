@@ -43,13 +43,13 @@ def believed(log: Log, pool, surrogate, *names: str) -> list[float]:
 
 def shares(log: Log, pool, choices: Choices) -> np.ndarray:
     """(N,) probabilities of the next draw."""
-    return plan.prepare_round(log, pool, choices, seed=1).weight
+    return plan.prepare_round(log, pool, choices, seed=1).q
 
 
 def test_the_aim_of_f1_is_its_analytic_gradient_where_the_means_are_believed_to_be(pool, log):
     """F = 2 tp / (2 tp + fp + fn)."""
     frozen = plan.prepare_round(log, pool, F1, seed=1)
-    (objective,) = frozen.objectives
+    (objective,) = frozen.round.objectives
     assert objective.statistics == ("tp:1", "fp:1", "fn:1")
     tp, fp, fn = believed(log, pool, frozen.surrogate, *objective.statistics)
     below = 2 * tp + fp + fn
@@ -61,7 +61,7 @@ def test_declined_items_count_in_no_mean(pool, log):
     """Means over the items that are labelled or may still be: recall's slope depends on them."""
     declined = set_status(log, [1, 4, 7], DECLINED)
     frozen = plan.prepare_round(declined, pool, replace(F1, metric="recall[dog]"), seed=1)
-    (objective,) = frozen.objectives
+    (objective,) = frozen.round.objectives
     tp, fn = (
         mean * SIZE / (SIZE - 3)
         for mean in believed(declined, pool, frozen.surrogate, *objective.statistics)
@@ -72,14 +72,16 @@ def test_declined_items_count_in_no_mean(pool, log):
 def test_the_aim_of_recall_is_its_analytic_gradient(pool, log):
     """tp / (tp + fn)."""
     frozen = plan.prepare_round(log, pool, replace(F1, metric="recall[dog]"), seed=1)
-    (objective,) = frozen.objectives
+    (objective,) = frozen.round.objectives
     tp, fn = believed(log, pool, frozen.surrogate, *objective.statistics)
     assert objective.weights == approx((fn / (tp + fn) ** 2, -tp / (tp + fn) ** 2), rel=1e-4)
 
 
 @pytest.mark.parametrize("name", ["error", "brier", "log-loss"])
 def test_a_mean_is_aimed_at_as_it_is(pool, log, name):
-    (objective,) = plan.prepare_round(log, pool, replace(ERROR, metric=name), seed=1).objectives
+    (objective,) = plan.prepare_round(
+        log, pool, replace(ERROR, metric=name), seed=1
+    ).round.objectives
     assert objective.weights == (1.0,)
     assert linearise_objective(objective) is statistic(objective.statistics[0])
 
@@ -95,9 +97,11 @@ def test_draws_have_the_smallest_variance_of_f1s_linear_part_that_a_score_can_gi
     frozen = plan.prepare_round(log, pool, choices, seed=1)
     free = find_free_items(log, SIZE)
     _, variance = moments(
-        frozen.surrogate.beliefs(pool.rows(0, SIZE), (linearise_objective(frozen.objectives[0]),))
+        frozen.surrogate.beliefs(
+            pool.rows(0, SIZE), (linearise_objective(frozen.round.objectives[0]),)
+        )
     )
-    best = (variance[0, free] / frozen.weight[free]).sum()
+    best = (variance[0, free] / frozen.q[free]).sum()
     for other in ("error", "recall[dog]", "log-loss", "f1[cat]"):
         weight = shares(log, pool, replace(choices, metric=other))
         assert best < (variance[0, free] / weight[free]).sum() * (1 - 1e-6)
@@ -111,10 +115,10 @@ def test_several_metrics_count_alike(pool, log):
     names = ("f1[dog]", "log-loss", "error")
     together = plan.prepare_round(log, pool, replace(F1, also=names[1:]), seed=1)
     alone = [plan.prepare_round(log, pool, replace(F1, metric=name), seed=1) for name in names]
-    assert together.objectives == tuple(one.objectives[0] for one in alone)
-    squares = [np.square(one.weight) for one in alone]
+    assert together.round.objectives == tuple(one.round.objectives[0] for one in alone)
+    squares = [np.square(one.q) for one in alone]
     mixed = np.sqrt(np.mean([one / one.sum() for one in squares], axis=0))
-    assert together.weight == approx(mixed / mixed.sum())
+    assert together.q == approx(mixed / mixed.sum())
 
 
 def test_the_order_of_the_metrics_does_not_matter(pool, log):
@@ -142,10 +146,10 @@ def test_an_undefined_metric_is_aimed_at_by_each_of_its_parts(tmp_path):
     choices = replace(F1, metric="precision[owl]")
     one = plan.plan_round(Log.empty(), pool, choices, seed=1, count=5)
     assert one.objectives == (Objective(("tp:2", "fp:2"), (1.0, 1.0), 0.0),)
-    assert one.prob == approx(1 / (pool.size - np.arange(5)))
+    assert one.q == approx(1 / (pool.size - np.arange(5)))
     both = plan.plan_round(Log.empty(), pool, replace(choices, also=("error",)), seed=1, count=5)
     alone = plan.plan_round(Log.empty(), pool, replace(choices, metric="error"), seed=1, count=5)
-    assert both.prob == approx(alone.prob)
+    assert both.q == approx(alone.q)
 
 
 # --- what is recorded
@@ -157,9 +161,11 @@ def test_the_recorded_aims_give_every_row_its_probability_again(pool, log, acqui
     frozen, free = plan.prepare_round(log, pool, choices, seed=1), find_free_items(log, SIZE)
     kept = [
         Objective(tuple(each["statistics"]), tuple(each["weights"]), each["total"])
-        for each in json.loads(json.dumps([asdict(objective) for objective in frozen.objectives]))
+        for each in json.loads(
+            json.dumps([asdict(objective) for objective in frozen.round.objectives])
+        )
     ]
-    assert tuple(kept) == frozen.objectives
+    assert tuple(kept) == frozen.round.objectives
     score, rows = catalog.load("acquisition", acquisition).score, pool.rows(0, SIZE)
     scores = np.stack(
         [
@@ -172,16 +178,16 @@ def test_the_recorded_aims_give_every_row_its_probability_again(pool, log, acqui
     )
     totals = np.array([objective.total for objective in kept])
     again = race.blend_scores(np.where(free, scores, 0), free, choices.floor, totals, free.sum())
-    assert again / again.sum() == approx(frozen.weight, rel=1e-5)
+    assert again / again.sum() == approx(frozen.q, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["auroc[dog]", "average-precision[owl]"])
 def test_a_curve_is_aimed_at_by_one_statistic_that_its_name_brings_back(pool, log, name):
     frozen = plan.prepare_round(log, pool, replace(F1, metric=name), seed=1)
-    (objective,) = json.loads(json.dumps([asdict(each) for each in frozen.objectives]))
+    (objective,) = json.loads(json.dumps([asdict(each) for each in frozen.round.objectives]))
     (word,), rows = objective["statistics"], pool.rows(0, SIZE)
     again = statistic.__wrapped__(word)
-    table = linearise_objective(frozen.objectives[0]).value(rows.outputs, None)
+    table = linearise_objective(frozen.round.objectives[0]).value(rows.outputs, None)
     np.testing.assert_array_equal(again.value(rows.outputs, None), table)
     code = ("cat", "dog", "owl").index(name[-4:-1])
     # An item of the class counts for more the higher it is ranked, and another for less.

@@ -37,15 +37,15 @@ def test_a_row_has_the_score_it_has_among_all_rows_whatever_stands_beside_it(poo
 
 def test_a_power_sharpens_what_draws_prefer(pool):
     even = replace(CHOICES, floor=0.0)
-    sharp = plan.prepare_round(Log.empty(), pool, replace(even, power=4.0), seed=1).weight
-    plain = plan.prepare_round(Log.empty(), pool, even, seed=1).weight
+    sharp = plan.prepare_round(Log.empty(), pool, replace(even, power=4.0), seed=1).q
+    plain = plan.prepare_round(Log.empty(), pool, even, seed=1).q
     np.testing.assert_allclose(sharp, plain**4 / (plain**4).sum(), rtol=1e-6)
 
 
 def test_the_top_scores_are_taken_in_order_and_have_no_probability(pool):
     drawn = plan.plan_round(Log.empty(), pool, replace(CHOICES, selection="top"), seed=1, count=5)
     assert drawn.rows.tolist() == np.argsort(-scores(pool, CHOICES))[:5].tolist()
-    assert np.isnan(drawn.prob).all()
+    assert np.isnan(drawn.q).all()
 
 
 def test_the_top_scores_of_what_is_left_come_next(pool):
@@ -67,7 +67,7 @@ def test_members_that_never_differ_cannot_be_compared_once_there_are_labels(pool
 def test_without_any_label_and_members_that_agree_items_are_drawn_at_random(pool, selection):
     choices = replace(CHOICES, surrogate="model", selection=selection)
     drawn = plan.plan_round(Log.empty(), pool, choices, seed=1, count=5)
-    np.testing.assert_allclose(drawn.prob, 1 / (SIZE - np.arange(5)))
+    np.testing.assert_allclose(drawn.q, 1 / (SIZE - np.arange(5)))
     assert (drawn.choices["selection"], drawn.choices["floor"]) == ("draw", 1.0)
     other = plan.plan_round(Log.empty(), pool, choices, seed=2, count=5)
     assert set(other.rows) != set(drawn.rows)
@@ -88,9 +88,9 @@ def test_metric_information_is_the_plain_sum_over_the_metrics_not_a_mixture_of_s
         """What the probabilities are in proportion to, from the recorded sum of squares."""
         choices = replace(aimless, acquisition="metric-information", metric=metric, also=also)
         frozen = plan.prepare_round(Log.empty(), pool, choices, seed=1)
-        totals = {each.total for each in frozen.objectives}
+        totals = {each.total for each in frozen.round.objectives}
         assert len(totals) == 1
-        return frozen.weight * np.sqrt(totals.pop() / (frozen.weight**2).sum())
+        return frozen.q * np.sqrt(totals.pop() / (frozen.q**2).sum())
 
     first, second = map(scores_for, names)
     assert not np.isclose((first**2).sum(), (second**2).sum(), rtol=0.2)

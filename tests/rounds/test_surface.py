@@ -94,7 +94,7 @@ def test_draws_inside_arms_count_as_one_and_others_by_weight(pool, truth):
     assert data.items.tolist() == log.rows.tolist()
     assert data.weights[:10] == approx(1)
     arm = data.arms.of_item[data.items]
-    weights = 1 / (log.prob * (ROWS - np.arange(25)))
+    weights = 1 / (log.q * (ROWS - np.arange(25)))
     for each in np.unique(arm[10:]):
         here = 10 + np.flatnonzero(arm[10:] == each)
         w = weights[here]

@@ -55,8 +55,8 @@ def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, play, c
     log = play(choices, 6, 4)
     frozen = plan.prepare_round(log, pool, choices, seed=1)
     free = find_free_items(log, SIZE)
-    assert frozen.weight.sum() == approx(1)
-    assert not frozen.weight[~free].any()
+    assert frozen.q.sum() == approx(1)
+    assert not frozen.q[~free].any()
     found = count_groups(log, pool, choices)
     bandit = between_groups.make_bandit(found, pool, choices)
     rng = make_generator(1, 3, "arms")
@@ -65,7 +65,7 @@ def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, play, c
     )
     rest = np.bincount(found.cells[free], minlength=len(shares))
     for cell in np.flatnonzero(rest):
-        here = frozen.weight[free & (found.cells == cell)]
+        here = frozen.q[free & (found.cells == cell)]
         assert here == approx(here[0])
         assert here.sum() == approx(0.9 * shares[cell] + 0.1 * rest[cell] / free.sum())
 
@@ -78,7 +78,7 @@ def test_every_choice_between_groups_makes_a_round_with_exact_probabilities(pool
         start = int(np.searchsorted(log.round, each.number))
         weight = row_weights(each.allocation, pool.rows(0, SIZE), pool)
         weight[log.rows[:start]] = 0
-        for row, prob in zip(each.rows, each.prob, strict=True):
+        for row, prob in zip(each.rows, each.q, strict=True):
             assert prob == approx(weight[row] / weight.sum())
             weight[row] = 0
 
@@ -86,7 +86,7 @@ def test_every_choice_between_groups_makes_a_round_with_exact_probabilities(pool
 def test_the_same_study_draws_the_same(pool, play):
     one, two = play(IDENTIFY, 5, 5), play(IDENTIFY, 5, 5)
     assert (one.rows == two.rows).all()
-    assert (one.prob == two.prob).all()
+    assert (one.q == two.q).all()
     assert one.history[1].allocation == two.history[1].allocation
     other = plan.plan_round(Log.empty(), pool, IDENTIFY, seed=2, count=5)
     assert (other.rows != one.rows[:5]).any()
@@ -98,18 +98,18 @@ def test_what_waits_for_its_label_is_neither_drawn_nor_counted_among_the_rest(po
     log = replace(log, status=np.full(30, PENDING), labels=np.full(30, np.nan))
     frozen = plan.prepare_round(log, pool, IDENTIFY, seed=1)
     free = find_free_items(log, SIZE)
-    assert frozen.weight.sum() == approx(1)
-    assert (frozen.weight > 0).tolist() == free.tolist()
+    assert frozen.q.sum() == approx(1)
+    assert (frozen.q > 0).tolist() == free.tolist()
     cells = count_groups(log, pool, IDENTIFY).cells
     for cell in np.unique(cells[free]):
-        here = frozen.weight[free & (cells == cell)]
+        here = frozen.q[free & (cells == cell)]
         assert here == approx(here[0])
 
 
 def test_without_a_floor_draws_have_no_probability_and_keep_to_the_groups_asked_for(pool, play):
     choices = replace(COMPARE, floor=0.0)
     log = play(choices, 5)
-    assert np.isnan(log.prob).all()
+    assert np.isnan(log.q).all()
     assert log.history[0].deterministic
     cells, values = count_groups(log, pool, choices).cells, pool.group_values[0]
     assert {values[cell] for cell in cells[log.rows]} <= set(COMPARE.compare)
@@ -128,7 +128,7 @@ def test_groups_that_are_used_up_are_an_error_without_a_floor_and_else_a_uniform
     )
     with pytest.raises(NotEstimable, match="every item of the groups that the task asks about"):
         plan.prepare_round(log, pool, replace(COMPARE, floor=0.0), seed=1)
-    weight = plan.prepare_round(log, pool, COMPARE, seed=1).weight
+    weight = plan.prepare_round(log, pool, COMPARE, seed=1).q
     assert weight[find_free_items(log, SIZE)] == approx(1 / (SIZE - len(rows)))
 
 
@@ -149,7 +149,7 @@ def test_draws_prefer_what_the_task_asks_about(pool, truth):
             log, pool, replace(IDENTIFY, acquisition="uniform"), seed=1, count=10
         )
         log = answered(log, drawn, labels)
-    weight = plan.prepare_round(log, pool, IDENTIFY, seed=1).weight
+    weight = plan.prepare_round(log, pool, IDENTIFY, seed=1).q
     assert weight[worst].sum() > 2 * worst[find_free_items(log, SIZE)].mean()
 
 

@@ -57,12 +57,12 @@ def test_rows_share_what_their_arm_is_given_and_the_floor_is_for_all(pool, truth
     state = plan.prepare_round(log, pool, selected, seed=1, count=12)
     free = find_free_items(log, SIZE)
     arms = find_arms(pool, selected.attributes)
-    assert state.weight.sum() == approx(1)
-    assert not state.weight[~free].any()
+    assert state.q.sum() == approx(1)
+    assert not state.q[~free].any()
     floor, per_arm = selected.floor / free.sum(), (1 - selected.floor) / 12
     explored = 0
     for arm in range(len(arms)):
-        here = state.weight[free & (arms.of_item == arm)]
+        here = state.q[free & (arms.of_item == arm)]
         if not len(here):
             continue
         assert here == approx(here[0])
@@ -78,7 +78,7 @@ def test_draws_have_exact_probabilities_which_the_round_keeps_sparsely(pool, tru
         assert len(each.allocation.arms) <= 12 * -(-len(each.rows) // 12)
         weight = weigh_rows(each.allocation, pool.rows(0, SIZE), pool)
         weight[log.rows[: np.searchsorted(log.round, each.number)]] = 0
-        for row, prob in zip(each.rows, each.prob, strict=True):
+        for row, prob in zip(each.rows, each.q, strict=True):
             assert prob == approx(weight[row] / weight.sum())
             weight[row] = 0
 
@@ -89,21 +89,21 @@ def test_arms_that_are_too_small_are_drawn_by_the_floor_alone(pool, truth):
     arms = find_arms(pool, large.attributes)
     small = arms.support[arms.of_item] < 4
     assert small.any()
-    assert state.weight[small] == approx(0.1 / SIZE)
-    assert state.weight[~small].max() > 0.2 / SIZE
+    assert state.q[small] == approx(0.1 / SIZE)
+    assert state.q[~small].max() > 0.2 / SIZE
 
 
 def test_without_arms_to_explore_all_rows_are_alike_and_without_a_floor_it_is_an_error(pool):
     nothing = replace(SURFACE, min_support=1000)
     state = plan.prepare_round(Log.empty(), pool, nothing, seed=1, count=5)
-    assert state.weight == approx(1 / SIZE)
+    assert state.q == approx(1 / SIZE)
     with pytest.raises(NotEstimable, match="at least 1000 items"):
         plan.prepare_round(Log.empty(), pool, replace(nothing, floor=0.0), seed=1, count=5)
 
 
 def test_without_a_floor_draws_have_no_probabilities_and_keep_to_the_arms(pool, truth):
     log = play_rounds(pool, truth, (replace(SURFACE, floor=0.0), 10))
-    assert np.isnan(log.prob).all()
+    assert np.isnan(log.q).all()
     names = {
         tuple(find_arms(pool, SURFACE.attributes).attributes.name(code).values())
         for code in find_arms(pool, SURFACE.attributes)
@@ -117,7 +117,7 @@ def test_top_takes_one_row_of_each_arm(pool, truth):
     """As in the paper, and without a probability."""
     top = replace(SURFACE, selection="top")
     log = play_rounds(pool, truth, (top, 12), (top, 12))
-    assert np.isnan(log.prob).all()
+    assert np.isnan(log.q).all()
     arms = find_arms(pool, top.attributes)
     first, second = arms.of_item[log.rows[:12]], arms.of_item[log.rows[12:]]
     assert len(set(first)) == len(set(second)) == 12
@@ -145,12 +145,12 @@ def test_rows_whose_arm_is_uncertain_share_by_their_probability(pool, truth, mon
     free = find_free_items(log, SIZE)
     share = np.zeros(len(arms))
     names = [tuple(arms.attributes.name(code).values()) for code in arms.codes.tolist()]
-    for name in state.allocation.arms:
+    for name in state.round.allocation.arms:
         share[names.index(name)] = 1 / 12
     member = arms.membership.toarray() * free[:, None]
     expected = 0.9 * member @ (share / member.sum(axis=0)) + 0.1 * free / free.sum()
-    assert state.weight == approx(expected)
-    assert not state.allocation.certain
+    assert state.q == approx(expected)
+    assert not state.round.allocation.certain
     # Not uniform inside arms: draws are weighted.
     data = surfaces.collect_surface_data(log, pool, SURFACE)
     assert (data.weights != 1).any()

@@ -1,6 +1,6 @@
 """The floor for bets: as even as the item that is least likely to be drawn needs it."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def confident(folder, confidence: np.ndarray):
 
 
 def chosen(pool, choices: Choices) -> float:
-    return plan.prepare_round(Log.empty(), pool, choices, seed=1).choices.floor
+    return plan.prepare_round(Log.empty(), pool, choices, seed=1).round.choices["floor"]
 
 
 # --- in rounds
@@ -40,7 +40,7 @@ def test_a_round_for_bets_records_the_floor_it_chose(pool, metric):
     fixed = replace(choices, interval="fixed", floor=one.choices["floor"])
     same = plan.plan_round(Log.empty(), pool, fixed, seed=1, count=5)
     assert (one.rows == same.rows).all()
-    assert one.prob == approx(same.prob)
+    assert one.q == approx(same.q)
 
 
 def test_a_metric_of_several_means_keeps_the_floor_of_the_user(pool):
@@ -55,8 +55,8 @@ def test_without_bounds_on_a_loss_there_are_no_bets_and_the_floor_stays(pool):
 def test_a_round_for_fixed_intervals_keeps_the_floor_of_the_user(pool):
     choices = replace(BETS, interval="fixed", floor=0.2)
     frozen = plan.prepare_round(Log.empty(), pool, choices, seed=1)
-    assert frozen.choices == choices
-    assert frozen.weight.min() >= 0.2 / 60
+    assert frozen.round.choices == asdict(choices)
+    assert frozen.q.min() >= 0.2 / 60
 
 
 def test_the_rarer_errors_are_the_more_even_the_draws(tmp_path):
@@ -108,7 +108,7 @@ def test_widths_are_compared_halfway_and_at_the_end_of_the_budget(
     even = widths[min(widths)]
     ratios = [max(each[draws] / even[draws] for draws in ends) for each in widths.values()]
     assert len(ratios) == 4
-    first = state.weight[state.weight > 0]
+    first = state.q[state.q > 0]
     assert list(widths)[int(np.argmin(ratios))] == approx(first.max() / first.min(), rel=1e-5)
 
 

@@ -39,7 +39,7 @@ def test_the_largest_scores_come_first_then_ties_by_chance_and_certain_items_las
     alike, certain = (sorted(rows, key=lambda row: numbers[row]) for rows in ((2, 3, 6), (1, 4, 7)))
     one = take(sure, 8)
     assert one.rows.tolist() == [0, 5, *alike, *certain]
-    assert np.isnan(one.prob).all() and one.deterministic
+    assert np.isnan(one.q).all() and one.deterministic
     assert take(sure, 3).rows.tolist() == [0, 5, alike[0]]
 
 
@@ -67,7 +67,7 @@ def test_draws_have_the_probabilities_that_the_floor_and_the_scores_give(sure):
     squares = np.array(SURE) * (1 - np.array(SURE))
     weight = np.sqrt((1 - 0.4**2) * squares / squares.mean() + 0.4**2)
     left = weight.sum()
-    for row, prob in zip(one.rows, one.prob, strict=True):
+    for row, prob in zip(one.rows, one.q, strict=True):
         assert prob == approx(weight[row] / left, rel=1e-5)
         left -= weight[row]
 
@@ -79,12 +79,12 @@ def test_draws_have_the_probabilities_that_clipping_gives_in_any_chunks(sure, mo
     weight = np.maximum(scores / scores.sum(), 0.4 / 8)
     left = weight.sum()
     assert np.isclose(weight, 0.4 / 8).sum() == 3
-    for row, prob in zip(one.rows, one.prob, strict=True):
+    for row, prob in zip(one.rows, one.q, strict=True):
         assert prob == approx(weight[row] / left, rel=1e-5)
         left -= weight[row]
     monkeypatch.setattr(sure, "chunks", lambda: [(0, 1), (1, 6), (6, 8)])
     again = take(sure, 8, selection="draw", floor=0.4, floor_rule="clip")
-    assert (again.rows == one.rows).all() and (again.prob == one.prob).all()
+    assert (again.rows == one.rows).all() and (again.q == one.q).all()
     assert one.choices["floor_rule"] == "clip"
 
 
@@ -92,7 +92,7 @@ def test_a_power_sharpens_the_scores(sure):
     one = take(sure, 8, selection="draw", floor=0.3, power=3.0)
     squares = (np.array(SURE) * (1 - np.array(SURE))) ** 3
     weight = np.sqrt((1 - 0.3**2) * squares / squares.mean() + 0.3**2)
-    assert one.prob[0] == approx(weight[one.rows[0]] / weight.sum(), rel=1e-5)
+    assert one.q[0] == approx(weight[one.rows[0]] / weight.sum(), rel=1e-5)
     (objective,) = one.objectives
     assert objective.peak == approx(0.5)
     assert objective.total == approx((squares / 0.25**3).sum(), rel=1e-5)

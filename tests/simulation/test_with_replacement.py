@@ -108,7 +108,7 @@ def test_the_mean_over_all_draws_is_the_truth_when_weights_are_known(pool):
     one = collect_sample(ReplacedDraws(np.arange(40), probs), pool, truth, _error(pool))
     outputs = pool.rows(0, 40).outputs
     mean = statistic("zero_one").value(outputs, truth[:, None]).mean()
-    assert probs @ (one.stats[:, 0] / (40 * one.prob)) == approx(mean)
+    assert probs @ (one.stats[:, 0] / (40 * one.q)) == approx(mean)
 
 
 def _error(pool):

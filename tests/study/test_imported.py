@@ -346,7 +346,7 @@ def test_the_ledger_gives_back_what_was_planned(pool, truth, monkeypatch):
     Study.from_draws("pool.parquet", draw(pool, truth, (4, 3, 2, 5, 2)), "study", seed=1)
     stored = StoredStudy.open("study")
     log, before = stored.log(stored.cache()), planned[0].log
-    for name in ("rows", "prob", "round", "status", "labels"):
+    for name in ("rows", "q", "round", "status", "labels"):
         assert np.array_equal(getattr(log, name), getattr(before, name), equal_nan=True), name
     for mine, theirs in zip(log.history, before.history, strict=True):
         assert mine.imported and mine.fit_round == theirs.fit_round

@@ -31,7 +31,7 @@ def ids(batch: Batch) -> list[str]:
 
 
 def draws(study: StoredStudy) -> list[tuple]:
-    return [(draw.round, draw.id, draw.prob) for draw in study.ledger.record().draws]
+    return [(draw.round, draw.id, draw.q) for draw in study.ledger.record().draws]
 
 
 def test_the_pending_batch_is_shown_until_it_is_answered(study, label_file):
@@ -69,7 +69,7 @@ def test_the_same_study_draws_the_same_items(folder, write_pool):
 
 def test_probabilities_are_those_of_draws_without_replacement(study):
     next_batch(study, 40)
-    probs = [draw.prob for draw in study.ledger.record().draws]
+    probs = [draw.q for draw in study.ledger.record().draws]
     assert all(0 < prob <= 1 for prob in probs)
     assert probs[-1] == pytest.approx(1)
 

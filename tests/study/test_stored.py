@@ -179,7 +179,7 @@ def test_the_log_holds_draws_in_order_and_supplied_labels_apart(study, label_fil
     assert log.supplied_round.tolist() == [2]
     assert len(log.history) == 1
     assert np.array_equal(log.history[0].rows, log.rows)
-    assert np.array_equal(log.history[0].prob, log.prob)
+    assert np.array_equal(log.history[0].q, log.q)
 
 
 def test_an_item_that_the_pool_does_not_have_is_named(study):

@@ -45,7 +45,7 @@ def test_next_picks_the_same_items_again_until_they_are_answered(study):
     )
     batch = next_batch(study, 3)
     assert batch.summary() == "round 1: 3 items with the largest scores"
-    assert [draw.prob for draw in study.ledger.record().draws] == [None] * 3
+    assert [draw.q for draw in study.ledger.record().draws] == [None] * 3
     again = next_batch(StoredStudy.open(study.folder), 3)
     assert again.rows == batch.rows
     assert again.summary() == "3 items still waiting for labels (`new=True` chooses others)"
@@ -70,7 +70,7 @@ def test_the_first_items_are_drawn_at_random_where_members_agree_before_any_labe
     study = StoredStudy.open()
     batch = next_batch(study, 3)
     assert batch.summary() == "round 1: 3 items drawn"
-    probs = [draw.prob for draw in study.ledger.record().draws]
+    probs = [draw.q for draw in study.ledger.record().draws]
     assert probs == pytest.approx([1 / 40, 1 / 39, 1 / 38])
     ingest(study, label_file(*(f"{id},cat" for id in batch.ids)))
     found = report(study).estimates

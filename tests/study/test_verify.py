@@ -119,7 +119,7 @@ def test_the_log_has_every_draw_and_every_answer(face, capsys):
     for row in rows:
         draw = draws.get(row["id"])
         assert row["round"] == ("" if draw is None else str(draw.round))
-        assert draw is None or float(row["probability"]) == draw.prob
+        assert draw is None or float(row["probability"]) == draw.q
     told = [(row["label"], row["status"], row["superseded"], row["former_label"]) for row in rows]
     assert told == [
         ("", "", "replaced", "cat"),
