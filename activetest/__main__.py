@@ -3,7 +3,7 @@
 import signal
 import sys
 
-# As in cli.exit_codes, which may be what cannot be imported.
+# As in cli.interrupts, which may be what cannot be imported.
 _BUG = 70
 
 

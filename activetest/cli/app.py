@@ -14,8 +14,7 @@ from typer import Option
 
 from activetest import __version__
 from activetest.cli import formatter, streams
-from activetest.cli.exit_codes import BUG, ExitCode
-from activetest.cli.interrupts import Interrupts, is_interrupted
+from activetest.cli.interrupts import BUG, ExitCode, Interrupts, is_interrupted
 from activetest.errors import (
     FULL,
     ActivetestError,

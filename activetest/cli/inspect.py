@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from typer import Argument
 
 from activetest.cli import options, streams
-from activetest.cli.exit_codes import ExitCode
+from activetest.cli.interrupts import ExitCode
 from activetest.cli.spelling import to_commands
 from activetest.errors import PoolError
 from activetest.nouns.inspection import StudyReading

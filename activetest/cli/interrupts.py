@@ -1,4 +1,4 @@
-"""Signals that end a command: it tidies up, says one line, and dies of the signal."""
+"""How a command ends: with an exit code, or by a signal, which lets it tidy up and say one line."""
 
 import _thread
 import atexit
@@ -11,6 +11,8 @@ from typing import Any
 
 from activetest.cli import streams
 
+# A mistake in this program: 1 would read as a gate that failed.
+BUG = 70
 _SENTENCE = "interrupted: nothing is half done; the same command can be run again"
 _NUMBERS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in dir(signal)
@@ -19,6 +21,14 @@ _NUMBERS = [
 _PATIENCE = 3
 # Seconds after which a signal arrives again.
 _PAUSE = 0.02
+
+
+class ExitCode(int):
+    """What a command returns to end with another code than 0.
+
+    1 and 3 are verdicts on gates. Whatever else ends a command, a library that it calls or an
+    exception, never becomes one of them.
+    """
 
 
 class Interrupts:

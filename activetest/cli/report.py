@@ -6,7 +6,7 @@ from pathlib import Path
 
 from activetest import catalog
 from activetest.cli import completion, options, progress_line, streams
-from activetest.cli.exit_codes import ExitCode
+from activetest.cli.interrupts import ExitCode
 from activetest.cli.spelling import translate_report
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Interval

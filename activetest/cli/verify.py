@@ -1,7 +1,7 @@
 """activetest verify, as a command."""
 
 from activetest.cli import options, streams
-from activetest.cli.exit_codes import ExitCode
+from activetest.cli.interrupts import ExitCode
 from activetest.cli.spelling import to_commands
 
 EXAMPLES = ("activetest verify", "activetest verify --contains 4f1c9a0b")

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from activetest.errors import ActivetestError, ChoiceError
+from activetest.nouns.records import LARGEST
 
-# Larger whole numbers fit no column of a database and no array.
-LARGEST = 2**63
 # What the file system says of a name that no file can have, whatever is on the disk.
 _IMPOSSIBLE = (errno.ENAMETOOLONG, errno.ELOOP)
 _LONGEST = 80

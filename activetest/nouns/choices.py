@@ -4,12 +4,14 @@ From these declarations come the options of `init` and `simulate`, their help, t
 `study.toml`, and the table of options in the documentation. To add a choice, add a field here.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
+from activetest.nouns.records import LARGEST, Rule, one_of
 from activetest.nouns.written_numbers import DECIMALS
 
 # A comma outside of brackets.
@@ -120,6 +122,68 @@ class Refit(StrEnum):
     NEVER = "never"
 
 
+# What values of choices must be. A text of more digits than that is no number to Python.
+_MOST_DIGITS = 18
+Name = Annotated[str, Rule("it must be a name")]
+Names = Annotated[tuple[str, ...], Rule("it must be a list of names")]
+ColumnNames = Annotated[tuple[str, ...], Rule("it must be a list of column names")]
+Pair = Annotated[
+    tuple[str, ...], Rule("it must be a list of two values", lambda value: len(value) in (0, 2))
+]
+Count = Annotated[int, Rule("it must be a whole number above 0", lambda value: 0 < value < LARGEST)]
+LookCount = Annotated[
+    int,
+    Rule(
+        f"it must be a whole number from 1 to {MOST_LOOKS}", range(1, MOST_LOOKS + 1).__contains__
+    ),
+]
+Share = Annotated[float, Rule("it must be a number from 0 to 1", lambda value: 0 <= value <= 1)]
+Level = Annotated[float, Rule("it must be a number between 0 and 1", lambda value: 0 < value < 1)]
+Size = Annotated[float, Rule("it must be a number from 0 up", lambda value: 0 <= value < LARGEST)]
+Amount = Annotated[
+    float,
+    Rule(
+        "it must be a number above 0; without a budget, leave it out",
+        lambda value: 0 < value < LARGEST,
+    ),
+]
+# Beyond this power, those of small scores would be lost.
+Power = Annotated[
+    float, Rule("it must be a number above 0, at most 16", lambda value: 0 < value <= 16)
+]
+# A prior that counts as more labels leaves nothing to learn.
+Strength = Annotated[
+    float,
+    Rule("it must be a number above 0, at most 1,000,000", lambda value: 0 < value <= 1_000_000),
+]
+Square = Annotated[
+    tuple[tuple[float, ...], ...],
+    Rule(
+        "it must be a square of numbers",
+        lambda value: all(
+            len(row) == len(value) and not any(LARGEST <= abs(each) < math.inf for each in row)
+            for row in value
+        ),
+    ),
+]
+Target = Annotated[str, Rule("it must be confusion, or empty", ("", "confusion").__contains__)]
+Schedule = Annotated[
+    str,
+    Rule(
+        "it must be every, doubling, never or a whole number of labels",
+        lambda value: (
+            value in tuple(Refit)
+            or (
+                value.isascii()
+                and value.isdigit()
+                and len(value) <= _MOST_DIGITS
+                and int(value) > 0
+            )
+        ),
+    ),
+]
+
+
 class Section(StrEnum):
     """Where an option stands in the help."""
 
@@ -159,7 +223,6 @@ class Declaration:
 
     meaning      one or two sentences for the help
     section      where it stands in the help
-    rule         name of a rule in sampling.choices or pool.schema; empty where others check it
     kind         how text becomes a value
     values       the values it takes, where they are few
     metavar      stands for the value in the help; the values joined by "|" where it is empty
@@ -173,7 +236,6 @@ class Declaration:
 
     meaning: str
     section: Section
-    rule: str = ""
     kind: Kind = Kind.TEXT
     values: tuple[str, ...] = ()
     metavar: str = ""
@@ -193,15 +255,16 @@ def declare(
     meaning: str, section: Section, *, value: Any = None, required: bool = False, **more: Any
 ) -> Any:
     """A field of a dataclass that is a choice; value is its default, more as in Declaration."""
-    metadata = {"declaration": Declaration(meaning, section, **more)}
+    declaration = Declaration(meaning, section, **more)
+    metadata = {"declaration": declaration, "values": declaration.values}
     if required:
         return field(metadata=metadata)
     return field(default=value, metadata=metadata)
 
 
-def derive(rule: str, **more: Any) -> Any:
+def derive() -> Any:
     """A field of a dataclass that follows from choices and is stored with them."""
-    return field(metadata={"rule": rule}, **more)
+    return field()
 
 
 def declared(*classes: type) -> dict[str, Declaration]:
@@ -381,164 +444,162 @@ class Choices:
     brackets after it.
     """
 
-    metric: str = declare(
+    metric: Name = declare(
         "Metric to estimate, such as recall[fraud]; items are drawn to suit it. With several, "
         "draws suit all of them, and the first is the headline.",
-        Section.AIM, required=True, rule="name", kind=Kind.METRICS, metavar="METRIC,...",
+        Section.AIM, required=True, kind=Kind.METRICS, metavar="METRIC,...",
         default="error; rmse for regression", simulated=Simulated.NO, completes="metrics",
         rank={"init": 6, "import": 8},
     )  # fmt: skip
-    metrics: tuple[str, ...] = derive("names of metrics")
-    surrogate: str = declare(
+    metrics: Annotated[Names, Rule("it must be a list of names", bool)] = derive()
+    surrogate: Name = declare(
         "Method that predicts the missing labels.",
-        Section.SAMPLING, value="auto", rule="name", metavar="NAME",
+        Section.SAMPLING, value="auto", metavar="NAME",
         simulated=Simulated.SEVERAL, completes="surrogates", rank={"simulate": 6},
     )  # fmt: skip
-    acquisition: str = declare(
+    acquisition: Name = declare(
         "Method that decides which items are drawn more often.",
-        Section.SAMPLING, value="optimal", rule="name", metavar="NAME",
+        Section.SAMPLING, value="optimal", metavar="NAME",
         default="optimal; thompson with a question about groups, surface-variance about a surface",
         simulated=Simulated.SEVERAL,
         simulated_default="optimal and uniform; surface-variance and uniform about a surface",
         completes="acquisition", rank={"simulate": 5},
     )  # fmt: skip
-    floor: float = declare(
+    floor: Share = declare(
         "Lowest probability of any item, as a share of its probability in a random draw: from 0 "
         "to 1, where 1 draws at random.",
-        Section.SAMPLING, value=0.35, rule="share", kind=Kind.NUMBER, metavar="F",
+        Section.SAMPLING, value=0.35, kind=Kind.NUMBER, metavar="F",
         default="0.35; 0.1 for acquisitions that choose between groups or combinations",
     )  # fmt: skip
-    level: float = declare(
+    level: Level = declare(
         "Confidence level of every interval.",
-        Section.AIM, value=0.95, rule="level", kind=Kind.NUMBER, metavar="P",
+        Section.AIM, value=0.95, kind=Kind.NUMBER, metavar="P",
     )  # fmt: skip
-    budget: float | None = declare(
+    budget: Amount | None = declare(
         "Labels that you plan to buy, or the money for them where they have prices; you may buy "
         "more. A number of labels that is known before the first draw plans the looks of gates.",
-        Section.AIM, rule="amount or none", kind=Kind.NUMBER, metavar="N",
+        Section.AIM, kind=Kind.NUMBER, metavar="N",
         simulated=Simulated.NO, rank={"init": 8},
     )  # fmt: skip
-    groups: tuple[str, ...] = derive("column names", default=())
-    attributes: tuple[str, ...] = derive("column names", default=())
-    also: tuple[str, ...] = derive("names", default=())
+    groups: ColumnNames = ()
+    attributes: ColumnNames = ()
+    also: Names = ()
     annotators: str = declare(
         "How the answers of several annotators to one item become its label.",
-        Section.DATA, value=AnnotatorMethod.MAJORITY.value, rule="one of the values",
+        Section.DATA, value=AnnotatorMethod.MAJORITY.value,
         values=tuple(AnnotatorMethod), simulated=Simulated.NO,
     )  # fmt: skip
     declined: str = declare(
         "Items that are declined: worst bounds metrics over all items, each declined one at its "
         "least and at its most, and gates pass if they do at the worse end. ignore leaves them out "
         "of metrics and gates. Fixed after the first draw.",
-        Section.AIM, value=Declined.WORST.value, rule="one of the values",
+        Section.AIM, value=Declined.WORST.value,
         values=tuple(Declined), simulated=Simulated.NO,
     )  # fmt: skip
     interval: str = declare(
         "Intervals that draws are made for and reports show: fixed ones hold at one look, anytime "
         "ones at any number of looks. With sequential, intervals are fixed, and gates are decided "
         "at looks that are planned before the first draw.",
-        Section.AIM, value=Interval.FIXED.value, rule="one of the values",
+        Section.AIM, value=Interval.FIXED.value,
         values=(Interval.FIXED, Interval.ANYTIME, Interval.SEQUENTIAL),
         default="sequential if there is a budget of labels before the first draw, else fixed",
         simulated=Simulated.NO, rank={"init": 9},
     )  # fmt: skip
-    looks: int = declare(
+    looks: LookCount = declare(
         "Number of looks at which sequential gates are decided, in equal steps up to the last one.",
-        Section.AIM, value=5, rule="looks", kind=Kind.WHOLE, metavar="K", simulated=Simulated.NO,
+        Section.AIM, value=5, kind=Kind.WHOLE, metavar="K", simulated=Simulated.NO,
     )  # fmt: skip
-    last_look: int | None = declare(
+    last_look: Count | None = declare(
         "Draws after which sequential gates are decided for the last time, within a budget of "
         "labels; needed where the budget is money.",
-        Section.AIM, rule="count or none", kind=Kind.WHOLE, metavar="N", default="the budget",
+        Section.AIM, kind=Kind.WHOLE, metavar="N", default="the budget",
         simulated=Simulated.NO,
     )  # fmt: skip
     spending: str = declare(
         "How sequential gates spend their error: cubic leaves most of it to the last look, pocock "
         "gives more of it to early ones.",
-        Section.AIM, value=Spending.CUBIC.value, rule="one of the values", values=tuple(Spending),
+        Section.AIM, value=Spending.CUBIC.value, values=tuple(Spending),
         simulated=Simulated.NO,
     )  # fmt: skip
-    costs: tuple[tuple[float, ...], ...] | None = declare(
+    costs: Square | None = declare(
         "CSV with the costs of mistakes, for the metric cost: a row for each predicted class, a "
         "column for each true class.",
-        Section.AIM, rule="square or none", metavar="FILE",
+        Section.AIM, metavar="FILE",
     )  # fmt: skip
     augment: str = declare(
         "What surrogates that learn from features learn beside labels: the model's outputs, which "
         "are inputs, too, unless there are training rows (outputs); predictions of items where "
         "the model is probably right (agreement); or nothing (none).",
-        Section.ADVANCED, value=Augmentation.OUTPUTS.value, rule="one of the values",
+        Section.ADVANCED, value=Augmentation.OUTPUTS.value,
         values=tuple(Augmentation),
     )  # fmt: skip
-    refit: str = declare(
+    refit: Schedule = declare(
         "When the surrogate learns again: every round, after K new labels, when there are twice as "
         "many labels as it knew, or never: then it learns once, from all that is known without "
         "labels. A surface is fitted anew as often, or with never every time, and continued in "
         "between.",
-        Section.ADVANCED, value=Refit.EVERY.value, rule="schedule",
+        Section.ADVANCED, value=Refit.EVERY.value,
         metavar="every|K|doubling|never",
         values=tuple(Refit),
     )  # fmt: skip
     selection: str = declare(
         "Draw items at random with known probabilities, or take the highest scores, which have no "
         "probabilities.",
-        Section.ADVANCED, value=Selection.DRAW.value, rule="one of the values",
+        Section.ADVANCED, value=Selection.DRAW.value,
         values=tuple(Selection), simulated=Simulated.SEVERAL,
     )  # fmt: skip
     floor_rule: str = declare(
         "How the floor keeps items of low scores likely: mix blends it with all scores, clip "
         "raises probabilities below it and then scales all of them to a sum of 1, as Active "
         "Testing does with a floor of 0.2.",
-        Section.ADVANCED, value=FloorRule.MIX.value, rule="one of the values",
+        Section.ADVANCED, value=FloorRule.MIX.value,
         values=tuple(FloorRule),
     )  # fmt: skip
-    power: float = declare(
+    power: Power = declare(
         "Power to which scores are raised before a draw, above 0 and at most 16. Above 1, high "
         "scores are drawn more often.",
-        Section.ADVANCED, value=1.0, rule="power", kind=Kind.NUMBER, metavar="B",
+        Section.ADVANCED, value=1.0, kind=Kind.NUMBER, metavar="B",
         simulated=Simulated.SEVERAL,
     )  # fmt: skip
-    question: str | None = declare(
+    question: Annotated[str, one_of(Question)] | None = declare(
         "Question about the groups of the first group column: estimate each group, identify the "
         "worst, or compare two. surface asks about all combinations of the attributes. none drops "
         "the question.",
-        Section.GROUPS, rule="question", values=(*Question, NO_QUESTION), default="none",
+        Section.GROUPS, values=(*Question, NO_QUESTION), default="none",
     )  # fmt: skip
-    target: str = derive("target", default="")
-    worst: int = declare(
+    target: Target = ""
+    worst: Count = declare(
         "How many of the worst groups to identify.",
-        Section.GROUPS, value=1, rule="count", kind=Kind.WHOLE, metavar="M",
+        Section.GROUPS, value=1, kind=Kind.WHOLE, metavar="M",
     )  # fmt: skip
-    compare: tuple[str, ...] = declare(
-        "The two groups to compare.", Section.GROUPS, value=(), rule="pair", metavar="A,B"
-    )
+    compare: Pair = declare("The two groups to compare.", Section.GROUPS, value=(), metavar="A,B")
     prior: str = declare(
         "Starting belief about each group: what the model's own probabilities say, or all values "
         "equally likely.",
-        Section.GROUPS, value=Prior.INFORMATIVE.value, rule="one of the values",
+        Section.GROUPS, value=Prior.INFORMATIVE.value,
         values=tuple(Prior),
     )  # fmt: skip
-    prior_strength: float | None = declare(
+    prior_strength: Strength | None = declare(
         "How many labels the starting belief counts as, at most 1,000,000.",
-        Section.GROUPS, rule="strength", kind=Kind.NUMBER, metavar="X", default="2; 1 for costs",
+        Section.GROUPS, kind=Kind.NUMBER, metavar="X", default="2; 1 for costs",
     )  # fmt: skip
-    rope: float = declare(
+    rope: Size = declare(
         "Treat differences up to this size as equal, for compare.",
-        Section.GROUPS, value=0.05, rule="size", kind=Kind.NUMBER, metavar="E",
+        Section.GROUPS, value=0.05, kind=Kind.NUMBER, metavar="E",
     )  # fmt: skip
-    surface: str = declare(
+    surface: Name = declare(
         "Method that fits the surface over the combinations of attributes.",
-        Section.GROUPS, value="stacked", rule="name", metavar="NAME", completes="surfaces",
+        Section.GROUPS, value="stacked", metavar="NAME", completes="surfaces",
     )  # fmt: skip
-    attribute_model: str = declare(
+    attribute_model: Name = declare(
         "Model that joins what attr_prob columns say of uncertain attributes.",
-        Section.GROUPS, value=AUTO, rule="name", metavar="NAME",
+        Section.GROUPS, value=AUTO, metavar="NAME",
         default="auto: full where 20 items have known values, else raw",
         completes="attribute_models",
     )  # fmt: skip
-    min_support: int = declare(
+    min_support: Count = declare(
         "Combinations with fewer items are neither ranked nor explored on purpose, for surface.",
-        Section.GROUPS, value=5, rule="count", kind=Kind.WHOLE, metavar="N",
+        Section.GROUPS, value=5, kind=Kind.WHOLE, metavar="N",
     )  # fmt: skip
 
     @staticmethod

@@ -3,11 +3,20 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 from activetest.errors import ChoiceError
-from activetest.nouns.arguments import show
 from activetest.nouns.choices import Interval
+from activetest.nouns.records import Rule, find_unknown, list_names, read_record, write_record
+
+Texts = Annotated[
+    tuple[str, ...],
+    Rule(
+        "it must be a list of texts, none of them empty", lambda value: all(map(str.strip, value))
+    ),
+]
+Bound = Annotated[float, Rule("it must be a number above zero", lambda value: 0 < value < math.inf)]
+Kind = Annotated[str, Rule(f"choose from {', '.join(Interval)}", tuple(Interval).__contains__)]
 
 
 @dataclass(frozen=True)
@@ -27,50 +36,31 @@ class ReportSettings:
     What is empty or None is as if nothing was said.
     """
 
-    require: tuple[str, ...] = ()
-    output: tuple[str, ...] = ()
-    metric: tuple[str, ...] = ()
-    group: tuple[str, ...] = ()
-    difference: tuple[str, ...] = ()
-    interval: str | None = None
-    bound: float | None = None
-    assume: tuple[str, ...] = ()
+    require: Texts = ()
+    output: Texts = ()
+    metric: Texts = ()
+    group: Texts = ()
+    difference: Texts = ()
+    interval: Kind | None = None
+    bound: Bound | None = None
+    assume: Texts = ()
 
     def list_entries(self) -> dict[str, Any]:
         """{name: value} of what is said, as study.toml has it."""
-        found = ((each.name, getattr(self, each.name)) for each in fields(self))
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in found
-            if value not in ((), None)
-        }
+        return {name: value for name, value in write_record(self).items() if value != []}
 
 
 def read_report_settings(entries: object, where: str) -> ReportSettings:
     """The settings in a section of study.toml. Raises ChoiceError, which says where it stands."""
     if not isinstance(entries, Mapping):
         raise ChoiceError(f"{where} is no section", "restore what was there, or remove it")
-    known = {each.name: each.default for each in fields(ReportSettings)}
-    found: dict[str, Any] = {}
-    for name, value in entries.items():
-        if name not in known:
-            raise ChoiceError(f"{where}: there is no {name!r}", f"choose from {', '.join(known)}")
-        if problem := _find_problem(name, value, several=known[name] == ()):
-            raise ChoiceError(f"{where}: {name} is {show(value)}", problem)
-        texts = (value,) if isinstance(value, str) else value
-        found[name] = tuple(texts) if known[name] == () else value
-    return ReportSettings(**found)
-
-
-def _find_problem(name: str, value: Any, *, several: bool) -> str:
-    """What the value of an entry must be; empty where it is that."""
-    if name == "bound":
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return "" if number and 0 < value < math.inf else "it must be a number above zero"
-    if name == "interval":
-        return "" if value in tuple(Interval) else f"choose from {', '.join(Interval)}"
-    texts = [value] if isinstance(value, str) else value
-    right = isinstance(texts, list) and all(
-        isinstance(each, str) and each.strip() for each in texts
-    )
-    return "" if several and right else "it must be a list of texts, none of them empty"
+    if unknown := find_unknown(ReportSettings, entries):
+        known = ", ".join(list_names(ReportSettings))
+        raise ChoiceError(f"{where}: there is no {unknown!r}", f"choose from {known}")
+    # A text is a list of one.
+    several = {each.name for each in fields(ReportSettings) if each.default == ()}
+    found = {
+        name: [value] if isinstance(value, str) and name in several else value
+        for name, value in entries.items()
+    }
+    return read_record(ReportSettings, found, f"{where}: ")

@@ -1,18 +1,47 @@
 """The role of every column of a pool, as it is stored in study.toml."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 from activetest.errors import ChoiceError
-from activetest.nouns.choices import Scale
+from activetest.nouns.choices import Scale, Task
+from activetest.nouns.records import (
+    Rule,
+    find_missing,
+    find_unknown,
+    list_names,
+    one_of,
+    read_record,
+    write_record,
+)
 from activetest.nouns.written_numbers import DECIMALS
 from activetest.pool.groups import columns_of
 from activetest.pool.number_texts import is_form
 
 # Before the number of a row, counting from 0, in ids that no other program makes.
 ROW_PREFIX = "row-"
+# What entries must be that a text, or a list of them, may not be.
+ColumnName = Annotated[str, Rule("it must be the name of a column", bool)]
+Forms = Annotated[
+    tuple[str, ...],
+    Rule("it must be a list of decimal marks with signs", lambda value: all(map(is_form, value))),
+]
+Shape = Annotated[
+    tuple[int, ...],
+    Rule(
+        "it must be a list of two or three whole numbers above 0",
+        lambda value: len(value) in (0, 2, 3) and all(side > 0 for side in value),
+    ),
+]
+Edges = Annotated[
+    tuple[tuple[float, ...], ...],
+    Rule(
+        "it must be a list of lists of ascending numbers",
+        lambda value: all(map(_do_ascend, value)),
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -55,10 +84,10 @@ class Schema:
     decimal       the decimal mark of numbers written as text, as the user said; empty otherwise
     """
 
-    task: str
-    kind: str
-    outputs: tuple[str, ...]
-    id: str | None = None
+    task: Annotated[str, one_of(Task)]
+    kind: Annotated[str, one_of(("prob-list", "prob-columns", "score", "pred"))]
+    outputs: Annotated[tuple[str, ...], Rule("it must be a list of texts", bool)]
+    id: ColumnName | None = None
     pred: str | None = None
     std: str | None = None
     classes: tuple[str, ...] = ()
@@ -69,11 +98,12 @@ class Schema:
     groups: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
-    weight: str | None = None
-    price: str | None = None
+    weight: ColumnName | None = None
+    price: ColumnName | None = None
+    # From here on, what few pools have: it is written only where it is.
     attributes: tuple[str, ...] = ()
     binned: tuple[str, ...] = ()
-    edges: tuple[tuple[float, ...], ...] = ()
+    edges: Edges = ()
     uncertain: tuple[str, ...] = ()
     uncertain_columns: tuple[tuple[str, ...], ...] = ()
     uncertain_values: tuple[tuple[str, ...], ...] = ()
@@ -81,23 +111,21 @@ class Schema:
     named: tuple[str, ...] = ()
     names: tuple[tuple[str, ...], ...] = ()
     numbered: bool = False
-    judge: str | None = None
+    judge: ColumnName | None = None
     others: tuple[str, ...] = ()
-    shape: tuple[int, ...] = ()
+    shape: Shape = ()
     texts: tuple[str, ...] = ()
-    scale: str = ""
+    scale: Annotated[str, one_of(Scale)] = ""
     written: tuple[str, ...] = ()
-    forms: tuple[str, ...] = ()
-    decimal: str = ""
+    forms: Forms = ()
+    decimal: Annotated[str, one_of(DECIMALS)] = ""
 
     def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples; what few pools have, only where it is."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            key: _to_lists(value)
-            for key, value in values.items()
-            if value is not None and (value or key not in _OF_FEW)
-        }
+        names = list_names(Schema)
+        of_few = names[names.index("attributes") :]
+        entries = write_record(self)
+        return {name: value for name, value in entries.items() if value or name not in of_few}
 
     @staticmethod
     def from_dict(entries: Mapping[str, Any]) -> "Schema":
@@ -106,26 +134,17 @@ class Schema:
         Raises ChoiceError for a key that no schema has, a value that it cannot have, or one that is
         missing.
         """
-        known = {field.name for field in fields(Schema)}
-        if unknown := sorted(set(entries) - known):
+        if unknown := find_unknown(Schema, entries):
             raise ChoiceError(
-                f"[pool] has an unknown key {unknown[0]!r}",
-                hint=f"known keys: {', '.join(sorted(known))}",
+                f"[pool] has an unknown key {unknown!r}",
+                hint=f"known keys: {', '.join(sorted(list_names(Schema)))}",
             )
-        if missing := sorted({"task", "kind", "outputs"} - set(entries)):
+        if missing := find_missing(Schema, entries):
             raise ChoiceError(
-                f"[pool] lacks the key {missing[0]!r}",
+                f"[pool] lacks the key {missing!r}",
                 hint="restore it, or give the pool again: `Study.create(pool)`",
             )
-        for key, value in entries.items():
-            rule, holds = _find_rule(key)
-            if not holds(value):
-                raise ChoiceError(f"[pool] {key} is {value!r}", hint=f"it must be {rule}")
-        values: dict[str, Any] = {
-            key: _to_tuples(value) if isinstance(value, list) else value
-            for key, value in entries.items()
-        }
-        schema = Schema(**values)
+        schema = read_record(Schema, entries, "[pool] ")
         lengths = len(schema.uncertain), len(schema.uncertain_columns), len(schema.uncertain_values)
         if (
             len(schema.edges) != len(schema.binned)
@@ -200,94 +219,11 @@ _OF_ATTRIBUTES = (
     *("attributes", "binned", "edges"),
     *("uncertain", "uncertain_columns", "uncertain_values", "gold"),
 )
-
-
-_OF_FEW = (
-    *(*_OF_ATTRIBUTES, "named", "names", "numbered", "others", "shape", "texts", "scale"),
-    *("written", "forms", "decimal"),
-)
 # Without them a pool has its items and what the model says.
 _NOT_NEEDED = ("features", "shape", "texts", "groups", *_OF_ATTRIBUTES)
 
 
-def _to_lists(value: Any) -> Any:
-    if not isinstance(value, tuple):
-        return value
-    nested = value and isinstance(value[0], tuple)
-    return list(map(_to_lists, value)) if nested else list(value)
-
-
-def _to_tuples(value: Any) -> Any:
-    return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
-
-
-_VALUES = {
-    "task": ("classification", "regression"),
-    "kind": ("prob-list", "prob-columns", "score", "pred"),
-    "scale": tuple(Scale),
-    "decimal": DECIMALS,
-}
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
-
-
-def is_shape(value: Any) -> bool:
-    """Whether it is what the shape of an image can be."""
-    return (
-        isinstance(value, list | tuple)
-        and len(value) in (0, 2, 3)
-        and all(type(side) is int and side > 0 for side in value)
-    )
-
-
-def _are_edges(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(
-        isinstance(edges, list | tuple)
-        and len(edges) > 1
-        and all(isinstance(edge, int | float) for edge in edges)
-        and all(low < high for low, high in pairwise(edges[1:]))
-        and edges[0] <= edges[1]
-        for edges in value
-    )
-
-
-_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    **dict.fromkeys(
-        ("id", "weight", "price", "judge"),
-        ("the name of a column", lambda value: isinstance(value, str) and value != ""),
-    ),
-    "outputs": ("a list of texts", lambda value: _are_texts(value) and len(value) > 0),
-    **dict.fromkeys(
-        (
-            *("classes", "features", "groups", "computed", "ignored", "attributes", "binned"),
-            *("uncertain", "gold", "named", "others", "texts", "written"),
-        ),
-        ("a list of texts", _are_texts),
-    ),
-    **dict.fromkeys(
-        ("uncertain_columns", "uncertain_values", "names"),
-        (
-            "a list of lists of texts",
-            lambda value: isinstance(value, list | tuple) and all(map(_are_texts, value)),
-        ),
-    ),
-    "forms": (
-        "a list of decimal marks with signs",
-        lambda value: isinstance(value, list | tuple) and all(map(is_form, value)),
-    ),
-    "edges": ("a list of lists of ascending numbers", _are_edges),
-    "shape": ("a list of two or three whole numbers above 0", is_shape),
-    **dict.fromkeys(
-        ("open_classes", "numbered"), ("true or false", lambda value: isinstance(value, bool))
-    ),
-    "threshold": ("a number", lambda value: isinstance(value, int | float)),
-}
-
-
-def _find_rule(key: str) -> tuple[str, Callable[[Any], bool]]:
-    """What the value of a key must be, in words and as a function."""
-    if key in _VALUES:
-        return f"one of {', '.join(_VALUES[key])}", lambda value: value in _VALUES[key]
-    return _RULES.get(key, ("a text", lambda value: isinstance(value, str)))
+def _do_ascend(edges: Sequence[float]) -> bool:
+    """Whether edges of bins ascend; the first two may be the same."""
+    above = all(low < high for low, high in pairwise(edges[1:]))
+    return len(edges) > 1 and above and edges[0] <= edges[1]

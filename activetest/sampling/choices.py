@@ -1,38 +1,28 @@
 """Whether choices make sense: every key and value is checked, whoever wrote them."""
 
 import json
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, replace
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from activetest import catalog
-from activetest.bandits.arms import CONFUSION
 from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
-from activetest.nouns.arguments import LARGEST, show
+from activetest.nouns.arguments import show
 from activetest.nouns.choices import (
-    DECLARATIONS,
-    MOST_LOOKS,
     AnnotatorMethod,
     Augmentation,
     Choices,
     FloorRule,
     Interval,
-    Kind,
-    Question,
     Refit,
     Selection,
     Task,
 )
+from activetest.nouns.records import find_missing, find_unknown, list_names, read_record
 from activetest.rounds.scores import explain_no_classes
 from activetest.sampling.question import check_question, chooses_between
 
-# Beyond this, powers of small scores would be lost.
-_MOST_POWER = 16
-# A prior that counts as more labels leaves nothing to learn.
-_MOST_LABELS = 1_000_000
 # Choices that only sequential gates follow.
 _OF_LOOKS = ("looks", "last_look", "spending")
 
@@ -54,17 +44,13 @@ def check_choices(
 
 
 def _check_entries(entries: Mapping[str, Any], pool: Mapping[str, Any], simulated: bool) -> Choices:
-    rules = _rules()
-    for key, value in entries.items():
-        if key not in rules:
-            raise ChoiceError(f"there is no choice {key!r}", catalog.nearest(key, tuple(rules)))
-        words, holds = rules[key]
-        if not holds(value):
-            raise ChoiceError(f"{key} is {_show(key, value)}", f"it must be {words}")
-    for field in fields(Choices):
-        if field.name not in entries and field.default is MISSING:
-            raise ChoiceError(f"{field.name} is missing", "restore the line that was there")
-    choices = Choices(**{key: _to_tuples(value) for key, value in entries.items()})
+    if unknown := find_unknown(Choices, entries):
+        raise ChoiceError(
+            f"there is no choice {unknown!r}", catalog.nearest(unknown, list_names(Choices))
+        )
+    if missing := find_missing(Choices, entries):
+        raise ChoiceError(f"{missing} is missing", "restore the line that was there")
+    choices = read_record(Choices, entries)
     if choices.budget is not None and float(choices.budget).is_integer():
         choices = replace(choices, budget=int(choices.budget))
     elif choices.budget is not None and not pool.get("price"):
@@ -346,106 +332,3 @@ def _check_clipping(choices: Choices) -> None:
             "the scores",
             f'leave `floor_rule={FloorRule.MIX.value!r}`, or `interval="fixed"`',
         )
-
-
-def _to_tuples(value: Any) -> Any:
-    return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
-
-
-def _show(key: str, value: Any) -> str:
-    """A value in a message; whole numbers as they are typed, which options read as 5.0."""
-    declaration = DECLARATIONS.get(key)
-    number = declaration is not None and declaration.kind == Kind.NUMBER
-    if number and isinstance(value, float) and abs(value) < LARGEST and value.is_integer():
-        return show(int(value))
-    return show(value)
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _are_names(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
-
-
-def _is_number(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and not LARGEST <= abs(value) < math.inf
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < LARGEST
-
-
-def _is_square(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(
-        isinstance(row, list | tuple) and len(row) == len(value) and all(map(_is_number, row))
-        for row in value
-    )
-
-
-def _is_schedule(value: Any) -> bool:
-    if not isinstance(value, str) or value in tuple(Refit):
-        return isinstance(value, str)
-    # Of more digits Python makes no number.
-    return value.isascii() and value.isdigit() and len(value) <= 18 and int(value) > 0
-
-
-Rule = tuple[str, Callable[[Any], bool]]
-# What a value must be, in words and as a function, by the names that declarations use.
-RULES: dict[str, Rule] = {
-    "name": ("a name", _is_name),
-    "names": ("a list of names", _are_names),
-    "names of metrics": ("a list of names", lambda value: _are_names(value) and len(value) > 0),
-    "column names": ("a list of column names", _are_names),
-    "share": ("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1),
-    "level": ("a number between 0 and 1", lambda value: _is_number(value) and 0 < value < 1),
-    "count": ("a whole number above 0", _is_count),
-    "count or none": (
-        "a whole number above 0",
-        lambda value: value is None or _is_count(value),
-    ),
-    "looks": (
-        f"a whole number from 1 to {MOST_LOOKS}",
-        lambda value: _is_count(value) and value <= MOST_LOOKS,
-    ),
-    "amount or none": (
-        "a number above 0; without a budget, leave it out",
-        lambda value: value is None or (_is_number(value) and 0 < value < math.inf),
-    ),
-    "size": ("a number from 0 up", lambda value: _is_number(value) and 0 <= value < math.inf),
-    "schedule": ("every, doubling, never or a whole number of labels", _is_schedule),
-    "power": (
-        f"a number above 0, at most {_MOST_POWER}",
-        lambda value: _is_number(value) and 0 < value <= _MOST_POWER,
-    ),
-    "strength": (
-        f"a number above 0, at most {_MOST_LABELS:,}",
-        lambda value: value is None or (_is_number(value) and 0 < value <= _MOST_LABELS),
-    ),
-    "square or none": ("a square of numbers", lambda value: value is None or _is_square(value)),
-    "question": (
-        f"one of {', '.join(Question)}",
-        lambda value: value is None or value in tuple(Question),
-    ),
-    "target": (f"{CONFUSION}, or empty", lambda value: value in ("", CONFUSION)),
-    "pair": ("a list of two values", lambda value: _are_names(value) and len(value) in (0, 2)),
-}
-
-
-@cache
-def _rules() -> dict[str, Rule]:
-    """{name: rule} of every field of Choices."""
-    rules = {}
-    for field in fields(Choices):
-        declaration = field.metadata.get("declaration")
-        name = declaration.rule if declaration else field.metadata["rule"]
-        values = declaration.values if declaration else ()
-        rules[field.name] = _one_of(values) if name == "one of the values" else RULES[name]
-    return rules
-
-
-def _one_of(values: tuple[str, ...]) -> Rule:
-    words = " or ".join(values) if len(values) == 2 else f"one of {', '.join(values)}"
-    return words, lambda value: isinstance(value, str) and value in values

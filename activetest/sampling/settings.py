@@ -9,7 +9,7 @@ from typing import Any
 from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.item_statistics.specification import find_task
-from activetest.nouns.arguments import LARGEST, read_name, show
+from activetest.nouns.arguments import read_name, show
 from activetest.nouns.choices import (
     DECLARATIONS,
     ColumnChoices,
@@ -17,6 +17,7 @@ from activetest.nouns.choices import (
     Simulated,
     Task,
 )
+from activetest.nouns.records import LARGEST
 
 # Auxiliary files.
 FILES = ("train", "other_models")

@@ -6,53 +6,57 @@ from dataclasses import MISSING, fields, replace
 import pytest
 
 from activetest.errors import ActivetestError, ChoiceError
-from activetest.nouns.arguments import LARGEST
 from activetest.nouns.choices import Choices
-from activetest.sampling.choices import RULES, check_choices, check_inputs, check_training
+from activetest.nouns.records import LARGEST, read_record
+from activetest.sampling.choices import check_choices, check_inputs, check_training
 
 NUMBERS = (True, "1", None, [1], math.nan, math.inf, -math.inf, LARGEST, -LARGEST)
-# {rule: (values that it takes, values that it refuses)}
+# {choice: (values that it takes, values that it refuses)}
 VALUES = {
-    "name": (("", "error"), (1, None, ["error"], b"error")),
-    "names": (([], ("a",), ["a", "b"]), ("a", None, ["a", 1], [None], {"a": 1})),
-    "names of metrics": ((["a"], ("a", "b")), ([], (), "a", ["a", 1], None)),
-    "column names": (([], ["a"]), ("a", [1], None)),
-    "share": ((0, 1, 0.35, 1e-300), (-1e-300, 1.0000001, *NUMBERS)),
+    "metric": (("", "error"), (1, None, ["error"], b"error")),
+    "also": (([], ("a",), ["a", "b"]), ("a", None, ["a", 1], [None], {"a": 1})),
+    "metrics": ((["a"], ("a", "b")), ([], (), "a", ["a", 1], None)),
+    "groups": (([], ["a"]), ("a", [1], None)),
+    "floor": ((0, 1, 0.35, 1e-300), (-1e-300, 1.0000001, *NUMBERS)),
     "level": ((1e-300, 0.95), (0, 1, 0.0, 1.0, -0.5, *NUMBERS)),
-    "count": ((1, 12), (0, -1, 1.0, True, "1", None, LARGEST)),
-    "count or none": ((None, 1, 12), (0, -1, 1.0, True, "1", LARGEST)),
+    "worst": ((1, 12), (0, -1, 1.0, True, "1", None, LARGEST)),
+    "last_look": ((None, 1, 12), (0, -1, 1.0, True, "1", LARGEST)),
     "looks": ((1, 5, 100), (0, -1, 101, 1.0, True, "1", None)),
-    "amount or none": ((None, 1, 0.5, 1e-300), (0, -1, *(each for each in NUMBERS if each))),
-    "size": ((0, 0.0, 2.5), (-1e-300, *NUMBERS)),
-    "schedule": (
+    "budget": ((None, 1, 0.5, 1e-300), (0, -1, *(each for each in NUMBERS if each))),
+    "rope": ((0, 0.0, 2.5), (-1e-300, *NUMBERS)),
+    "refit": (
         ("every", "doubling", "never", "1", "50", "9" * 18),
         ("0", "-1", "1.5", "", "weekly", "9" * 19, "\u0665", 5, None),
     ),
     "power": ((1e-300, 1, 16, 16.0), (0, -1, 16.000001, 17, *NUMBERS)),
-    "strength": (
+    "prior_strength": (
         (None, 1e-300, 1_000_000),
         (0, -1, 1_000_000.1, *(each for each in NUMBERS if each is not None)),
     ),
-    "square or none": (
+    "costs": (
         (None, [], [[1]], ([0, 2.5], (-1, 0))),
         ([1], [[1, 2]], [[1, 2], [3]], [[1, 2], "ab"], [[1, 2], [3, "4"]], [[1, "2"]] * 2, "a"),
     ),
     "question": ((None, "estimate", "identify", "compare", "surface"), ("", "none", "Identify")),
     "target": (("", "confusion"), (None, "error")),
-    "pair": (([], (), ["a", "b"]), (["a"], ["a", "b", "c"], "ab", [1, 2], None)),
+    "compare": (([], (), ["a", "b"]), (["a"], ["a", "b", "c"], "ab", [1, 2], None)),
 }
 
 
-def test_every_rule_has_values_here():
-    assert VALUES.keys() == RULES.keys()
+@pytest.mark.parametrize("name", VALUES)
+def test_a_choice_takes_these_values_and_no_others(name):
+    taken, refused = VALUES[name]
+    assert [value for value in taken if not takes(name, value)] == []
+    assert [value for value in refused if takes(name, value)] == []
 
 
-@pytest.mark.parametrize("rule", VALUES)
-def test_a_rule_takes_these_values_and_no_others(rule):
-    taken, refused = VALUES[rule]
-    holds = RULES[rule][1]
-    assert [value for value in taken if not holds(value)] == []
-    assert [value for value in refused if holds(value)] == []
+def takes(name, value) -> bool:
+    try:
+        read_record(Choices, {"metric": "error", "metrics": ["error"], name: value})
+    except ChoiceError as error:
+        assert error.problem.startswith(f"{name} is ") and error.hint
+        return False
+    return True
 
 
 # What every study says, and a pool of three classes.

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from activetest.cli import app
-from activetest.cli.exit_codes import BUG
+from activetest.cli.interrupts import BUG
 from activetest.study.ingest import ingest
 from tests.cli.programs import PROGRAM, ROOT, program
 from tests.cli.test_interrupts import SENTENCE
