@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import astuple
+from functools import partial
 from itertools import accumulate
 from operator import add
 from pathlib import Path
@@ -16,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from activetest.cache.components import Projection
 from activetest.cache.design import Design, measure_pool
 from activetest.cache.parts import PARTS
 from activetest.cache.pieces import (
@@ -30,7 +30,7 @@ from activetest.cache.pieces import (
 from activetest.cache.results import RESULTS
 from activetest.cache.space import check_space, measure_ids
 from activetest.cache.store import Store, StoreWriter
-from activetest.errors import CacheDamaged, PoolError
+from activetest.errors import PoolError
 from activetest.item_statistics.defaults import cached_statistics
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Array
@@ -66,19 +66,16 @@ _Result = tuple[_Counts, list[Text]]
 def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: bool = False) -> None:
     """Write the cache of a pool to a folder, as a whole or not at all.
 
-    old    what was in it, whatever has happened to its files: whole pieces of files of the pool
-           that have not changed are kept, where what all pieces share has not changed; and so are
-           parts and results, where nothing has changed
+    old    what was in it, whatever has happened to its files: parts and results are kept where the
+           pool has not changed
     known  the pool is that of a study that goes on: ids that are canonically equal, which earlier
            versions took, stay items of their own
 
     Raises PoolError for a value that cannot be right, StorageError where the disk has no room for
     it, OSError when it cannot be written.
     """
-    design, values = _find_design(pool, old)
-    shared = _hash_shared(pool, design, values)
+    design, values = measure_pool(pool)
     pieces = split_pool(pool)
-    kept = _find_unchanged(pool, pieces, old) if old and old.content["globals"] == shared else {}
     arrays = _list_arrays(pool.schema, design)
     with (
         atomic.replacing_folder(folder) as building,
@@ -90,24 +87,15 @@ def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: boo
         for name, (shape, dtype) in arrays.items():
             whole = (*shape, pool.rows) if name in ACROSS else (pool.rows, *shape)
             writer.create(name, whole, dtype, stops, axis=int(name in ACROSS))
-
-        def write(piece: PoolPiece, map_strips: Any) -> list[dict[str, Any]]:
-            before = kept.get(piece.number)
-            if old and before is not None and _copy_piece(writer, [*arrays], old, before, piece):
-                return [old.content["pieces"][before]]
-            return [_write_piece(writer, pool, piece, design, values, map_strips)]
-
-        about: list[dict[str, Any]] = map_pieces(pieces, write, add, title=_BUILDING)
-        if old:
-            # Windows moves no folder with a file that is mapped.
-            old.close()
+        write = partial(_write_piece, writer, pool, design, values)
+        counts: _Counts = map_pieces(pieces, write, _add_counts, title=_BUILDING)
+        sums = _list_sums(pool, counts[0])
         _join_letters(writer, pieces)
         written = writer.finish_arrays()
         with progress.step("indexing ids"):
             writer.put("id_order", _index_ids(written, pool, known=known))
         for name, numbers in _list_numbers(design).items():
             writer.put(name, numbers)
-        sums = [total for each in about for total in _list_sums(each)]
         manifest = {
             "version": VERSION,
             "rows": pool.rows,
@@ -120,12 +108,17 @@ def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: boo
             "components": design.components,
             "mean_weight": _find_mean_weight(written, pool),
             "schema": pool.schema.to_dict(),
-            "notices": _describe_corrections(pool, about),
-            "globals": shared,
-            "pieces": about,
+            "notices": _describe_corrections(pool, *counts[1:]),
+            "pieces": [
+                {"row_groups": [[each.rows, _to_hex(sums[each.number])] for each in piece.groups]}
+                for piece in pieces
+            ],
             "stamp": pool.files.stamp(),
         }
         written.close()
+        if old:
+            # Windows moves no folder with a file that is mapped.
+            old.close()
         writer.finish(manifest)
         for name in (*PARTS, RESULTS) if old and describes_pool(old.content, pool) else ():
             with suppress(OSError):
@@ -139,26 +132,16 @@ def describes_pool(content: Mapping[str, Any], pool: Pool) -> bool:
     )
 
 
-def compute_fingerprint(pool: Pool, old: Store | None = None) -> tuple[str, list[str]]:
-    """The fingerprint of a pool and the sum of row hashes of each row group, in one pass.
-
-    old  of a cache: files that have not changed since then are not read
-    """
-    pieces = split_pool(pool)
-    known = _find_unchanged(pool, pieces, old) if old else {}
+def compute_fingerprint(pool: Pool) -> tuple[str, list[str]]:
+    """The fingerprint of a pool and the sum of row hashes of each row group, in one pass."""
 
     def hash_strip(strip: Strip) -> Counter[int]:
         block = pool.read_block(strip)
         return _sum_hashes(pool, block, hash_text(block.ids))
 
-    def hash_piece(piece: PoolPiece, map_strips: Any) -> list[list[int]]:
-        if old and piece.number in known:
-            return [_list_sums(old.content["pieces"][known[piece.number]])]
-        sums = map_strips(piece.strips(pool, ("features", "groups")), hash_strip, add)
-        return [[sums[group.number] % 2**64 for group in piece.groups]]
-
-    found: list[list[int]] = map_pieces(pieces, hash_piece, add, title=_COMPARING)
-    sums = [total for each in found for total in each]
+    sums = _list_sums(
+        pool, pool.map_strips(hash_strip, add, without=("features", "groups"), title=_COMPARING)
+    )
     return _hash_pool(pool, sums), [_to_hex(each) for each in sums]
 
 
@@ -167,37 +150,9 @@ def list_row_groups(content: Mapping[str, Any]) -> list[tuple[int, str]]:
     return [(rows, total) for piece in content["pieces"] for rows, total in piece["row_groups"]]
 
 
-def _find_unchanged(pool: Pool, pieces: list[PoolPiece], old: Store) -> dict[int, int]:
-    """{number of a piece: its number in an older manifest} where its file has not changed."""
-    stamps, before = pool.files.stamp(), old.content["stamp"] or []
-    if old.content["schema"] != pool.schema.to_dict():
-        return {}
-    known = {tuple(about["place"]): at for at, about in enumerate(old.content["pieces"])}
-    return {
-        piece.number: known[piece.place]
-        for piece in pieces
-        if piece.place in known and before[piece.file : piece.file + 1] == [stamps[piece.file]]
-    }
-
-
-def _copy_piece(
-    writer: StoreWriter, names: list[str], old: Store, before: int, piece: PoolPiece
-) -> bool:
-    """Write a piece as an older cache has it; whether all of it there is as it was written."""
-    items = slice(piece.start, piece.start + piece.rows)
-    try:
-        for name in names:
-            writer.write(name, piece.start, old.read(name, items))
-        letters = PieceIds(old).read_piece(before).letters
-    except CacheDamaged:
-        return False
-    _name_letters(writer, piece).write_bytes(letters.data)
-    return True
-
-
 def _name_letters(writer: StoreWriter, piece: PoolPiece) -> Path:
     """Where letters of a piece wait: where they begin follows from those of the pieces before."""
-    return writer.folder / f"{piece.number}.letters"
+    return writer.folder / f"{piece.start}.letters"
 
 
 def _join_letters(writer: StoreWriter, pieces: list[PoolPiece]) -> None:
@@ -212,38 +167,12 @@ def _join_letters(writer: StoreWriter, pieces: list[PoolPiece]) -> None:
         path.unlink()
 
 
-def _hash_shared(pool: Pool, design: Design, values: list[list[str]]) -> str:
-    """A digest of all that pieces follow from besides their rows."""
-    edges = None if pool.deciles is None else pool.deciles.tolist()
-    statistics = _choose_statistics(pool.schema)
-    meaning = [VERSION, pool.schema.to_dict(), statistics, values, edges, design.model_columns]
-    total = hashlib.blake2b(json.dumps(meaning).encode(), digest_size=16)
-    for name, numbers in _list_numbers(design).items():
-        total.update(json.dumps([name, numbers.dtype.str, numbers.shape]).encode())
-        total.update(np.ascontiguousarray(numbers).tobytes())
-    return total.hexdigest()
-
-
 def _list_numbers(design: Design) -> dict[str, Array]:
     """The numbers by which the design is computed, by name."""
     found = {"centre": design.centre, "scale": design.scale}
     if design.projection is not None:
         found |= dict(zip(_PROJECTION, astuple(design.projection), strict=True))
     return found
-
-
-def _find_design(pool: Pool, old: Store | None) -> tuple[Design, list[list[str]]]:
-    """As measure_pool; from an older cache, where that is of the same files and whole."""
-    if old is None or not describes_pool(old.content, pool):
-        return measure_pool(pool)
-    names = _PROJECTION if pool.schema.features else ()
-    try:
-        centre, scale, *numbers = (np.array(old.read(each)) for each in ("centre", "scale", *names))
-    except CacheDamaged:
-        return measure_pool(pool)
-    projection = Projection(*numbers) if numbers else None
-    design = Design(old.content["model_columns"], centre, scale, projection)
-    return design, old.content["group_values"]
 
 
 def _hash_pool(pool: Pool, sums: list[int]) -> str:
@@ -305,15 +234,12 @@ def _list_arrays(schema: Schema, design: Design) -> dict[str, tuple[tuple[int, .
 def _write_piece(
     writer: StoreWriter,
     pool: Pool,
-    piece: PoolPiece,
     design: Design,
     values: list[list[str]],
+    piece: PoolPiece,
     map_strips: Any,
-) -> dict[str, Any]:
-    """Check and write the rows of a piece; what a manifest states of them.
-
-    map_strips goes through its strips, see map_pieces.
-    """
+) -> _Counts:
+    """Check and write the rows of a piece; map_strips goes through its strips, see map_pieces."""
     rows = letters = 0
 
     def convert(strip: Strip) -> _Result:
@@ -333,19 +259,14 @@ def _write_piece(
             return counts
 
         def combine(left: _Result, right: _Result) -> _Result:
-            sums, corrected, missing = map(add, write_ids(left), write_ids(right))
-            return (sums, corrected, missing), []
+            return _add_counts(write_ids(left), write_ids(right)), []
 
-        sums, corrected, missing = write_ids(map_strips(piece.strips(pool), convert, combine))
-    about = {
-        "place": piece.place,
-        "row_groups": [[each.rows, _to_hex(sums[each.number] % 2**64)] for each in piece.groups],
-        "corrected": corrected,
-        "missing": missing,
-    }
-    # As it will be read again.
-    found: dict[str, Any] = json.loads(json.dumps(about))
-    return found
+        return write_ids(map_strips(piece.strips(pool), convert, combine))
+
+
+def _add_counts(left: _Counts, right: _Counts) -> _Counts:
+    sums, corrected, missing = map(add, left, right)
+    return sums, corrected, missing
 
 
 def _write_block(
@@ -421,15 +342,14 @@ def _find_mean_weight(store: Store, pool: Pool) -> float:
     return largest * float((weights / largest).mean())
 
 
-def _list_sums(about: Mapping[str, Any]) -> list[int]:
-    """The sum of row hashes of each row group of a piece."""
-    return [int(total, 16) for _, total in about["row_groups"]]
+def _list_sums(pool: Pool, sums: Counter[int]) -> list[int]:
+    """The sum of row hashes of each row group, modulo 2^64."""
+    return [sums[group.number] % 2**64 for group in pool.pieces]
 
 
-def _describe_corrections(pool: Pool, pieces: list[dict[str, Any]]) -> list[str]:
-    """What was corrected in the pieces, or is unusual, in plain sentences."""
+def _describe_corrections(pool: Pool, corrected: Counter[str], missing: Counter[int]) -> list[str]:
+    """What was corrected in the pool, or is unusual, in plain sentences."""
     notices = []
-    corrected = sum((Counter(piece["corrected"]) for piece in pieces), Counter[str]())
     if count := corrected["renormalised"]:
         notices.append(f"renormalised the probabilities of {count:,} of {pool.rows:,} items")
     if count := corrected["disagreeing"]:
@@ -437,10 +357,9 @@ def _describe_corrections(pool: Pool, pieces: list[dict[str, Any]]) -> list[str]
             f"pred is not the most probable class for {count:,} of {pool.rows:,} items; "
             "pred is what is tested"
         )
-    missing = sum((Counter(piece["missing"]) for piece in pieces), Counter[str]())
     if pool.schema.features and (count := missing.total()):
         names = pool.feature_names()
-        columns = list(dict.fromkeys(names[at] for at in sorted(map(int, missing))))
+        columns = list(dict.fromkeys(names[at] for at in sorted(missing)))
         shown = ", ".join(columns[:8]) + (" and others" if len(columns) > 8 else "")
         notices.append(
             f"missing or infinite feature values ({count:,}, in {shown}) "

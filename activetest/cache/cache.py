@@ -412,7 +412,7 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
         return _reopening(cache, pool)
     if expected is not None and not same:
         pool.check()
-        now, sums = compute_fingerprint(pool, old)
+        now, sums = compute_fingerprint(pool)
         if now != expected:
             raise PoolChanged(
                 _describe_difference(pool, old, sums),

@@ -1,4 +1,4 @@
-"""Pieces of a pool: the row groups whose items are written, checked and rebuilt together.
+"""Pieces of a pool: the row groups whose items are written and checked together.
 
 A piece is as many consecutive row groups of one file as have at most 65,536 rows together, or one
 that has more. So footers alone decide, and many small row groups do not make many files.
@@ -31,29 +31,23 @@ _MANY_PIECES = 4
 
 @dataclass(frozen=True)
 class PoolPiece:
-    """A piece of a pool.
+    """A piece of a pool: these row groups of one of its files."""
 
-    number  of the piece
-    file    position of its file among those of the pool
-    groups  its row groups
-    start   position of the first row in the pool
-    rows    number of rows
-    """
-
-    number: int
-    file: int
     groups: Sequence[RowGroup]
-    start: int
-    rows: int
 
     @property
-    def place(self) -> tuple[int, ...]:
-        """Where it is: pieces of a file that has not changed are the same at the same place."""
-        return self.file, self.groups[0].row_group, self.start, self.rows
+    def start(self) -> int:
+        """The position of the first row in the pool."""
+        return self.groups[0].start
 
-    def strips(self, pool: Pool, without: tuple[str, ...] = ()) -> Iterator[Strip]:
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return sum(group.rows for group in self.groups)
+
+    def strips(self, pool: Pool) -> Iterator[Strip]:
         """Its rows, decoded in the calling thread: see Pool.strips."""
-        return pool.strips(self.start, self.start + self.rows, without=without)
+        return pool.strips(self.start, self.start + self.rows)
 
 
 def split_pool(pool: Pool) -> list[PoolPiece]:
@@ -66,12 +60,7 @@ def split_pool(pool: Pool) -> list[PoolPiece]:
             found.append([])
             rows = each.rows
         found[-1].append(each)
-    # Files without rows have a place, too.
-    places = {path: place for place, path in enumerate(pool.files.paths)}
-    return [
-        PoolPiece(at, places[each[0].path], each, each[0].start, sum(group.rows for group in each))
-        for at, each in enumerate(found)
-    ]
+    return list(map(PoolPiece, found))
 
 
 def map_pieces(pieces: Sequence[PoolPiece], fn: Any, combine: Any, *, title: str) -> Any:
