@@ -69,7 +69,7 @@ def serialise_round(round: Round, params: dict[str, Any]) -> PackedRound:
     if round.looks is not None:
         record["looks"] = list(round.looks)
     if round.allocation is not None:
-        record["allocation"] = _serialise_allocation(round.allocation)
+        record["allocation"] = asdict(round.allocation)
     if round.drawn_from is not None:
         record["drawn_from"] = list(round.drawn_from)
     if round.imported:
@@ -156,13 +156,13 @@ class RoundParser:
                 **names,
                 "parts": _parse_parts(entries["parts"]),
                 "targets": tuple(Target(**each) for each in entries["targets"]),
-                "looks": _parse_whole(entries.get("looks")),
+                "looks": _freeze(entries.get("looks")),
                 "imputed_sum": np.array(entries["imputed_sum"], float),
                 "count": np.array(entries["count"]),
                 "objectives": _parse_objectives(entries["objectives"]),
                 "allocation": _parse_allocation(entries.get("allocation")),
                 "methods": entries["methods"],
-                "drawn_from": _parse_whole(entries.get("drawn_from")),
+                "drawn_from": _freeze(entries.get("drawn_from")),
                 "imported": bool(entries.get("imported")),
                 "version": str(entries["version"])[:_LONGEST_VERSION],
             }
@@ -199,53 +199,29 @@ def _parse_parts(columns: Mapping[str, Any]) -> tuple[PartDraws, ...]:
     return tuple(PartDraws(int(part), int(planned)) for part, planned in rows)
 
 
-def _parse_whole(numbers: Any) -> tuple[int, ...] | None:
-    return None if numbers is None else tuple(int(each) for each in numbers)
-
-
-def _to_list(values: Any) -> Any:
-    return values.tolist() if isinstance(values, np.ndarray) else values
+def _freeze(value: Any) -> Any:
+    """A value whose lists and arrays are tuples, at any depth."""
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value
 
 
 def _parse_objectives(entries: Sequence[dict[str, Any]]) -> tuple[Objective, ...]:
     """What draws were for. Raises ValueError where they were for nothing."""
     if not entries:
         raise ValueError("it has no objectives")
-    return tuple(map(_parse_objective, entries))
-
-
-def _parse_objective(entries: dict[str, Any]) -> Objective:
-    statistics = _parse_statistics(entries["statistics"])
-    weights = tuple(_to_list(entries["weights"]))
-    return Objective(statistics, weights, entries["total"], entries["peak"])
-
-
-def _serialise_allocation(allocation: Allocation | ArmAllocation) -> dict[str, Any]:
-    if isinstance(allocation, ArmAllocation):
-        return {
-            "attributes": list(allocation.attributes),
-            "arms": [list(values) for values in allocation.arms],
-            "weight": list(allocation.weight),
-            "rest": allocation.rest,
-            "certain": allocation.certain,
-        }
-    return {
-        "group": allocation.group,
-        "strata": list(allocation.strata),
-        "weight": list(allocation.weight),
-    }
+    return tuple(
+        Objective(
+            _parse_statistics(each["statistics"]),
+            _freeze(each["weights"]),
+            each["total"],
+            each["peak"],
+        )
+        for each in entries
+    )
 
 
 def _parse_allocation(entries: dict[str, Any] | None) -> Allocation | ArmAllocation | None:
     if entries is None:
         return None
-    weight = tuple(_to_list(entries["weight"]))
-    if "attributes" in entries:
-        return ArmAllocation(
-            tuple(entries["attributes"]),
-            tuple(tuple(values) for values in entries["arms"]),
-            weight,
-            float(entries["rest"]),
-            bool(entries["certain"]),
-        )
-    return Allocation(entries["group"], tuple(_to_list(entries["strata"])), weight)
+    kind = ArmAllocation if "attributes" in entries else Allocation
+    return kind(**{name: _freeze(value) for name, value in entries.items()})
