@@ -1,6 +1,8 @@
 """What a surrogate may learn from. Axes as in rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from activetest.nouns.choices import Augmentation
 from activetest.nouns.pool import PoolView
@@ -41,6 +43,16 @@ class TrainingSet:
     pool: PoolView | None = None
     shares: Array | None = None
     image: tuple[int, ...] = ()
+
+    def __getitem__(self, labels: slice | Array) -> "TrainingSet":
+        """The same with these labels alone: a slice or positions of them."""
+        rows, stats = self.rows[labels], self.stats[labels]
+        return replace(self, rows=rows, labels=self.labels[labels], stats=stats)
+
+    @property
+    def usable(self) -> Array:
+        """(M,) bool: labels that are values, or classes that the model knows."""
+        return self.labels >= 0 if self.classes else np.ones(len(self.labels), bool)
 
     @property
     def uses_outputs(self) -> bool:

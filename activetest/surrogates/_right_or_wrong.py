@@ -22,8 +22,13 @@ from activetest.nouns.rows import Array
 from activetest.surrogates._evidence import OTHERS, TRAINING
 from activetest.surrogates._logistic import average_gaussians, find_modes, fit_laplace, sigmoid
 from activetest.surrogates._thinning import evenly_spaced
-from activetest.surrogates.agreement import CALIBRATION, CLASS, FEATURES
 
+# Prior standard deviations that are averaged: of the confidence's slope and the intercept, and of
+# the features (mean 0), in half decades from almost fixed to almost free.
+CALIBRATION = (0.1, 0.3, 1.0, 3.0)
+FEATURES = (0.03, 0.1, 0.3, 1.0)
+# That of a predicted class (mean 0), in units of the first.
+CLASS = 0.5
 # Of what a learner of the model's answers says: mean, deviation and mass of its slope. Most say
 # nothing that the confidence does not; where one says something, what it foretells is right.
 ANSWERS = ((0.0, 0.01, 0.7), (0.2, 0.1, 0.15), (0.4, 0.4, 0.1), (0.8, 0.8, 0.05))

@@ -3,7 +3,6 @@
 Stacking of predictive distributions: Yao, Vehtari, Simpson and Gelman 2018; Wolpert 1992.
 """
 
-from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -37,11 +36,7 @@ def fit_weights(
     The cross-validated log-likelihood is never below that of the first alone.
     """
     first_only = np.eye(len(names))[0]
-    usable = (
-        training
-        if not training.classes
-        else select_labels(training, np.flatnonzero(training.labels >= 0))
-    )
+    usable = training[np.flatnonzero(training.usable)]
     if len(usable.labels) < _FEWEST or len(names) == 1:
         return first_only
     weights = maximise_posterior(cross_validate(usable, names, rng=rng))
@@ -80,7 +75,7 @@ def cross_validate(
     log_likelihoods = np.empty((size, len(names)))
     for number in range(fold.max() + 1):
         held_out = fold == number
-        others = select_labels(training, np.flatnonzero(~held_out))
+        others = training[np.flatnonzero(~held_out)]
         for place, name in enumerate(names):
             module = import_module(f"activetest.surrogates.{name}")
             surrogate = module.fit(others, rng=rng)
@@ -88,16 +83,6 @@ def cross_validate(
                 surrogate, training.rows[held_out], training.labels[held_out], training
             )
     return np.exp(log_likelihoods - log_likelihoods.max(axis=1, keepdims=True))
-
-
-def select_labels(training: TrainingSet, positions: Array) -> TrainingSet:
-    """The labels at these positions alone."""
-    return replace(
-        training,
-        rows=training.rows[positions],
-        labels=training.labels[positions],
-        stats=training.stats[positions],
-    )
 
 
 def log_likelihood(surrogate: Surrogate, rows: Rows, labels: Array, training: TrainingSet) -> Array:

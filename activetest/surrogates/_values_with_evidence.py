@@ -28,7 +28,13 @@ from activetest.nouns.training import TrainingSet
 from activetest.surrogates import residual
 from activetest.surrogates._evidence import Evidence, restore_evidence
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE
-from activetest.surrogates.residual import GUESS_WEIGHT, Residual, design_columns, limit_variance
+from activetest.surrogates.residual import (
+    GUESS_WEIGHT,
+    Residual,
+    design_columns,
+    fit_log_variance,
+    limit_variance,
+)
 
 # Prior standard deviations of the mean's coefficients, in units of the residual's, with the
 # probability of each: of outputs and of components.
@@ -237,7 +243,7 @@ def _mix_variances(
     for widths, share in priors:
         precision = np.append(GUESS_WEIGHT / 2, widths**-2)
         center = np.append(level, np.zeros(len(widths)))
-        weights, value = _fit_log_variance(design, squares, first, center, precision, trust)
+        weights, value = fit_log_variance(design, squares, first, center, precision, trust)
         curvature = 0.5 * trust * design.T @ design + np.diag(precision)
         volume = np.log(precision).sum() - np.linalg.slogdet(curvature)[1]
         logs.append(np.log(share) - value + 0.5 * volume)
@@ -253,35 +259,6 @@ def _find_trust(ratios: Array) -> float:
     apart = ratios / max(ratios.mean(), 1e-300) - 1
     scatter = float(2 * _NORMAL_LABELS + apart @ apart) / (_NORMAL_LABELS + len(ratios))
     return 2 / max(scatter, 2.0)
-
-
-def _fit_log_variance(
-    design: Array, squares: Array, first: Array, center: Array, precision: Array, trust: float
-) -> tuple[Array, float]:
-    """(H,) coefficients, and the negative log posterior there: damped Newton, as in `residual`.
-
-    center, precision (H,) of the prior.
-    """
-
-    def objective(weights: Array) -> float:
-        logs = design @ weights
-        with np.errstate(over="ignore"):
-            fit = 0.5 * trust * (logs + squares * np.exp(-logs)).sum()
-        return float(fit + 0.5 * precision @ (weights - center) ** 2)
-
-    weights, value = first, objective(first)
-    # The expected curvature is always positive definite; the observed one need not be.
-    curvature = 0.5 * trust * design.T @ design + np.diag(precision)
-    for _ in range(30):
-        ratio = squares * np.exp(-(design @ weights))
-        gradient = 0.5 * trust * design.T @ (1 - ratio) + precision * (weights - center)
-        step, size = np.linalg.solve(curvature, gradient), 1.0
-        while (trial := objective(weights - size * step)) > value and size > 1e-6:
-            size /= 2
-        if value - trial < 1e-9:
-            break
-        weights, value = weights - size * step, trial
-    return weights, value
 
 
 def _normalise(logs: list[float]) -> Array:

@@ -14,7 +14,6 @@ import weakref
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,17 +32,12 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._logistic import average_posterior, sigmoid
+from activetest.surrogates._right_or_wrong import Layout, list_priors
 
 TASK = "classification"
 RIGHT_OR_WRONG = True
 CROSSES = True
 
-# Prior standard deviations that are averaged: of the confidence's slope (mean 1) and the intercept,
-# and of the features (mean 0), in half decades from almost fixed to almost free.
-CALIBRATION = (0.1, 0.3, 1.0, 3.0)
-FEATURES = (0.03, 0.1, 0.3, 1.0)
-# That of a predicted class (mean 0), in units of the first.
-CLASS = 0.5
 # P(right) before any label, where the black box gives no probabilities: chosen on simulated pools
 # in which it is right in 60 to 95 % of the items, see tests/benchmarks/verdicts.py.
 _USUALLY_RIGHT = 0.75
@@ -77,15 +71,10 @@ def fit_together(training: TrainingSet, counts: Sequence[int]) -> "list[Agreemen
     check_classes(training, "agreement")
     rows, effects = training.rows, count_effects(training)
     design = design_columns(rows, effects)
-    # The column after the effects and the intercept is the logit of the confidence.
     stated = rows.outputs.probs is not None
-    head_columns = effects + 1 + stated
-    mean = np.zeros(design.shape[1])
-    mean[effects + 1 : head_columns] = 1.0
-    if not stated:
-        mean[: effects + 1] = expect_right(training.shares, effects)
+    layout = Layout(effects, stated, rows.design.shape[1] - stated, ())
+    mean, deviations, _ = list_priors(layout, expect_right(training.shares, effects))
     right = (training.labels == rows.outputs.pred).astype(float)
-    deviations = _prior_deviations(design.shape[1], effects, head_columns)
     sizes = np.asarray(counts)
     starts = np.cumsum(sizes) - sizes
     posteriors: dict[int, tuple[Array, Array]] = {}
@@ -94,7 +83,7 @@ def fit_together(training: TrainingSet, counts: Sequence[int]) -> "list[Agreemen
         places = starts[sets, None] + np.arange(size)
         found = average_posterior(design[places], right[places], mean, deviations, effects=effects)
         posteriors |= dict(zip(sets.tolist(), zip(*found, strict=True), strict=True))
-    learned = _learn_errors_together(training, sizes)
+    learned = learn_errors_together(training, counts)
     return [
         Agreement(effects, mode=posteriors[each][0], covariance=posteriors[each][1], **errors)
         for each, errors in enumerate(learned)
@@ -115,13 +104,11 @@ def count_effects(training: TrainingSet) -> int:
     return training.classes if training.classes <= _MOST_EFFECTS else 0
 
 
-def learn_error_outcomes(training: TrainingSet) -> dict[str, Any]:
-    """{field of Agreement: value} of what an error costs, and which class it is instead."""
-    return _learn_errors_together(training, np.array([len(training.labels)]))[0]
+def learn_errors_together(training: TrainingSet, counts: Sequence[int]) -> list[dict[str, Any]]:
+    """{field of Agreement: value} of what an error costs, and which class it is instead.
 
-
-def _learn_errors_together(training: TrainingSet, counts: Array) -> list[dict[str, Any]]:
-    """The same for each of S sets of labels that follow one another: counts (S,) of them."""
+    For each of S sets of labels that follow one another: counts (S,) of them.
+    """
     wrong = np.flatnonzero(training.labels != training.rows.outputs.pred)
     ends = np.cumsum(counts)
     owner = np.searchsorted(ends, wrong, side="right")
@@ -467,14 +454,6 @@ def design_columns(rows: Rows, effects: int) -> Array:
     """(R, D) one column per predicted class, the intercept and the rows' design."""
     one_hot = np.eye(effects)[rows.outputs.pred] if effects else np.empty((len(rows.design), 0))
     return np.column_stack([one_hot, np.ones(len(rows.design)), rows.design.astype(float)])
-
-
-def _prior_deviations(size: int, effects: int, head_columns: int) -> Array:
-    """(W, D) prior standard deviations: D = size, of which head_columns precede the features."""
-    widths = np.array(list(product(CALIBRATION, FEATURES if size > head_columns else (1.0,))))
-    deviations = np.where(np.arange(size) < head_columns, widths[:, :1], widths[:, 1:])
-    deviations[:, :effects] *= CLASS
-    return deviations
 
 
 def expect_right(shares: Array | None, effects: int) -> Array:

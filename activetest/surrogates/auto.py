@@ -72,13 +72,7 @@ def _split(training: TrainingSet, counts: Sequence[int]) -> Iterator[TrainingSet
     """The training set cut into sets of so many labels."""
     ends = np.cumsum(counts)
     for start, stop in zip(ends - counts, ends, strict=True):
-        part = slice(start, stop)
-        yield replace(
-            training,
-            rows=training.rows[part],
-            labels=training.labels[part],
-            stats=training.stats[part],
-        )
+        yield training[start:stop]
 
 
 def _fit_classes(training: TrainingSet) -> "Auto":
@@ -108,7 +102,7 @@ def _fit_classes(training: TrainingSet) -> "Auto":
         kernel=fitted.kernel,
         evidence=evidence,
         trust=_compare_other_models(training),
-        **agreement.learn_error_outcomes(training),
+        **agreement.learn_errors_together(training, [len(training.labels)])[0],
     )
 
 

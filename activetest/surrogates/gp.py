@@ -163,14 +163,13 @@ def _prepare_data(
     training: TrainingSet, rng: np.random.Generator
 ) -> tuple[TrainingData, Array | None]:
     """Rows to learn from, and the black box's (M, C) logits; None without them."""
-    usable = training.labels >= 0 if training.classes else np.ones(len(training.labels), bool)
-    count = np.count_nonzero(usable)
     # Every class has its own matrix to factorise.
     most = int(_MOST_ROWS * min(1, 10 / max(training.classes, 1)) ** (1 / 3))
     if not training.uses_outputs:
         return prepare_training_data(training, rng=rng, most=most), None
     # The prior is the black box itself, so that no background sample is needed.
-    kept = np.flatnonzero(usable)[evenly_spaced(int(count), most)]
+    usable = np.flatnonzero(training.usable)
+    kept = usable[evenly_spaced(len(usable), most)]
     rows, labels = training.rows[kept], training.labels[kept]
     labels = labels.astype(int) if training.classes else labels - rows.outputs.pred
     data = TrainingData(input_columns(rows, outputs=True), labels, np.ones(len(labels)), True)

@@ -186,10 +186,9 @@ def _prepare_data(
     training: TrainingSet, rng: np.random.Generator
 ) -> tuple[Array, Array, Array, Array | None]:
     """(M, D) design, (M,) labels, (M, C) or () offset of the predictions; the augmented items."""
-    usable = training.labels >= 0 if training.classes else np.ones(len(training.labels), bool)
     if training.uses_outputs:
         # The prior is the black box itself, so that no background sample is needed.
-        rows, labels = training.rows[usable], training.labels[usable]
+        rows, labels = training.rows[training.usable], training.labels[training.usable]
         offset = log_probs(rows, training.classes) if training.classes else rows.outputs.pred
         design = _design_columns(rows, True).astype(float)
         return design, labels.astype(int) if training.classes else labels - offset, offset, None

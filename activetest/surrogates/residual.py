@@ -48,8 +48,11 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Re
     design = design_columns(training.rows)
     guess = RESIDUAL_VARIANCE_SHARE * training.scale**2
     scale = (GUESS_WEIGHT * guess + residual @ residual) / (GUESS_WEIGHT + len(residual))
-    log_variance = np.zeros(design.shape[1])
-    log_variance[0] = np.log(scale)
+    center = np.zeros(design.shape[1])
+    center[0] = np.log(scale)
+    doubt = np.full(design.shape[1], _LOG_VARIANCE**-2)
+    doubt[0] = GUESS_WEIGHT / 2
+    log_variance = center
     for _ in range(3):
         weights = np.exp(-design @ log_variance)
         precision = (design.T * weights) @ design + np.eye(design.shape[1]) / (_MEAN**2 * scale)
@@ -59,7 +62,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Re
         squares = (residual - design @ mode) ** 2 + np.einsum(
             "md,de,me->m", design, covariance, design
         )
-        log_variance = _fit_gamma_regression(design, squares, log_variance, np.log(scale))
+        log_variance, _ = fit_log_variance(design, squares, log_variance, center, doubt)
     return Residual(mode, covariance, log_variance, len(residual))
 
 
@@ -178,34 +181,36 @@ def limit_variance(design: Array, log_variance: Array) -> Array:
     return limited
 
 
-def _fit_gamma_regression(design: Array, squares: Array, first: Array, level: float) -> Array:
-    """(D,) shrunk coefficients of log E[square]: damped Newton on a gamma likelihood of shape 1/2.
+def fit_log_variance(
+    design: Array,
+    squares: Array,
+    first: Array,
+    center: Array,
+    precision: Array,
+    trust: float = 1.0,
+) -> tuple[Array, float]:
+    """(H,) shrunk coefficients of log E[square], and the negative log posterior there.
 
-    design (M, D), squares (M,), first (D,) coefficients; level is the prior mean of the intercept.
+    Damped Newton on a gamma likelihood of shape 1/2. design (M, H), squares (M,), first (H,)
+    coefficients; center, precision (H,) of the prior; trust is how much a square counts.
     """
-    precision = np.full(design.shape[1], _LOG_VARIANCE**-2)
-    precision[0] = GUESS_WEIGHT / 2
-    center = np.zeros(design.shape[1])
-    center[0] = level
 
     def objective(weights: Array) -> float:
         logs = design @ weights
         with np.errstate(over="ignore"):
-            return (
-                0.5 * (logs + squares * np.exp(-logs)).sum()
-                + 0.5 * precision @ (weights - center) ** 2
-            )
+            fit = 0.5 * trust * (logs + squares * np.exp(-logs)).sum()
+        return float(fit + 0.5 * precision @ (weights - center) ** 2)
 
     weights, value = first, objective(first)
+    # The expected curvature is always positive definite; the observed one need not be.
+    curvature = 0.5 * trust * design.T @ design + np.diag(precision)
     for _ in range(30):
         ratio = squares * np.exp(-(design @ weights))
-        gradient = 0.5 * design.T @ (1 - ratio) + precision * (weights - center)
-        # The expected curvature is always positive definite; the observed one need not be.
-        step = np.linalg.solve(0.5 * design.T @ design + np.diag(precision), gradient)
-        size = 1.0
+        gradient = 0.5 * trust * design.T @ (1 - ratio) + precision * (weights - center)
+        step, size = np.linalg.solve(curvature, gradient), 1.0
         while (trial := objective(weights - size * step)) > value and size > 1e-6:
             size /= 2
         if value - trial < 1e-9:
             break
         weights, value = weights - size * step, trial
-    return weights
+    return weights, value

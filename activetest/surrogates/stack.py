@@ -6,9 +6,10 @@ probability of left-out labels, shrunk to agreement. A member is a member of one
 in proportion to the weights.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,11 +52,52 @@ class StackMembers:
 
 
 @dataclass(frozen=True)
-class Stack:
-    """Parts by name, agreement first, and their weights (P,)."""
+class Parts:
+    """Parts by name, agreement or residual first, and their weights (P,)."""
 
     parts: dict[str, Surrogate]
     weights: Array
+
+    @property
+    def note(self) -> str:
+        """Names and weights of the parts, the largest first."""
+        order = np.argsort(-self.weights, kind="stable")
+        names = list(self.parts)
+        return ", ".join(f"{names[place]} {100 * self.weights[place]:.0f} %" for place in order)
+
+    def params(self) -> dict[str, Any]:
+        """Names and weights, and the parts' own parameters under NAME.KEY."""
+        params = {"names": list(self.parts), "weights": self.weights.tolist()}
+        for name, part in self.parts.items():
+            params |= {f"{name}.{key}": value for key, value in part.params().items()}
+        return params
+
+    def draw_members(self, count: int, rng: np.random.Generator) -> StackMembers:
+        """Members of the parts, in proportion to their weights but for one at most.
+
+        By systematic sampling.
+        """
+        shares = np.cumsum(self.weights / self.weights.sum())
+        ends = np.floor(np.append(0, shares) * count + rng.random())
+        ends[0], ends[-1] = 0, count
+        counts = np.diff(ends).astype(int)
+        members = (
+            part.draw_members(int(part_count), rng)
+            for part, part_count in zip(self.parts.values(), counts, strict=True)
+        )
+        return StackMembers(counts, tuple(members))
+
+    def list_drawn(self, members: StackMembers) -> Iterator[tuple[Surrogate, Any, int]]:
+        """Each part that has members, with these, and how many they are."""
+        for part, own, count in zip(
+            self.parts.values(), members.members, members.counts, strict=True
+        ):
+            if count:
+                yield part, own, int(count)
+
+
+class Stack(Parts):
+    """Parts that give classes probabilities; their members mix."""
 
     @property
     def _agreement(self) -> Agreement:
@@ -64,15 +106,6 @@ class Stack:
         if not isinstance(first, Agreement):
             raise TypeError("the first part of a stack of classes is agreement")
         return first
-
-    @property
-    def note(self) -> str:
-        """Names and weights of the parts."""
-        return _describe_weights(self.parts, self.weights)
-
-    def params(self) -> dict[str, Any]:
-        """Names and weights, and the parts' own parameters under NAME.KEY."""
-        return _join_params(self.parts, self.weights)
 
     def beliefs(
         self, rows: Rows, statistics: tuple[Statistic, ...], members: StackMembers | None = None
@@ -102,34 +135,21 @@ class Stack:
         parts = (part.expected(rows, statistics) for part in self.parts.values())
         return sum(weight * mean for weight, mean in zip(self.weights, parts, strict=True))
 
-    def draw_members(self, count: int, rng: np.random.Generator) -> StackMembers:
-        """Members of the parts, in proportion to their weights but for one at most."""
-        return _draw_stack_members(self.parts, self.weights, count, rng)
-
     def totals(
         self, rows: Rows, members: StackMembers, statistics: tuple[Statistic, ...]
     ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
-        sums = [
-            part.totals(rows, part_members, statistics)
-            for part, part_members, count in zip(
-                self.parts.values(), members.members, members.counts, strict=True
-            )
-            if count
-        ]
+        sums = [part.totals(rows, own, statistics) for part, own, _ in self.list_drawn(members)]
         mean, variance = (np.concatenate(each) for each in zip(*sums, strict=True))
         return mean, variance
 
     def _draws(self, rows: Rows, members: StackMembers) -> Array:
         """(K, R, C) class probabilities of every member."""
         draws_of_parts = []
-        for part, part_members, count in zip(
-            self.parts.values(), members.members, members.counts, strict=True
-        ):
-            if count:
-                draws = _stacking.class_draws(part, rows, part_members)
-                # A part with few members repeats them.
-                draws_of_parts.append(draws[np.arange(count) * len(draws) // count])
+        for part, own, count in self.list_drawn(members):
+            draws = _stacking.class_draws(part, rows, own)
+            # A part with few members repeats them.
+            draws_of_parts.append(draws[np.arange(count) * len(draws) // count])
         return np.concatenate(draws_of_parts)
 
     def _recost(
@@ -157,22 +177,10 @@ class Stack:
         outcome_values[index, rows.outputs.pred] = right
 
 
-@dataclass(frozen=True)
-class Mixture:
-    """Parts that predict values, by name, and their weights (P,); members without a size."""
+class Mixture(Parts):
+    """Parts that predict values; members without a size."""
 
-    parts: dict[str, Surrogate]
-    weights: Array
-    size: None = None
-
-    @property
-    def note(self) -> str:
-        """Names and weights of the parts."""
-        return _describe_weights(self.parts, self.weights)
-
-    def params(self) -> dict[str, Any]:
-        """Names and weights, and the parts' own parameters under NAME.KEY."""
-        return _join_params(self.parts, self.weights)
+    size: ClassVar[None] = None
 
     def moments(self, rows: Rows) -> tuple[Array, Array]:
         """(R,) mean and variance of the mixture."""
@@ -182,18 +190,11 @@ class Mixture:
         mean = self.weights @ means
         return mean, self.weights @ (variances + (means - mean) ** 2)
 
-    def draw_members(self, count: int, rng: np.random.Generator) -> StackMembers:
-        """Members of the parts, in proportion to their weights but for one at most."""
-        return _draw_stack_members(self.parts, self.weights, count, rng)
-
     def draws(self, rows: Rows, which: StackMembers) -> tuple[Array, Array]:
         """(K, R) mean and variance of the label under each member."""
         parts = [
-            np.broadcast_arrays(*_stacking.value_draws(part, rows, part_members))
-            for part, part_members, count in zip(
-                self.parts.values(), which.members, which.counts, strict=True
-            )
-            if count
+            np.broadcast_arrays(*_stacking.value_draws(part, rows, own))
+            for part, own, _ in self.list_drawn(which)
         ]
         means, variances = (np.concatenate(each) for each in zip(*parts, strict=True))
         return means, variances
@@ -227,31 +228,3 @@ def _list_available(training: TrainingSet) -> tuple[str, ...]:
     if training.rows.features is not None:
         names += ["linear" if training.classes else "gp", "forest"]
     return tuple(names)
-
-
-def _describe_weights(parts: dict[str, Surrogate], weights: Array) -> str:
-    """Names and weights as text, the largest first."""
-    order = np.argsort(-weights, kind="stable")
-    names = list(parts)
-    return ", ".join(f"{names[place]} {100 * weights[place]:.0f} %" for place in order)
-
-
-def _join_params(parts: dict[str, Surrogate], weights: Array) -> dict[str, Any]:
-    params = {"names": list(parts), "weights": weights.tolist()}
-    for name, part in parts.items():
-        params |= {f"{name}.{key}": value for key, value in part.params().items()}
-    return params
-
-
-def _draw_stack_members(
-    parts: dict[str, Surrogate], weights: Array, count: int, rng: np.random.Generator
-) -> StackMembers:
-    """Members of the parts by systematic sampling, in proportion to the weights."""
-    ends = np.floor(np.append(0, np.cumsum(weights / weights.sum())) * count + rng.random())
-    ends[0], ends[-1] = 0, count
-    counts = np.diff(ends).astype(int)
-    members = (
-        part.draw_members(int(part_count), rng)
-        for part, part_count in zip(parts.values(), counts, strict=True)
-    )
-    return StackMembers(counts, tuple(members))
