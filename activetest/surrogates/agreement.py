@@ -68,7 +68,12 @@ def fit_together(training: TrainingSet, counts: Sequence[int]) -> "list[Agreemen
     counts (S,) labels of each. What is found for a set does not depend on the others. Raises
     ChoiceError for a regression pool.
     """
-    check_classes(training, "agreement")
+    if not training.classes:
+        raise ChoiceError(
+            "the surrogate 'agreement' asks whether a class is right, and this pool predicts "
+            "values",
+            hint='`study.change(surrogate="residual")`',
+        )
     rows, effects = training.rows, count_effects(training)
     design = design_columns(rows, effects)
     stated = rows.outputs.probs is not None
@@ -88,15 +93,6 @@ def fit_together(training: TrainingSet, counts: Sequence[int]) -> "list[Agreemen
         Agreement(effects, mode=posteriors[each][0], covariance=posteriors[each][1], **errors)
         for each, errors in enumerate(learned)
     ]
-
-
-def check_classes(training: TrainingSet, name: str) -> None:
-    """Raises ChoiceError, which names the surrogate, for a regression pool."""
-    if not training.classes:
-        raise ChoiceError(
-            f"the surrogate {name!r} asks whether a class is right, and this pool predicts values",
-            hint='`study.change(surrogate="residual")`',
-        )
 
 
 def count_effects(training: TrainingSet) -> int:
