@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from types import UnionType
 from typing import Any, NamedTuple
 
 from activetest.ledger import chain
@@ -103,12 +104,7 @@ class Contents:
         labels = {value: parse_label(value) for value in {each.value for each in self.answers}}
         return [
             GivenAnswer(
-                each.number,
-                each.file,
-                each.id,
-                names[each.rater],
-                each.status,
-                labels[each.value],
+                *each[:3], annotator=names[each.rater], status=each.status, label=labels[each.value]
             )
             for each in self.answers
         ]
@@ -143,7 +139,7 @@ class Contents:
             yield "a repeat of an item"
         if any(each.criterion != FIRST for each in self.answers):
             yield "an answer by a second criterion"
-        if any(map(_is_list_or_object, {each.value for each in self.answers})):
+        if any(_holds(value, list | dict) for value in {each.value for each in self.answers}):
             yield "an answer of several classes or numbers"
         for plan in self.plans:
             if plan.declined not in tuple(Declined):
@@ -224,7 +220,7 @@ class Contents:
             except (KeyError, ValueError, RecursionError):
                 yield "an answer is of a rater that is not there, or has a value that is none"
         for gate in self.gates:
-            if not all(map(_is_object, (gate.expression, gate.conditions or "{}"))):
+            if not all(_holds(each, dict) for each in (gate.expression, gate.conditions or "{}")):
                 yield f"{self._describe('gates', gate)} does not say what is asked"
         parts = {each.number for each in self.parts}
         if not {draw.part for draw in self.draws} <= parts or not parts:
@@ -300,18 +296,10 @@ def parse_label(value: str | None) -> str:
     raise ValueError(f"{value[:50]!r} is neither a class nor a number")
 
 
-def _is_list_or_object(value: str | None) -> bool:
-    """Whether the value of an answer is a list or an object of JSON."""
+def _holds(text: str | None, kinds: type | UnionType) -> bool:
+    """Whether a text is JSON, and its value of one of these kinds."""
     try:
-        return isinstance(json.loads(value or "null"), list | dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _is_object(text: str) -> bool:
-    """Whether a text is a JSON object."""
-    try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(json.loads(text or "null"), kinds)
     except (ValueError, RecursionError):
         return False
 

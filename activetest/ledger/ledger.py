@@ -320,10 +320,8 @@ class Ledger:
     def surrogates(self) -> set[str]:
         """Names of the surrogates that rounds were drawn with."""
         texts = {each.choices for each in self._read().rounds}
-        try:
+        with self._reading_choices():
             return {self._parser.text(number).get("surrogate") for number in texts}
-        except (AttributeError, *_UNPARSABLE) as error:
-            raise self._call_damaged(f"the choices of a round cannot be read: {error}") from error
 
     def first_choices(self) -> Choices | None:
         """The choices that the first round was drawn with; None before it.
@@ -331,11 +329,15 @@ class Ledger:
         Raises StudyError where nobody can have chosen so.
         """
         rounds = self._read().rounds
-        if not rounds:
-            return None
+        with self._reading_choices():
+            return Choices.from_record(self._parser.text(rounds[0].choices)) if rounds else None
+
+    @contextmanager
+    def _reading_choices(self) -> Iterator[None]:
+        """Raises StudyError for choices that no round has left."""
         try:
-            return Choices.from_record(self._parser.text(rounds[0].choices))
-        except (*_UNPARSABLE, AttributeError) as error:
+            yield
+        except (AttributeError, *_UNPARSABLE) as error:
             raise self._call_damaged(f"the choices of a round cannot be read: {error}") from error
 
     def record_round(
@@ -414,19 +416,13 @@ class Ledger:
             number = contents.gates[-1].number if contents.gates else 0
             for gate in _list_new_gates(contents, gates):
                 number += 1
-                row = StoredGate(
-                    number,
-                    writer.number,
-                    gate.requirement,
-                    json.dumps(gate.expression),
-                    gate.op,
-                    float(gate.threshold),
-                    float(gate.level),
-                    gate.interval,
-                    gate.source,
-                    json.dumps(gate.conditions) if gate.conditions else None,
-                    _now(),
-                )
+                fields = asdict(gate) | {
+                    "expression": json.dumps(gate.expression),
+                    "threshold": float(gate.threshold),
+                    "level": float(gate.level),
+                    "conditions": json.dumps(gate.conditions) if gate.conditions else None,
+                }
+                row = StoredGate(number=number, entry=writer.number, time=_now(), **fields)
                 writer.append(chain.GATE, of=number, rows={"gates": [row]})
 
     def record_plan(self, plan: Plan) -> None:
@@ -685,16 +681,9 @@ def _list_new_gates(contents: Contents, gates: Sequence[AskedGate]) -> list[Aske
 
 def _parse_gate(stored: StoredGate) -> AskedGate:
     """A gate as it was asked for."""
-    return AskedGate(
-        stored.requirement,
-        json.loads(stored.expression),
-        stored.op,
-        stored.threshold,
-        stored.level,
-        stored.interval,
-        stored.source,
-        json.loads(stored.conditions or "{}"),
-    )
+    expression, conditions = map(json.loads, (stored.expression, stored.conditions or "{}"))
+    fields: Any = stored._replace(expression=expression, conditions=conditions)[2:-1]
+    return AskedGate(*fields)
 
 
 def _parse_plan(contents: Contents) -> Plan | None:

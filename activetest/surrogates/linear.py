@@ -16,11 +16,10 @@ import numpy as np
 from activetest.nouns.rounding import find_nearly_largest
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates._black_box import fit_sharpness, log_probs, softmax
+from activetest.surrogates._black_box import fit_sharpness, log_probs, log_sum_exp, softmax
 from activetest.surrogates._classes import Ensemble, unpack_positions
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
 from activetest.surrogates._inputs import input_columns
-from activetest.surrogates._multinomial import find_mode
 from activetest.surrogates._nothing import has_no_labels, prior_belief, restore_nothing
 from activetest.surrogates._training_data import prepare_training_data
 
@@ -38,6 +37,8 @@ _FEW_ROWS, _MOST_ROWS = 2_000, 20_000
 _MOST_TOGETHER = 1_000
 # Half of the members are the mirror images of the others, so that their mean is the mode.
 _MEMBERS = 50
+# Steps of the search for a mode, at most.
+_STEPS = 300
 # Evidences that differ by no more are equal.
 _EVIDENCE_ERROR = 1e-6
 # Pseudo-observations of the prior noise.
@@ -215,6 +216,41 @@ def _prior_precision(columns: int, width: float, outputs: bool) -> Array:
 def _class_probs(design: Array, offset: Array, weights: Array) -> Array:
     """(M, C) probabilities of the classes."""
     return softmax(design @ weights + offset)
+
+
+def find_mode(
+    design: Array,
+    labels: Array,
+    offset: Array,
+    precision: Array,
+    guess: Array | None,
+) -> Array:
+    """(D, C) coefficients with the largest posterior density, by L-BFGS.
+
+    design (M, D), labels (M,), offset (M, C) of the logits, precision (D,) of the prior; the
+    objective is convex, so that the guess only affects speed.
+    """
+    # Takes a while to load, and whoever only predicts does without.
+    from scipy.optimize import minimize
+
+    shape = (design.shape[1], offset.shape[1])
+    rows = np.arange(len(labels))
+
+    def objective(flat: Array) -> tuple[float, Array]:
+        weights = flat.reshape(shape)
+        logits = design @ weights + offset
+        log_norm = log_sum_exp(logits)
+        slope = np.exp(logits - log_norm[:, None])
+        slope[rows, labels] -= 1
+        prior_slope = precision[:, None] * weights
+        value = (log_norm - logits[rows, labels]).sum() + 0.5 * (prior_slope * weights).sum()
+        return value, (design.T @ slope + prior_slope).ravel()
+
+    initial = np.zeros(shape) if guess is None else guess
+    optimum = minimize(
+        objective, initial.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}
+    )
+    return optimum.x.reshape(shape)
 
 
 def _log_evidence(

@@ -11,7 +11,6 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.rows import Outputs
 from activetest.surrogates import linear
 from activetest.surrogates._black_box import log_probs
-from activetest.surrogates._multinomial import find_mode
 
 
 def fitted(training, seed: int = 3):
@@ -33,7 +32,7 @@ def test_laplace_equals_a_brute_force_posterior_of_one_slope():
     """With 400 labels the posterior of the difference of the two slopes is all but Gaussian."""
     design, labels, start = binary()
     precision = np.array([0.7])
-    mode = find_mode(design, labels, start, precision, None)
+    mode = linear.find_mode(design, labels, start, precision, None)
     (hessian,) = linear._compute_hessians(
         design, linear._class_probs(design, start, mode), precision
     )
@@ -54,7 +53,7 @@ def test_the_evidence_equals_a_brute_force_integral():
     """Relative to that of a prior so narrow that every slope is zero."""
     design, labels, start = binary(60)
     precision = np.array([0.7])
-    mode = find_mode(design, labels, start, precision, None)
+    mode = linear.find_mode(design, labels, start, precision, None)
     wide = linear._log_evidence(design, labels, start, precision, mode)
     narrow = linear._log_evidence(design, labels, start, np.array([1e12]), np.zeros((1, 2)))
     grid = np.linspace(-12, 12, 4001)
@@ -68,7 +67,7 @@ def test_the_evidence_equals_a_brute_force_integral():
 def test_the_mode_is_scikit_learns(class_pool):
     pool = class_pool(200)
     design = np.hstack([np.ones((200, 1)), pool.rows.features]).astype(float)
-    mode = find_mode(design, pool.labels, np.zeros((200, 3)), np.full(3, 2.0), None)
+    mode = linear.find_mode(design, pool.labels, np.zeros((200, 3)), np.full(3, 2.0), None)
     twin = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-8, max_iter=1000)
     assert mode == approx(twin.fit(design, pool.labels).coef_.T, abs=1e-3)
 
@@ -110,7 +109,9 @@ def test_curvature_is_the_second_derivative_of_the_log_posterior():
 def test_members_scatter_as_the_curvature_says():
     design, labels, start = binary()
     precision = np.array([0.7])
-    probs = linear._class_probs(design, start, find_mode(design, labels, start, precision, None))
+    probs = linear._class_probs(
+        design, start, linear.find_mode(design, labels, start, precision, None)
+    )
     (hessian,) = linear._compute_hessians(design, probs, precision)
     rng = np.random.default_rng(7)
     draws = linear._draw_deviations(design, probs, precision, 40_000, rng).reshape(40_000, 2)
