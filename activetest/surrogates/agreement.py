@@ -11,8 +11,8 @@ follows those probabilities, or how often each class is predicted, and the error
 """
 
 import weakref
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -29,10 +29,11 @@ from activetest.item_statistics.outcomes import (
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.pool import PoolView
-from activetest.nouns.rows import Array, Rows
+from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.training import TrainingSet
+from activetest.surrogates._evidence import Evidence
 from activetest.surrogates._logistic import average_posterior, sigmoid
-from activetest.surrogates._right_or_wrong import Layout, list_priors
+from activetest.surrogates._right_or_wrong import Kernel, Layout, list_priors, restore_kernel
 
 TASK = "classification"
 RIGHT_OR_WRONG = True
@@ -43,6 +44,10 @@ CROSSES = True
 _USUALLY_RIGHT = 0.75
 # With more classes than this, predicted classes have no intercepts.
 _MOST_EFFECTS = 30
+# No item is surer than this, given evidence: a step divides by what is left.
+_LEAST = 1e-4
+# Classes whose log-probabilities are inputs of the kernel, at least and at most, and their floor.
+_FEWEST_CLASSES, _MOST_CLASSES, _LEAST_PROB = 3, 30, 1e-4
 # Pseudo-observations that shrink cost factors to 1, over all classes and for one class.
 _COST_PRIOR = 2.0
 # Pseudo-observations of the black box's own probabilities of the true class of an error.
@@ -126,6 +131,23 @@ def learn_errors_together(training: TrainingSet, counts: Sequence[int]) -> list[
 
 
 @dataclass(frozen=True)
+class KernelMembers:
+    """K members: those of the columns alone, and those that have the kernel.
+
+    columns  (K1, D) coefficients
+    linear   (K2, D) coefficients of the columns that a kernel is added to
+    weights  (K2, m) of the kernel
+    """
+
+    columns: Array
+    linear: Array
+    weights: Array
+
+    def __len__(self) -> int:
+        return len(self.columns) + len(self.linear)
+
+
+@dataclass(frozen=True)
 class Agreement:
     """A posterior of D coefficients: class effects first, then the intercept, then the design.
 
@@ -140,6 +162,9 @@ class Agreement:
     answers       number of columns of what learners of the black box's answers say, and of facts
                   of texts, which stand after the confidence instead of the components of features;
                   None for these
+    evidence      what else is known: a column for each kind, the last ones; None for nothing
+    kernel        of items with similar inputs; None for none
+    trust         share of other models in what is believed of the true class of an error
     """
 
     effects: int
@@ -151,18 +176,41 @@ class Agreement:
     confused: Array
     shares: Array | None = None
     answers: int | None = None
+    evidence: Evidence | None = None
+    kernel: Kernel | None = None
+    trust: float = 0.0
+
+    @property
+    def auxiliary_outputs(self) -> tuple[str, ...]:
+        """What it learns from, for the report."""
+        if self.evidence is None:
+            return ()
+        own = "the model's confidence" if self.shares is None else "the predicted class"
+        known = ("the features",) if self.answers else ()
+        return (own, *known, *self.evidence.describe())
+
+    @property
+    def _kinds(self) -> int:
+        """The number of columns of evidence."""
+        return 0 if self.evidence is None else len(self.evidence.names)
 
     def params(self) -> dict[str, Any]:
-        """JSON-ready parameters: the fields, arrays as lists."""
+        """JSON-ready parameters: the fields, arrays as lists; those of evidence and kernel."""
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
         if self.shares is not None:
             arrays["shares"] = self.shares.tolist()
         if self.answers is not None:
             arrays["answers"] = self.answers
+        if self.evidence is not None:
+            kernel = {} if self.kernel is None else self.kernel.params()
+            arrays |= self.evidence.params() | kernel | {"trust": self.trust}
         return {"effects": self.effects, "learned": list(self.learned), **arrays}
 
     def attach(self, pool: PoolView) -> "Agreement":
-        """The same. Raises ValueError for a pool of other classes or statistics."""
+        """The same for this pool, whose items may have moved since.
+
+        Raises ValueError for a pool of other classes, statistics or features.
+        """
         if len(pool.classes) != self.cost.shape[1]:
             raise ValueError("it knows other classes than the pool has")
         if self.learned != pool.statistics[: len(self.learned)]:
@@ -171,7 +219,7 @@ class Agreement:
             first = pool.rows(0, 1)
             if first.evidence is None or require_answers(first).shape[1] != self.answers:
                 raise ValueError("it knows other evidence than the pool has")
-        return self
+        return self if self.evidence is None else replace(self, evidence=self.evidence.attach(pool))
 
     def check(self) -> None:
         """Raises ValueError for what nobody fitted: a study may have been written by anybody."""
@@ -199,6 +247,10 @@ class Agreement:
             self.shares.shape != (classes,) or not ((self.shares > 0) & (self.shares <= 1)).all()
         ):
             raise ValueError("predicted classes have no shares")
+        if not 0 <= self.trust <= 1:
+            raise ValueError("the share of other models is no share")
+        if self.kernel is not None and len(self.kernel.mode) != columns:
+            raise ValueError("a kernel does not fit the columns beside it")
 
     def beliefs(
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
@@ -242,9 +294,18 @@ class Agreement:
             found[1].flags.writeable = False
         return found[1]
 
-    def draw_members(self, count: int, rng: np.random.Generator) -> Array:
-        """(K, D) draws from the posterior of the coefficients."""
-        return rng.multivariate_normal(self.mode, self.covariance, size=count, method="cholesky")
+    def draw_members(self, count: int, rng: np.random.Generator) -> Any:
+        """(K, D) draws from the posterior of the coefficients, or KernelMembers.
+
+        Members have the kernel in proportion to its share, but for one at most.
+        """
+        with_kernel = 0 if self.kernel is None else int(self.kernel.share * count + rng.random())
+        columns = rng.multivariate_normal(
+            self.mode, self.covariance, size=count - with_kernel, method="cholesky"
+        )
+        if self.kernel is None:
+            return columns
+        return KernelMembers(columns, *self.kernel.draw(with_kernel, rng))
 
     def totals(
         self, rows: Rows, members: Array, statistics: tuple[Statistic, ...]
@@ -279,26 +340,69 @@ class Agreement:
 
         def compute() -> Array:
             logits = self.right_logits(rows, self.mode)
-            return sigmoid(-self._average(logits.astype(float), rows)).astype(logits.dtype)
+            wrong = sigmoid(-self._average(logits.astype(float), rows)).astype(logits.dtype)
+            if self.kernel is not None:
+                logits = self.right_logits(rows, self.kernel.mode)
+                logits = logits + self.kernel.heights(require_inputs(rows), self.kernel.weights)
+                wrong = (1 - self.kernel.share) * wrong + self.kernel.share * sigmoid(-logits)
+            return self._limit(wrong)
 
         return self._once(rows, None, compute)
 
+    def measure_evidence(self, rows: Rows) -> float:
+        """By how many times the odds of an error differ, one standard deviation, by the answers."""
+        if not self.answers:
+            return 1.0
+        stop = len(self.mode) - self._kinds
+        moved = require_answers(rows) @ self.mode[stop - self.answers : stop]
+        return float(np.exp(moved.std()))
+
     def _average(self, logits: Array, rows: Rows) -> Array:
-        """(R,) logits of the mean probability, from those at the mode: here they are the same."""
-        del rows
-        return logits
+        """(R,) logits that are nearer to 0, as the slopes of answers are uncertain.
+
+        The mean of a logistic function of a normal, nearly (MacKay 1992, The evidence framework
+        applied to classification networks, section 3): priors that take an answer for wrong, and
+        for no worse than others, are averaged as probabilities.
+        """
+        if not self.answers:
+            return logits
+        answers = require_answers(rows).astype(float)
+        stop = len(self.mode) - self._kinds
+        block = slice(stop - answers.shape[1], stop)
+        variance = np.einsum("rk,kl,rl->r", answers, self.covariance[block, block], answers)
+        averaged: Array = logits / np.sqrt(1 + np.pi / 8 * variance)
+        return averaged
 
     def member_wrong_probs(self, rows: Rows, members: Any) -> Array:
         """(R, K) the same by each member."""
-        probs = self.right_logits(rows, members.T)
+        columns = members if self.kernel is None else members.columns
+        probs = self.right_logits(rows, columns.T)
         # In place: there are many of them.
         with np.errstate(over="ignore"):
             np.exp(probs, out=probs)
         probs += 1
-        return np.divide(1, probs, out=probs)
+        np.divide(1, probs, out=probs)
+        if self.kernel is not None:
+            logits = self.right_logits(rows, members.linear.T)
+            logits = logits + self.kernel.heights(require_inputs(rows), members.weights.T)
+            probs = np.hstack([probs, sigmoid(-logits)])
+        return self._limit(probs)
+
+    def _limit(self, wrong: Array) -> Array:
+        """Probabilities of an error that are nowhere too sure; as they are without evidence."""
+        if not self._kinds and not self.answers and self.kernel is None:
+            return wrong
+        return np.clip(wrong, _LEAST, 1 - _LEAST)
 
     def right_logits(self, rows: Rows, weights: Array) -> Array:
         """(R,) or (R, K) logit of being right, for (D,) or (D, K) weights."""
+        if self.evidence is not None and self._kinds:
+            found = self.evidence.values(rows) @ weights[-self._kinds :]
+            return self._own_logits(rows, weights[: -self._kinds]) + found
+        return self._own_logits(rows, weights)
+
+    def _own_logits(self, rows: Rows, weights: Array) -> Array:
+        """The same by the columns that are no evidence."""
         weights = weights.astype(np.float32)
         columns, several = weights[self.effects + 1 :], weights.ndim > 1
         design = rows.design
@@ -327,7 +431,8 @@ class Agreement:
         }
         remaining = [None if t in factors else each for t, each in enumerate(statistics)]
         probs = cache(lambda: self.error_class_probs(rows))
-        alone = self._predicts_errors_alone(rows)
+        # Whether the class of an error follows from the predicted class alone.
+        alone = rows.outputs.probs is None and not self.trust
         others = OtherClasses(
             self.cost.shape[1],
             probs,
@@ -353,10 +458,19 @@ class Agreement:
         return right, mean, spread
 
     def other_class_probs(self, rows: Rows) -> Array:
-        """(C, R) the same before any error was observed; nobody may write to it."""
+        """(C, R) the same before any error was observed; nobody may write to it.
+
+        By the model's own probabilities and by other models.
+        """
         classes, shares = self.cost.shape[1], self.shares
         key = "other classes", classes, None if shares is None else shares.tobytes()
-        return rows.outputs.compute_once(key, lambda: other_classes(rows.outputs, classes, shares))
+        others: Array = rows.outputs.compute_once(
+            key, lambda: other_classes(rows.outputs, classes, shares)
+        )
+        if self.trust:
+            others = (1 - self.trust) * others
+            others += self.trust * find_other_classes(rows).astype(others.dtype)
+        return others
 
     def error_class_probs(self, rows: Rows) -> Array:
         """(C, R) probability of each class given an error, from outputs and observed errors."""
@@ -392,10 +506,6 @@ class Agreement:
         """(C,) shares of all classes but each."""
         return sum_others(self.cost.shape[1], self.shares)
 
-    def _predicts_errors_alone(self, rows: Rows) -> bool:
-        """Whether the class of an error follows from the predicted class alone."""
-        return rows.outputs.probs is None
-
 
 def _count_each(codes: Array, pred: Array) -> Array:
     """(R,) float32 how often each pred code (R,) is among the codes."""
@@ -406,18 +516,21 @@ def _count_each(codes: Array, pred: Array) -> Array:
 _ARRAYS = ("mode", "covariance", "cost", "noise", "confused")
 
 
-def restore(params: dict[str, Any]) -> Agreement:
-    """The surrogate that params() described.
+def restore(params: Mapping[str, Any], evidence: Evidence | None = None) -> Agreement:
+    """The surrogate that params() described, and the evidence that was among them.
 
     Raises ValueError, or LookupError or TypeError, for what it cannot have been.
     """
-    arrays = {name: np.array(params[name], float) for name in _ARRAYS}
+    arrays: dict[str, Any] = {name: np.array(params[name], float) for name in _ARRAYS}
     if arrays["cost"].ndim != 2:
         raise ValueError("factors of costs are no table")
     arrays["confused"] = arrays["confused"].reshape(-1, 2).astype(np.intp)
     shares = np.array(params["shares"], float) if "shares" in params else None
     answers = int(params["answers"]) if "answers" in params else None
     names = tuple(params["learned"])
+    if evidence is not None:
+        kernel, trust = restore_kernel(params), float(params["trust"])
+        arrays |= {"evidence": evidence, "kernel": kernel, "trust": trust}
     found = Agreement(int(params["effects"]), names, **arrays, shares=shares, answers=answers)
     found.check()
     return found
@@ -438,6 +551,39 @@ def require_answers(rows: Rows) -> Array:
     if rows.evidence is None:
         raise ValueError("the rows have no evidence of answers")
     return rows.evidence if rows.facts is None else np.hstack([rows.evidence, rows.facts])
+
+
+def find_other_classes(rows: Rows) -> Array:
+    """(C, R) probability of each class given an error, by the mean of other models.
+
+    Raises ValueError for rows without what they say.
+    """
+    if rows.external is None:
+        raise ValueError("the rows have no predictions of other models")
+    means = rows.external.mean(axis=1, dtype=float)
+    return other_classes(Outputs(rows.outputs.pred, means), means.shape[1])
+
+
+def read_kernel_inputs(rows: Rows) -> Array | None:
+    """(R, k) what the kernel goes by; None where the confidence says as much.
+
+    The components of the features, or else the log-probabilities of the classes.
+    """
+    probs = rows.outputs.probs
+    components = rows.design[:, (probs is not None) :]
+    if components.shape[1]:
+        return components
+    if probs is None or not _FEWEST_CLASSES <= probs.shape[1] <= _MOST_CLASSES:
+        return None
+    return np.log(np.maximum(probs, _LEAST_PROB))
+
+
+def require_inputs(rows: Rows) -> Array:
+    """(R, k) what the kernel goes by. Raises ValueError for rows that lack it."""
+    inputs = read_kernel_inputs(rows)
+    if inputs is None:
+        raise ValueError("the rows have neither features nor probabilities of three classes")
+    return inputs
 
 
 def _stack_outcomes(right: Array, wrong: Array) -> Array:

@@ -47,7 +47,7 @@ def without(made, *parts: str):
     return made
 
 
-def fit(training, seed: int = 0) -> auto.Auto:
+def fit(training, seed: int = 0) -> agreement.Agreement:
     return auto.fit(training, rng=np.random.default_rng(seed))
 
 
@@ -299,7 +299,7 @@ def test_the_file_says_what_it_uses():
 
 def test_rows_must_have_what_the_kernel_goes_by(pool):
     with pytest.raises(ValueError, match="neither features nor probabilities"):
-        auto._require_inputs(without(hard(pool(20)), "features").rows)
+        agreement.require_inputs(without(hard(pool(20)), "features").rows)
 
 
 # --- what learners of the model's answers say
@@ -352,7 +352,7 @@ def test_one_with_columns_of_answers_is_restored(pool, external):
     assert again.auxiliary_outputs[:2] == ("the model's confidence", "the features")
 
 
-def restore_params(one: auto.Auto) -> dict:
+def restore_params(one: agreement.Agreement) -> dict:
     """Its parameters, as a study reads them again."""
     texts, arrays = split_params(one.params())
     return json.loads(json.dumps(texts)) | arrays
