@@ -14,19 +14,13 @@ Laplace's approximation. Where the squares of residuals scatter more than those 
 count for less (quasi-likelihood, Wedderburn 1974).
 """
 
-import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
-from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates import residual
-from activetest.surrogates._evidence import Evidence, restore_evidence
+from activetest.surrogates._evidence import Evidence
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE
 from activetest.surrogates.residual import (
     GUESS_WEIGHT,
@@ -34,6 +28,7 @@ from activetest.surrogates.residual import (
     design_columns,
     fit_log_variance,
     limit_variance,
+    noise_columns,
 )
 
 # Prior standard deviations of the mean's coefficients, in units of the residual's, with the
@@ -50,14 +45,12 @@ _FEWEST_LABELS = 3
 # probability of each pair; of its square and of components they are half of that.
 _VARIANCE = ((0.3, 0.1, 0.2), (1.0, 0.1, 0.3), (0.3, 0.5, 0.2), (1.0, 0.5, 0.3))
 _HALF = 0.5
-# Columns of the log-variance are bounded by this, and evidence is at least so far, in spreads.
-_BOUND, _LEAST_DISTANCE = 2.0, 0.1
 # Labels that the scatter of normal residuals' squares counts as.
 _NORMAL_LABELS = 10.0
 _PASSES = 3
 
 
-def fit(training: TrainingSet, evidence: Evidence) -> "ValuesWithEvidence":
+def fit(training: TrainingSet, evidence: Evidence) -> Residual:
     """The posterior after M labels; deterministic."""
     errors = training.labels - training.rows.outputs.pred
     columns = evidence.values(training.rows)
@@ -66,7 +59,7 @@ def fit(training: TrainingSet, evidence: Evidence) -> "ValuesWithEvidence":
     spread = float(np.sqrt(variance))
     design = np.hstack([design_columns(training.rows), columns])
     priors = _list_priors(training.rows, len(evidence.names), len(errors), variance)
-    noise_design = _noise_columns(training.rows, columns, spread)
+    noise_design = noise_columns(training.rows, columns, spread)
     noise_widths = _list_noise_widths(training.rows, columns.shape[1])
     log_variance = np.append(np.log(variance), np.zeros(noise_design.shape[1] - 1))
     for _ in range(_PASSES):
@@ -79,84 +72,7 @@ def fit(training: TrainingSet, evidence: Evidence) -> "ValuesWithEvidence":
         log_variance = _mix_variances(
             noise_design, squares, log_variance, float(np.log(level)), noise_widths
         )
-    return ValuesWithEvidence(
-        mode, covariance, log_variance, len(errors), evidence=evidence, spread=spread
-    )
-
-
-@dataclass(frozen=True)
-class ValuesWithEvidence(Residual):
-    """A residual with a column for each kind of evidence, the last ones of the mean.
-
-    evidence   what says it
-    spread     standard deviation of label minus prediction: the unit of distances of the evidence
-    last       the latest rows of each thread and their columns, since rounds ask for them twice
-    """
-
-    evidence: Evidence = field(kw_only=True)
-    spread: float = field(kw_only=True)
-    last: threading.local = field(
-        default_factory=threading.local, compare=False, repr=False, kw_only=True
-    )
-
-    @property
-    def auxiliary_outputs(self) -> tuple[str, ...]:
-        """What it learns from, for the report."""
-        return ("the model's prediction", *self.evidence.describe())
-
-    def params(self) -> dict[str, Any]:
-        """Those of residual and of the evidence."""
-        return super().params() | {"spread": self.spread} | self.evidence.params()
-
-    def attach(self, pool: PoolView) -> "ValuesWithEvidence":
-        """The same for this pool, whose items may have moved since.
-
-        Raises ValueError for a pool of classes or of other features.
-        """
-        super().attach(pool)
-        return replace(self, evidence=self.evidence.attach(pool), last=threading.local())
-
-    def read(self, rows: Rows) -> tuple[Array, Array]:
-        """(R, D) columns of the mean, and (R,) variance of the residual."""
-        if getattr(self.last, "rows", None) is not rows:
-            columns = self.evidence.values(rows)
-            design = np.hstack([design_columns(rows), columns])
-            noise_design = _noise_columns(rows, columns, self.spread)
-            level = self.log_variance[0]
-            noise = np.exp(level + limit_variance(noise_design, self.log_variance))
-            self.last.columns, self.last.rows = (design, noise), rows
-        found: tuple[Array, Array] = self.last.columns
-        return found
-
-    def find_mean_variance(self, design: Array, noise: Array) -> Array:
-        """(R,) posterior variance of the mean, at most that of the residual.
-
-        Priors are wide: of items far from all labels, they say no more than that.
-        """
-        return np.minimum(super().find_mean_variance(design, noise), noise)
-
-
-def restore(params: Mapping[str, Any]) -> ValuesWithEvidence:
-    """The surrogate that params() described.
-
-    Raises ValueError, or LookupError or TypeError, for what it cannot have been.
-    """
-    plain, evidence = residual.restore(dict(params)), restore_evidence(params)
-    spread = float(params["spread"])
-    if not 0 < spread < np.inf:
-        raise ValueError("residuals have no standard deviation")
-    return ValuesWithEvidence(**vars(plain), evidence=evidence, spread=spread)
-
-
-def _noise_columns(rows: Rows, evidence: Array, spread: float) -> Array:
-    """(R, H) columns of the log-variance: 1, prediction, its square, rest, distance of evidence.
-
-    evidence (R, K), spread as in ValuesWithEvidence.
-    """
-    bounded = _BOUND * np.tanh(rows.design.astype(float) / _BOUND)
-    distance = np.log(np.abs(evidence) / spread + _LEAST_DISTANCE)
-    constant = np.ones((len(bounded), 1))
-    return np.hstack([constant, bounded[:, :1], bounded[:, :1] ** 2 - 1, bounded[:, 1:], distance])
+    return Residual(mode, covariance, log_variance, len(errors), evidence=evidence, spread=spread)
 
 
 def _list_noise_widths(rows: Rows, evidence: int) -> list[tuple[Array, float]]:

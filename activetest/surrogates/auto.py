@@ -16,15 +16,15 @@ import numpy as np
 
 from activetest.item_statistics.outcomes import other_classes
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates import _values_with_evidence, agreement
+from activetest.surrogates import _values_with_evidence, agreement, residual
 from activetest.surrogates._evidence import find_evidence, restore_evidence
 from activetest.surrogates._logistic import sigmoid
 from activetest.surrogates._right_or_wrong import (
     Layout,
     fit_right_or_wrong,
 )
-from activetest.surrogates._values_with_evidence import ValuesWithEvidence
 from activetest.surrogates.agreement import Agreement
+from activetest.surrogates.residual import Residual
 
 USES_EVIDENCE = True
 USES_OTHER_MODELS = True
@@ -35,17 +35,13 @@ CROSSES = True
 _LEAST_OTHER = 0.01
 
 
-def fit(
-    training: TrainingSet, *, rng: np.random.Generator | None = None
-) -> Agreement | ValuesWithEvidence:
+def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> Agreement | Residual:
     """The surrogate after M labels; deterministic."""
     del rng
     return fit_together(training, [len(training.labels)])[0]
 
 
-def fit_together(
-    training: TrainingSet, counts: Sequence[int]
-) -> list[Agreement] | list[ValuesWithEvidence]:
+def fit_together(training: TrainingSet, counts: Sequence[int]) -> list[Agreement] | list[Residual]:
     """The surrogate of each of S sets of labels, which follow one another in the training set.
 
     counts (S,) labels of each. What is found for a set does not depend on the others.
@@ -102,12 +98,10 @@ def _fit_classes(training: TrainingSet) -> Agreement:
     )
 
 
-def restore(params: dict[str, Any]) -> Agreement | ValuesWithEvidence:
+def restore(params: dict[str, Any]) -> Agreement | Residual:
     """The surrogate that params() described. Raises ValueError for what it cannot have been."""
     evidence = restore_evidence(params)
-    if not evidence.classes:
-        return _values_with_evidence.restore(params)
-    return agreement.restore(params, evidence)
+    return (agreement if evidence.classes else residual).restore(params, evidence)
 
 
 def _compare_other_models(training: TrainingSet) -> float:

@@ -5,7 +5,9 @@ prediction, the black box's own deviation and the features: a shrunk gamma regre
 residuals (Aitkin 1987).
 """
 
-from dataclasses import dataclass
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from activetest.nouns.beliefs import Beliefs, expectation
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
+from activetest.surrogates._evidence import Evidence
 from activetest.surrogates._gaussian import (
     RESIDUAL_VARIANCE_SHARE,
     node_beliefs,
@@ -29,6 +32,8 @@ CROSSES = True
 # Prior standard deviations: of the mean's coefficients, in units of the residual's spread, and of
 # the log-variance's slopes.
 _MEAN, _LOG_VARIANCE = 0.3, 0.3
+# Columns of the log-variance are bounded by this, and evidence is at least so far, in spreads.
+_BOUND, _LEAST_DISTANCE = 2.0, 0.1
 # Labels that the prior variance of the residual counts as.
 GUESS_WEIGHT = 2.0
 
@@ -74,25 +79,48 @@ class Residual:
     covariance     (D, D) their posterior covariance
     log_variance   (D,) coefficients of the log-variance
     labels         number of labels it learned from
+    evidence       what else is known: a column of the mean for each kind, the last ones; None for
+                   nothing
+    spread         standard deviation of label minus prediction: the unit of distances of the
+                   evidence
+    last           the latest rows of each thread and their columns, since rounds ask for them twice
     """
 
     mode: Array
     covariance: Array
     log_variance: Array
     labels: int
+    evidence: Evidence | None = None
+    spread: float = 1.0
+    last: threading.local = field(default_factory=threading.local, compare=False, repr=False)
+
+    @property
+    def auxiliary_outputs(self) -> tuple[str, ...]:
+        """What it learns from, for the report."""
+        return (
+            () if self.evidence is None else ("the model's prediction", *self.evidence.describe())
+        )
 
     def params(self) -> dict[str, Any]:
-        """JSON-ready parameters: the fields, arrays as lists."""
+        """JSON-ready parameters: the fields, arrays as lists; those of the evidence."""
         arrays = {
             name: getattr(self, name).tolist() for name in ("mode", "covariance", "log_variance")
         }
-        return {"labels": self.labels, **arrays}
+        known = {}
+        if self.evidence is not None:
+            known = {"spread": self.spread} | self.evidence.params()
+        return {"labels": self.labels, **arrays, **known}
 
     def attach(self, pool: PoolView) -> "Residual":
-        """The same. Raises ValueError for a pool of classes."""
+        """The same for this pool, whose items may have moved since.
+
+        Raises ValueError for a pool of classes or of other features.
+        """
         if pool.classes:
             raise ValueError("it predicts values, and the pool has classes")
-        return self
+        if self.evidence is None:
+            return self
+        return replace(self, evidence=self.evidence.attach(pool), last=threading.local())
 
     def check(self) -> None:
         """Raises ValueError for what nobody fitted: a study may have been written by anybody."""
@@ -106,6 +134,8 @@ class Residual:
             raise ValueError("a posterior has what is no number")
         if self.labels < 0 or (np.linalg.eigvalsh(self.covariance) < 0).any():
             raise ValueError("a posterior has a variance below zero")
+        if not 0 < self.spread < np.inf:
+            raise ValueError("residuals have no standard deviation")
 
     def beliefs(
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
@@ -143,26 +173,37 @@ class Residual:
 
     def read(self, rows: Rows) -> tuple[Array, Array]:
         """(R, D) columns of the mean, and (R,) variance of the residual."""
-        design = design_columns(rows)
-        noise = np.exp(self.log_variance[0] + limit_variance(design, self.log_variance))
-        return design, noise
+        if getattr(self.last, "rows", None) is not rows:
+            design = noise_design = design_columns(rows)
+            if self.evidence is not None:
+                columns = self.evidence.values(rows)
+                design = np.hstack([design, columns])
+                noise_design = noise_columns(rows, columns, self.spread)
+            noise = np.exp(self.log_variance[0] + limit_variance(noise_design, self.log_variance))
+            self.last.columns, self.last.rows = (design, noise), rows
+        found: tuple[Array, Array] = self.last.columns
+        return found
 
     def find_mean_variance(self, design: Array, noise: Array) -> Array:
-        """(R,) posterior variance of the mean; noise (R,) is that of the residual."""
-        del noise
+        """(R,) posterior variance of the mean; noise (R,) is that of the residual.
+
+        With evidence, at most that of the residual: priors are wide, and of items far from all
+        labels they say no more than that.
+        """
         variance: Array = np.einsum("rd,de,re->r", design, self.covariance, design)
-        return variance
+        return variance if self.evidence is None else np.minimum(variance, noise)
 
 
-def restore(params: dict[str, Any]) -> Residual:
-    """The surrogate that params() described.
+def restore(params: Mapping[str, Any], evidence: Evidence | None = None) -> Residual:
+    """The surrogate that params() described, and the evidence that was among them.
 
     Raises ValueError, or LookupError or TypeError, for what it cannot have been.
     """
-    arrays = {
+    arrays: dict[str, Any] = {
         name: np.array(params[name], float) for name in ("mode", "covariance", "log_variance")
     }
-    found = Residual(labels=int(params["labels"]), **arrays)
+    spread = 1.0 if evidence is None else float(params["spread"])
+    found = Residual(labels=int(params["labels"]), **arrays, evidence=evidence, spread=spread)
     found.check()
     return found
 
@@ -170,6 +211,17 @@ def restore(params: dict[str, Any]) -> Residual:
 def design_columns(rows: Rows) -> Array:
     """(R, D) an intercept and the rows' design."""
     return np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
+
+
+def noise_columns(rows: Rows, evidence: Array, spread: float) -> Array:
+    """(R, H) columns of the log-variance: 1, prediction, its square, rest, distance of evidence.
+
+    evidence (R, K), spread as in Residual.
+    """
+    bounded = _BOUND * np.tanh(rows.design.astype(float) / _BOUND)
+    distance = np.log(np.abs(evidence) / spread + _LEAST_DISTANCE)
+    constant = np.ones((len(bounded), 1))
+    return np.hstack([constant, bounded[:, :1], bounded[:, :1] ** 2 - 1, bounded[:, 1:], distance])
 
 
 def limit_variance(design: Array, log_variance: Array) -> Array:
