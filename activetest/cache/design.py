@@ -1,7 +1,8 @@
 """The first pass over a pool: how the design is computed, and which groups there are."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -58,27 +59,14 @@ class Design:
         return np.clip(logit, -LOGIT_LIMIT, LOGIT_LIMIT).astype(np.float32)
 
 
-@dataclass(frozen=True)
-class _PoolMoments:
-    """Moments of features and of predicted values (None without any), values of each group."""
-
-    features: components.Moments | None
-    values: components.Moments | None
-    groups: tuple[set[str], ...]
-
-    def __add__(self, other: "_PoolMoments") -> "_PoolMoments":
-        groups = tuple(left | right for left, right in zip(self.groups, other.groups, strict=True))
-        return _PoolMoments(
-            _add_moments(self.features, other.features),
-            _add_moments(self.values, other.values),
-            groups,
-        )
+# Of some rows: sums of moments of features and of predicted values, empty without any, and the
+# values of each group.
+_Measured = tuple[Any, Any, list[set[str]]]
 
 
-def _add_moments(
-    left: components.Moments | None, right: components.Moments | None
-) -> components.Moments | None:
-    return None if left is None or right is None else left + right
+def _join_measured(left: _Measured, right: _Measured) -> _Measured:
+    groups = [one | other for one, other in zip(left[2], right[2], strict=True)]
+    return left[0] + right[0], left[1] + right[1], groups
 
 
 def measure_pool(pool: Pool) -> tuple[Design, list[list[str]]]:
@@ -101,37 +89,37 @@ def measure_pool(pool: Pool) -> tuple[Design, list[list[str]]]:
     if regression:
         value_scale = components.estimate_rough_scale(_predicted_values(first.checked.outputs))
 
-    def measure_strip(strip: Strip) -> BlockSum:
+    def measure_strip(strip: Strip) -> _Measured:
         block = pool.read_block(strip)
-        features = values = None
+        features: Any = ()
+        values: Any = ()
         if feature_scale:
             columns = [column[::step] for column in block.features]
-            features = components.compute_moments(columns, feature_scale)
+            features = BlockSum.of(strip.number, components.compute_moments(columns, feature_scale))
         if value_scale:
             predicted = _predicted_values(block.checked.outputs)
-            values = components.compute_moments(predicted, value_scale)
-        groups = tuple(grouping.find_occurring(codes, names) for codes, names in block.groups)
+            values = BlockSum.of(strip.number, components.compute_moments(predicted, value_scale))
+        groups = [grouping.find_occurring(codes, names) for codes, names in block.groups]
         _check_groups(schema.groups, groups)
-        return BlockSum.of(strip.number, _PoolMoments(features, values, groups))
+        return features, values, groups
 
-    total: _PoolMoments = pool.map_strips(measure_strip, add, without=without).total
-    _check_groups(schema.groups, total.groups)
+    features, values, groups = pool.map_strips(measure_strip, _join_measured, without=without)
+    _check_groups(schema.groups, groups)
     centre, scale, projection = np.zeros(0), np.ones(0), None
-    if total.values and value_scale:
-        centre, scale = components.compute_mean_and_scale(total.values, value_scale)
-    if total.features and feature_scale:
-        projection = components.fit_projection(total.features, feature_scale)
+    if value_scale:
+        centre, scale = components.compute_mean_and_scale(values.total, value_scale)
+    if feature_scale:
+        projection = components.fit_projection(features.total, feature_scale)
     design = Design(model_columns, centre, scale, projection)
     possible = dict(zip(schema.uncertain, schema.uncertain_values, strict=True))
     if grouping.LABEL in schema.computed:
         possible[grouping.LABEL] = schema.classes
-    values = [
+    return design, [
         list(possible[group])
         if group in possible
         else grouping.sort_names(names, _name_bins(pool, group))
-        for group, names in zip(schema.groups, total.groups, strict=True)
+        for group, names in zip(schema.groups, groups, strict=True)
     ]
-    return design, values
 
 
 def _name_bins(pool: Pool, group: str) -> list[str]:
@@ -140,7 +128,7 @@ def _name_bins(pool: Pool, group: str) -> list[str]:
     return [] if edges is None else grouping.name_number_bins(np.array(edges))
 
 
-def _check_groups(groups: tuple[str, ...], values: tuple[set[str], ...]) -> None:
+def _check_groups(groups: Sequence[str], values: Sequence[set[str]]) -> None:
     """Raises PoolError when a group has more values than a report can have lines."""
     for group, names in zip(groups, values, strict=True):
         grouping.reject_too_many(group, names)

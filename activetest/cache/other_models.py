@@ -17,12 +17,11 @@ from activetest.cache import tables
 from activetest.cache.cache import Cache
 from activetest.cache.parts import EXTERNAL, Draft, Part, drafting_part, open_copy, open_part
 from activetest.errors import PoolError
-from activetest.labels.matching import ClassMatcher
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array, Outputs, spread_votes
 from activetest.pool import outputs as pool_outputs
-from activetest.pool.classes import find_codes, list_width
-from activetest.pool.columns import encode_values, read_text, reject_nulls, row_numbers
+from activetest.pool.classes import list_width
+from activetest.pool.columns import read_text, reject_nulls, row_numbers
 from activetest.pool.files import Files
 from activetest.pool.ids import Text, hash_rows, hash_text
 from activetest.pool.outputs import Checked
@@ -299,12 +298,8 @@ def _read_member(batch: pa.RecordBatch, member: Schema) -> Checked:
         return pool_outputs.read_outputs(batch, member)
     array = batch.column(member.prediction)
     reject_nulls(array, member.prediction, "other models must say something about every item")
-    codes, names = encode_values(array)
-    if member.numbered:
-        find = ClassMatcher(member.classes, numbered=True).find
-        names = [find(name) or name for name in names]
-    table = find_codes(names, member.classes).astype(np.int32)
-    pred = table[codes] if len(table) else np.empty(0, np.int32)
+    codes, _ = tables.encode_classes(array, member.classes, numbered=member.numbered)
+    pred = codes.astype(np.int32)
     return Checked(Outputs(pred), [pred])
 
 

@@ -181,13 +181,6 @@ class Store:
                 raise self._damage(name, piece)
         return array.select(items)
 
-    def is_whole(self, name: str, pieces: Iterable[int]) -> bool:
-        """Whether pieces of an array are as they were written."""
-        try:
-            return all(map(self._find(name).is_whole, pieces))
-        except CacheDamaged:
-            return False
-
     def find_damage(self) -> list[CacheDamaged]:
         """All damage there is: every array is read."""
         found = []

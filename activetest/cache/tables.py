@@ -1,13 +1,18 @@
 """Auxiliary tables in any format the pool may have: opened, read in strips, errors located."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
 import pyarrow as pa
 
 from activetest.errors import PoolError
+from activetest.labels.matching import ClassMatcher
+from activetest.nouns.rows import Array
 from activetest.pool import convert
-from activetest.pool.columns import BadRow
+from activetest.pool.classes import find_codes
+from activetest.pool.columns import BadRow, encode_values
 from activetest.pool.files import BATCH, Files
 from activetest.pool.roles import reject_duplicates
 
@@ -51,3 +56,21 @@ def locating_bad_rows(
         name = batch.column(id)[bad.row].as_py() if id in batch.schema.names else None
         place += "" if name is None else f", id {str(name)!r}"
         raise PoolError(f"{place}: {bad.problem}", hint=bad.hint) from None
+
+
+def encode_classes(
+    array: pa.Array, classes: Sequence[str], *, numbered: bool
+) -> tuple[Array, Counter[str]]:
+    """(R,) codes of classes, -1 for those that the pool does not have; {unknown class: rows}.
+
+    numbered  whether a class may be written as its number
+    """
+    codes, names = encode_values(array)
+    if numbered:
+        find = ClassMatcher(classes, numbered=True).find
+        names = [find(name) or name for name in names]
+    found = find_codes(names, classes)
+    counts = np.bincount(codes, minlength=len(names)).tolist()
+    several = zip(names, found.tolist(), counts, strict=True)
+    unknown = Counter({name: count for name, code, count in several if code < 0 and count})
+    return found[codes] if len(found) else np.empty(0, np.int64), unknown

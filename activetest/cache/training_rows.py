@@ -20,13 +20,11 @@ from activetest.cache.parts import (
 )
 from activetest.cache.texts import cut_lines, find_longest, store_texts
 from activetest.errors import ChoiceError, PoolError
-from activetest.labels.matching import ClassMatcher
 from activetest.nouns.class_names import read_class_names
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
-from activetest.pool.classes import find_codes, list_width
+from activetest.pool.classes import list_width
 from activetest.pool.columns import (
-    encode_values,
     read_columns,
     read_numbers,
     read_text,
@@ -263,19 +261,7 @@ def _read_labels(batch: pa.RecordBatch, column: str, schema: Schema) -> tuple[Ar
         return read_values(batch, column, _LABEL_RULE), Counter()
     if pa.types.is_floating(array.type):
         require_finite(read_numbers(array), column, _LABEL_RULE)
-    codes, names = encode_values(array)
-    if schema.numbered:
-        find = ClassMatcher(schema.classes, numbered=True).find
-        names = [find(name) or name for name in names]
-    found = find_codes(names, schema.classes)
-    labels = found[codes] if len(found) else np.empty(0, np.int64)
-    counts = np.bincount(codes, minlength=len(names))
-    unknown = {
-        name: int(count)
-        for name, code, count in zip(names, found, counts, strict=True)
-        if code < 0 and count
-    }
-    return labels, Counter(unknown)
+    return tables.encode_classes(array, schema.classes, numbered=schema.numbered)
 
 
 def _find_usable(labels: Array, schema: Schema) -> Array:

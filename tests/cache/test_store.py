@@ -108,7 +108,6 @@ def test_damage_is_of_one_piece_of_an_array(tmp_path, name, place):
             store.read(name, items)
     assert (caught.value.file, caught.value.piece) == (f"{name}.npy", 0)
     assert [(each.file, each.piece) for each in store.find_damage()] == [(f"{name}.npy", 0)]
-    assert not store.is_whole(name, [0]) and store.is_whole(name, [1, 2])
 
 
 def test_a_piece_is_checked_once_and_forgotten_by_the_memory(tmp_path):
