@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import astuple
-from functools import partial
-from itertools import accumulate
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -19,14 +17,7 @@ import numpy as np
 
 from activetest.cache.design import Design, measure_pool
 from activetest.cache.parts import PARTS
-from activetest.cache.pieces import (
-    ID_ENDS,
-    ID_LETTERS,
-    PieceIds,
-    PoolPiece,
-    map_pieces,
-    split_pool,
-)
+from activetest.cache.pieces import ID_ENDS, ID_LETTERS, IdWriter, PieceIds, split_pool
 from activetest.cache.results import RESULTS
 from activetest.cache.space import check_space, measure_ids
 from activetest.cache.store import Store, StoreWriter
@@ -50,8 +41,6 @@ _STRIP = 16384
 # Arrays of the projection of features, and all that have no item for each of the pool.
 _PROJECTION = ("feature_centre", "feature_fill", "feature_weights", "feature_offset")
 SHARED = {"centre", "scale", *_PROJECTION, "id_order", ID_LETTERS}
-# Bytes of ids that are copied at once.
-_LETTERS = 2**22
 # Steps, for whoever watches.
 _BUILDING, _COMPARING = "building the cache", "comparing the pool with the study's"
 
@@ -59,8 +48,8 @@ _BUILDING, _COMPARING = "building the cache", "comparing the pool with the study
 # Of some rows: {number of a row group: sum of their hashes, not yet modulo 2^64}; how many were
 # corrected or are unusual, by how; {number of a feature: missing values}.
 _Counts = tuple[Counter[int], Counter[str], Counter[int]]
-# Counts, and ids that are not written yet.
-_Result = tuple[_Counts, list[Text]]
+# Counts, and ids that are not written yet, with the position of the first.
+_Result = tuple[_Counts, list[tuple[int, Text]]]
 
 
 def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: bool = False) -> None:
@@ -83,14 +72,30 @@ def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: boo
     ):
         item = sum(math.prod(shape) * np.dtype(kind).itemsize for shape, kind in arrays.values())
         check_space(building, item * pool.rows + measure_ids(pool), pool)
-        stops = [*accumulate(piece.rows for piece in pieces)]
+        runs = [(groups[0].start, groups[-1].start + groups[-1].rows) for groups in pieces]
+        stops = [stop for _, stop in runs]
         for name, (shape, dtype) in arrays.items():
             whole = (*shape, pool.rows) if name in ACROSS else (pool.rows, *shape)
             writer.create(name, whole, dtype, stops, axis=int(name in ACROSS))
-        write = partial(_write_piece, writer, pool, design, values)
-        counts: _Counts = map_pieces(pieces, write, _add_counts, title=_BUILDING)
-        sums = _list_sums(pool, counts[0])
-        _join_letters(writer, pieces)
+        ids = IdWriter(writer, [start for start, _ in runs])
+
+        def write_strip(strip: Strip) -> _Result:
+            block = pool.read_block(strip)
+            return _write_block(writer, pool, block, design, values), [(block.start, block.ids)]
+
+        def write_ids(result: _Result) -> _Counts:
+            for start, texts in result[1]:
+                ids.write(start, texts)
+            return result[0]
+
+        def combine(left: _Result, right: _Result) -> _Result:
+            sums, corrected, missing = map(add, write_ids(left), write_ids(right))
+            return (sums, corrected, missing), []
+
+        found = pool.map_strips(write_strip, combine, runs=runs, title=_BUILDING)
+        hashes, corrected, missing = write_ids(found)
+        sums = _list_sums(pool, hashes)
+        ids.join()
         written = writer.finish_arrays()
         with progress.step("indexing ids"):
             writer.put("id_order", _index_ids(written, pool, known=known))
@@ -108,10 +113,10 @@ def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: boo
             "components": design.components,
             "mean_weight": _find_mean_weight(written, pool),
             "schema": pool.schema.to_dict(),
-            "notices": _describe_corrections(pool, *counts[1:]),
+            "notices": _describe_corrections(pool, corrected, missing),
             "pieces": [
-                {"row_groups": [[each.rows, _to_hex(sums[each.number])] for each in piece.groups]}
-                for piece in pieces
+                {"row_groups": [[each.rows, _to_hex(sums[each.number])] for each in groups]}
+                for groups in pieces
             ],
             "stamp": pool.files.stamp(),
         }
@@ -148,23 +153,6 @@ def compute_fingerprint(pool: Pool) -> tuple[str, list[str]]:
 def list_row_groups(content: Mapping[str, Any]) -> list[tuple[int, str]]:
     """(rows, sum of row hashes) of each row group of the pool that a manifest is of."""
     return [(rows, total) for piece in content["pieces"] for rows, total in piece["row_groups"]]
-
-
-def _name_letters(writer: StoreWriter, piece: PoolPiece) -> Path:
-    """Where letters of a piece wait: where they begin follows from those of the pieces before."""
-    return writer.folder / f"{piece.start}.letters"
-
-
-def _join_letters(writer: StoreWriter, pieces: list[PoolPiece]) -> None:
-    """Write the letters of all pieces behind each other. Raises OSError."""
-    writer.create(ID_LETTERS, (0,), np.uint8)
-    for piece in pieces:
-        path = _name_letters(writer, piece)
-        with open(path, "rb") as file:
-            while part := file.read(_LETTERS):
-                writer.append(ID_LETTERS, np.frombuffer(part, np.uint8))
-        writer.append(ID_LETTERS, np.empty(0, np.uint8), ends_piece=True)
-        path.unlink()
 
 
 def _list_numbers(design: Design) -> dict[str, Array]:
@@ -229,44 +217,6 @@ def _list_arrays(schema: Schema, design: Design) -> dict[str, tuple[tuple[int, .
         lines = (len(_choose_statistics(schema)),), np.float32
         arrays |= dict.fromkeys(ACROSS, lines)
     return arrays
-
-
-def _write_piece(
-    writer: StoreWriter,
-    pool: Pool,
-    design: Design,
-    values: list[list[str]],
-    piece: PoolPiece,
-    map_strips: Any,
-) -> _Counts:
-    """Check and write the rows of a piece; map_strips goes through its strips, see map_pieces."""
-    rows = letters = 0
-
-    def convert(strip: Strip) -> _Result:
-        block = pool.read_block(strip)
-        return _write_block(writer, pool, block, design, values), [block.ids]
-
-    with open(_name_letters(writer, piece), "wb") as file:
-
-        def write_ids(result: _Result) -> _Counts:
-            # Where a strip's ids begin is known only once all before it are written.
-            nonlocal rows, letters
-            counts, texts = result
-            for ids in texts:
-                writer.write(ID_ENDS, piece.start + rows, letters + ids.offsets[1:])
-                file.write(ids.letters.data)
-                rows, letters = rows + len(ids), letters + len(ids.letters)
-            return counts
-
-        def combine(left: _Result, right: _Result) -> _Result:
-            return _add_counts(write_ids(left), write_ids(right)), []
-
-        return write_ids(map_strips(piece.strips(pool), convert, combine))
-
-
-def _add_counts(left: _Counts, right: _Counts) -> _Counts:
-    sums, corrected, missing = map(add, left, right)
-    return sums, corrected, missing
 
 
 def _write_block(

@@ -4,20 +4,18 @@ A piece is as many consecutive row groups of one file as have at most 65,536 row
 that has more. So footers alone decide, and many small row groups do not make many files.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial, reduce
+from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
-from activetest.cache.store import Store
+from activetest.cache.store import Store, StoreWriter
 from activetest.nouns.rows import Array
 from activetest.pool.files import Piece as RowGroup
 from activetest.pool.ids import Text, hash_canonical
-from activetest.pool.pool import Pool, Strip
-from activetest.system.parallel import map_reduce
+from activetest.pool.pool import Pool
 
 # Rows of a piece of several row groups.
 MOST_ROWS = 2**16
@@ -25,33 +23,12 @@ MOST_ROWS = 2**16
 ID_ENDS, ID_LETTERS = "id_ends", "id_letters"
 # Ids that are looked at together.
 _STRIP = 16384
-# With fewer pieces than this, the strips of each are what threads share.
-_MANY_PIECES = 4
+# Bytes of ids that are copied at once.
+_LETTERS = 2**22
 
 
-@dataclass(frozen=True)
-class PoolPiece:
-    """A piece of a pool: these row groups of one of its files."""
-
-    groups: Sequence[RowGroup]
-
-    @property
-    def start(self) -> int:
-        """The position of the first row in the pool."""
-        return self.groups[0].start
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return sum(group.rows for group in self.groups)
-
-    def strips(self, pool: Pool) -> Iterator[Strip]:
-        """Its rows, decoded in the calling thread: see Pool.strips."""
-        return pool.strips(self.start, self.start + self.rows)
-
-
-def split_pool(pool: Pool) -> list[PoolPiece]:
-    """The pieces of a pool, in order."""
+def split_pool(pool: Pool) -> list[list[RowGroup]]:
+    """The pieces of a pool, in order, by their row groups."""
     found: list[list[RowGroup]] = []
     rows = 0
     for each in pool.pieces:
@@ -60,23 +37,41 @@ def split_pool(pool: Pool) -> list[PoolPiece]:
             found.append([])
             rows = each.rows
         found[-1].append(each)
-    return list(map(PoolPiece, found))
+    return found
 
 
-def map_pieces(pieces: Sequence[PoolPiece], fn: Any, combine: Any, *, title: str) -> Any:
-    """fn(piece, map_strips) of all pieces, combined in their order; see parallel.map_reduce.
+class IdWriter:
+    """Writes ids of pieces: of each in its order, and of several pieces by several threads.
 
-    map_strips(strips, fn, combine) goes through the strips of a piece: in threads where there are
-    so few pieces that they do not keep all threads busy, and in the calling thread otherwise.
+    Where the letters of a piece begin follows from those of the pieces before: until all are known
+    they wait in files of their own.
+
+    starts  position of the first item of each piece
     """
-    if len(pieces) >= _MANY_PIECES:
 
-        def map_here(strips: Iterator[Strip], each: Any, combine: Any) -> Any:
-            return reduce(combine, map(each, strips))
+    def __init__(self, writer: StoreWriter, starts: Sequence[int]) -> None:
+        self._writer, self._starts, self._letters = writer, starts, [0] * len(starts)
 
-        return map_reduce(pieces, lambda piece: fn(piece, map_here), combine, title=title)
-    map_strips = partial(map_reduce, title=title)
-    return reduce(combine, [fn(piece, map_strips) for piece in pieces])
+    def write(self, start: int, ids: Text) -> None:
+        """Write ids of items of a piece: those at start, start + 1, ... Raises OSError."""
+        piece = bisect_right(self._starts, start) - 1
+        self._writer.write(ID_ENDS, start, self._letters[piece] + ids.offsets[1:])
+        self._letters[piece] += len(ids.letters)
+        with open(self._name_file(piece), "ab") as file:
+            file.write(ids.letters.data)
+
+    def join(self) -> None:
+        """Write the letters of all pieces behind each other. Raises OSError."""
+        self._writer.create(ID_LETTERS, (0,), np.uint8)
+        for path in map(self._name_file, range(len(self._starts))):
+            with open(path, "rb") as file:
+                while part := file.read(_LETTERS):
+                    self._writer.append(ID_LETTERS, np.frombuffer(part, np.uint8))
+            self._writer.append(ID_LETTERS, np.empty(0, np.uint8), ends_piece=True)
+            path.unlink()
+
+    def _name_file(self, piece: int) -> Path:
+        return self._writer.folder / f"{piece}.letters"
 
 
 class PieceIds:

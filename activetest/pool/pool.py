@@ -277,6 +277,7 @@ class Pool:
         combine: Callable[[Any, Any], Any],
         *,
         gather: Callable[[Any, Any], Any] | None = None,
+        runs: Sequence[tuple[int, int]] = (),
         without: tuple[str, ...] = (),
         title: str = "reading the pool",
     ) -> Any:
@@ -285,16 +286,17 @@ class Pool:
         Runs of strips are decoded in parallel where row groups are enough to keep all threads busy;
         gather (combine unless given) then joins the results inside one. Sums of floating-point
         numbers are a parallel.BlockSum: runs follow row groups. Parts in `without` are not read.
-        The title is what the step is called while it is watched. Raises PoolError where a file is
-        damaged.
+        Where runs are given, as (start, stop), strips begin anew with each. The title is what the
+        step is called while it is watched. Raises PoolError where a file is damaged.
         """
         # Computed once, before all threads need them.
         _ = "groups" in without or self.deciles
         rows = self._count_strip_rows(self._choose_columns(without)[0])
-        runs = self._split_runs(rows)
+        runs = runs or self._split_runs(rows)
         if len(runs) < _MANY_RUNS:
-            strips = self.strips(without=without)
-            return map_reduce(strips, fn, combine, title=title, total=-(-self.rows // rows))
+            strips = chain.from_iterable(self.strips(*run, without=without) for run in runs)
+            total = sum(-((start - stop) // rows) for start, stop in runs)
+            return map_reduce(strips, fn, combine, title=title, total=total)
 
         def map_run(run: tuple[int, int]) -> Any:
             return reduce(gather or combine, map(fn, self.strips(*run, without=without)))

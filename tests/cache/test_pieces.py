@@ -77,11 +77,9 @@ def test_row_groups_of_a_file_share_a_piece_up_to_a_number_of_rows(tmp_path, fil
                 writer.write_table(pa.table({"pred": [0, 1] * (rows // 2) + [0] * (rows % 2)}))
     pool = Pool.open(str(tmp_path))
     found = split_pool(pool)
-    assert [[each.rows] for each in found] == expected
-    assert [each.start for each in found] == np.cumsum([0, *[e[0] for e in expected]])[:-1].tolist()
-    for each in found:
-        assert sum(group.rows for group in each.groups) == each.rows
-        assert len({group.path for group in each.groups}) == 1
+    assert [[sum(group.rows for group in each)] for each in found] == expected
+    assert [group for each in found for group in each] == list(pool.pieces)
+    assert all(len({group.path for group in each}) == 1 for each in found)
 
 
 def test_every_piece_of_the_items_of_an_array_has_a_checksum(source, tmp_path):
