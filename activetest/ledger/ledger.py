@@ -207,11 +207,10 @@ class Ledger:
         *,
         seed: int,
         part: Part,
-        model: Model | None = None,
         plan: Plan | None = None,
     ) -> "Ledger":
         """A new ledger for a study of one part of the population; plan is recorded where given."""
-        model, time = model or Model(fingerprint=part.fingerprint), _now()
+        model, time = Model(fingerprint=part.fingerprint), _now()
         with closing(_connect(path)) as db, _raising_study_errors(path):
             db.execute(f"PRAGMA page_size = {_PAGE}")
             db.execute("BEGIN IMMEDIATE")
@@ -222,18 +221,16 @@ class Ledger:
             )
             writer = Writer(db)
             begin: dict[str, Any] = {"number": FIRST, "entry": writer.number, "time": time}
-            trained = None if model.trained is None else int(model.trained)
-            of_model = asdict(model) | {"trained": trained}
             rows: dict[str, list[Any]] = {
                 "parts": [StoredPart(**asdict(part), **begin, retired=None)],
-                "models": [StoredModel(**of_model, **begin, removed=None)],
+                "models": [StoredModel(**asdict(model), **begin, removed=None)],
                 "criteria": [StoredCriterion(**asdict(Criterion()), **begin)],
                 "raters": [StoredRater(**asdict(Rater()), **begin)],
             }
             changes: dict[str, dict[int, dict[str, Any]]] = {
                 "meta": {FIRST: {"seed": seed, "time": time}},
                 "parts": {FIRST: {"fingerprint": part.fingerprint}},
-                "models": {FIRST: {"fingerprint": model.fingerprint}},
+                "models": {FIRST: {"fingerprint": part.fingerprint}},
             }
             writer.append(chain.STUDY, rows=rows, changes=changes)
             if plan is not None:
