@@ -15,7 +15,7 @@ from activetest.item_statistics.defaults import CLASSIFICATION, REGRESSION, STAT
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates import _stacking, agreement, external, residual, stack
+from activetest.surrogates import agreement, external, residual, stack
 
 CLASSES = STATISTICS[CLASSIFICATION]
 VALUES = STATISTICS[REGRESSION]
@@ -102,23 +102,21 @@ def test_the_score_of_what_was_left_out_is_never_below_that_of_agreement(seed):
     """The posterior density is largest at the weights, and the prior is on agreement's side."""
     rng = np.random.default_rng(seed)
     likelihood = rng.gamma(0.5, size=(40, 4)) * rng.gamma(1, size=4)
-    shares = _stacking.maximise_posterior(likelihood)
+    shares = stack.maximise_posterior(likelihood)
     alone = np.log(likelihood[:, 0]).sum()
     assert (
         np.log(likelihood @ shares).sum()
-        >= alone - _stacking._PRIOR * np.log(shares[0]) - 0.01
+        >= alone - stack._PRIOR * np.log(shares[0]) - 0.01
         >= alone - 0.01
     )
 
 
 def test_weights_are_the_mode_of_their_posterior():
     likelihood = np.random.default_rng(5).gamma(0.5, size=(60, 2))
-    share = _stacking.maximise_posterior(likelihood)[0]
+    share = stack.maximise_posterior(likelihood)[0]
     grid = np.linspace(1e-4, 1 - 1e-4, 9999)[:, None]
     logs = np.log(grid * likelihood[:, 0] + (1 - grid) * likelihood[:, 1]).sum(axis=1)
-    assert share == approx(
-        grid[(logs + _stacking._PRIOR * np.log(grid[:, 0])).argmax(), 0], abs=1e-3
-    )
+    assert share == approx(grid[(logs + stack._PRIOR * np.log(grid[:, 0])).argmax(), 0], abs=1e-3)
 
 
 def test_few_labels_are_not_asked_for_weights(class_pool):
@@ -133,7 +131,7 @@ def test_labels_of_no_known_class_have_no_say(class_pool):
     kept = training[np.arange(20, 60)]
     names = ("agreement", "model", "external")
     one, two = (
-        _stacking.fit_weights(each, names, rng=np.random.default_rng(1))
+        stack.fit_weights(each, names, rng=np.random.default_rng(1))
         for each in (replace(training, labels=labels), kept)
     )
     np.testing.assert_array_equal(one, two)
@@ -162,7 +160,7 @@ def test_expectations_are_the_weighted_mean_of_the_parts(class_pool):
 def test_agreement_over_classes_is_right_as_often_and_wrong_as_it_has_seen(class_pool):
     pool = class_pool()
     made = agreement.fit(pool.training(300, statistics=CLASSES))
-    probs = _stacking.class_probs(made, pool.rows)
+    probs = stack.class_probs(made, pool.rows)
     assert probs.sum(axis=1) == approx(np.ones(600))
     names = statistics_of(("zero_one", "tp:0", "fn:2", "cell:1:0"))
     tables = np.stack([each.table(pool.rows.outputs, 3) for each in names])
@@ -215,7 +213,7 @@ def test_values_have_the_moments_of_the_mixture(value_pool):
     parts = {"residual": residual.fit(training), "external": external.fit(training)}
     weights = np.array([0.3, 0.7])
     mean, variance = stack.Mixture(parts, weights).moments(pool.rows)
-    each = np.array([_stacking.value_moments(part, pool.rows) for part in parts.values()])
+    each = np.array([stack.value_moments(part, pool.rows) for part in parts.values()])
     assert mean == approx(weights @ each[:, 0])
     assert variance == approx(weights @ (each[:, 1] + each[:, 0] ** 2) - mean**2)
 
@@ -249,8 +247,8 @@ def test_it_says_what_it_is_made_of_the_largest_share_first(class_pool, value_po
 def test_features_bring_learners_and_all_of_it_comes_back_from_its_parameters(
     class_pool, value_pool, kind, monkeypatch
 ):
-    monkeypatch.setattr(_stacking, "_FOLDS", 2)
-    monkeypatch.setattr(_stacking, "_LEAST", 0.0)
+    monkeypatch.setattr(stack, "_FOLDS", 2)
+    monkeypatch.setattr(stack, "_LEAST", 0.0)
     pool = class_pool() if kind == "classes" else value_pool()
     names = statistics_of(CLASSES if kind == "classes" else VALUES)
     training = pool.training(80, statistics=tuple(each.name for each in names))
