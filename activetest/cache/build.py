@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from activetest.cache.design import Design, measure_pool
-from activetest.cache.parts import PARTS
+from activetest.cache.parts import PARTS, RESULTS
 from activetest.cache.pieces import ID_ENDS, ID_LETTERS, IdWriter, PieceIds, split_pool
-from activetest.cache.results import RESULTS
 from activetest.cache.space import check_space, measure_ids
 from activetest.cache.store import Store, StoreWriter
 from activetest.errors import PoolError

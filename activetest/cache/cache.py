@@ -29,9 +29,10 @@ from activetest.cache.parts import (
     TRAIN,
     TRAINED,
     Part,
+    keep_result,
+    list_results,
 )
 from activetest.cache.pieces import PieceIds
-from activetest.cache.results import keep_result, list_results
 from activetest.cache.store import MANIFEST, Store, announce_rebuild, mark_damaged
 from activetest.errors import CacheDamaged, PoolChanged
 from activetest.nouns.canonical import list_forms

@@ -1,7 +1,10 @@
-"""Parts of a cache that only some surrogates use: folders of arrays, written on demand."""
+"""Parts of a cache that only some surrogates use: folders of arrays, written on demand.
+
+So is what takes long to compute: results are arrays, kept with what they follow from.
+"""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
@@ -10,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from activetest.cache.store import Store, StoreWriter, announce_rebuild
+from activetest.cache.store import Store, StoreWriter, announce_rebuild, mark_damaged
 from activetest.errors import CacheDamaged
 from activetest.nouns.rows import Array
 from activetest.system import atomic
@@ -20,6 +23,7 @@ FEATURES, TRAIN, EXTERNAL, EVIDENCE, TRAINED = PARTS
 # Beside the columns of evidence; and beside training rows, how many letters of texts are read.
 FACTS, LONGEST = "facts", "longest"
 PART_VERSION = 7
+RESULTS = "results"
 # Bytes of zeros written at once.
 _ZEROS = 2**20
 
@@ -120,3 +124,38 @@ def drafting_part(folder: Path, origin: Any) -> Iterator[Draft]:
         about = {"fingerprint": draft.fingerprint, "said": draft.notices}
         draft.finish({"version": PART_VERSION, "made_from": origin, **about})
     announce_rebuild(damage)
+
+
+def keep_result(
+    folder: Path, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
+) -> dict[str, Array]:
+    """The arrays that compute() returned for this origin, in this process or an earlier one.
+
+    folder   of the cache
+    name     of the result: there is one at a time, the last
+    origin   what the arrays follow from, JSON-ready
+
+    A result that is not as it was written is computed again, and the user is told. Where the folder
+    cannot be written nothing is kept.
+    """
+    place = folder / RESULTS / name
+    try:
+        if part := open_part(place, origin):
+            return {key: part.read(key).copy() for key in part.arrays}
+    except CacheDamaged as damage:
+        with suppress(CacheDamaged):
+            mark_damaged(damage)
+    computed = dict(compute())
+    # It saves time alone.
+    with suppress(OSError):
+        place.parent.mkdir(exist_ok=True)
+        with drafting_part(place, origin) as draft:
+            for key, values in computed.items():
+                draft.put(key, values)
+    return computed
+
+
+def list_results(folder: Path) -> list[str]:
+    """The folders of the results in a cache, relative to it."""
+    found = sorted((folder / RESULTS).glob("*/")) if (folder / RESULTS).is_dir() else []
+    return [f"{RESULTS}/{each.name}" for each in found]

@@ -5,7 +5,7 @@ import pytest
 
 from activetest.cache.auxiliary import attach_auxiliary
 from activetest.cache.cache import ensure_cache, list_damage
-from activetest.cache.results import keep_result, list_results
+from activetest.cache.parts import keep_result, list_results
 from activetest.errors import CacheRebuilt
 from activetest.pool.pool import Pool
 from activetest.study.provenance import mark_unavailable

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 from activetest import catalog
-from activetest.cache.results import keep_result
+from activetest.cache.parts import keep_result
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData
 from activetest.surfaces import gp_fit
 
