@@ -14,23 +14,7 @@ from types import UnionType
 from typing import Any, NamedTuple
 
 from activetest.ledger import chain
-from activetest.ledger.tables import (
-    CHANGING,
-    ROWS,
-    TABLES,
-    Entry,
-    Meta,
-    StoredAnswer,
-    StoredCriterion,
-    StoredDraw,
-    StoredFile,
-    StoredGate,
-    StoredModel,
-    StoredPart,
-    StoredPlan,
-    StoredRater,
-    StoredRound,
-)
+from activetest.ledger.tables import CHANGING, ROWS, TABLES, Entry, Tables
 from activetest.nouns.choices import Declined
 from activetest.nouns.study_lists import FIRST, Rater
 
@@ -75,22 +59,8 @@ class GivenAnswer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Contents:
-    """The rows of every table, in the order of their keys; texts by their numbers."""
-
-    meta: Meta
-    parts: list[StoredPart]
-    models: list[StoredModel]
-    criteria: list[StoredCriterion]
-    raters: list[StoredRater]
-    texts: dict[int, str]
-    rounds: list[StoredRound]
-    draws: list[StoredDraw]
-    files: list[StoredFile]
-    answers: list[StoredAnswer]
-    gates: list[StoredGate]
-    plans: list[StoredPlan]
-    entries: list[Entry]
+class Contents(Tables):
+    """Everything that a ledger holds, and what is wrong with it."""
 
     @property
     def head(self) -> bytes:

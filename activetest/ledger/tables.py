@@ -4,6 +4,7 @@ The first field of each is its key. A field `entry` is the number of the entry o
 that the row came with; draws came with their round, and answers with their file.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 
@@ -179,21 +180,29 @@ class Entry(NamedTuple):
     hash: bytes
 
 
+@dataclass(frozen=True)
+class Tables:
+    """The rows of every table, in the order of their keys; texts by their numbers."""
+
+    meta: Meta
+    parts: list[StoredPart]
+    models: list[StoredModel]
+    criteria: list[StoredCriterion]
+    raters: list[StoredRater]
+    texts: dict[int, str]
+    rounds: list[StoredRound]
+    draws: list[StoredDraw]
+    files: list[StoredFile]
+    answers: list[StoredAnswer]
+    gates: list[StoredGate]
+    plans: list[StoredPlan]
+    entries: list[Entry]
+
+
+# {table: what its rows are}.
 ROWS: dict[str, Any] = {
-    "meta": Meta,
-    "parts": StoredPart,
-    "models": StoredModel,
-    "criteria": StoredCriterion,
-    "raters": StoredRater,
-    "texts": StoredText,
-    "rounds": StoredRound,
-    "draws": StoredDraw,
-    "files": StoredFile,
-    "answers": StoredAnswer,
-    "gates": StoredGate,
-    "plans": StoredPlan,
-    "entries": Entry,
-}
+    name: next(iter(get_args(hint)), hint) for name, hint in get_type_hints(Tables).items()
+} | {"texts": StoredText}
 # {table: {column: the types it may hold}}.
 TABLES: dict[str, dict[str, tuple[type, ...]]] = {
     name: {column: get_args(hint) or (hint,) for column, hint in get_type_hints(row).items()}
