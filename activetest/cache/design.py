@@ -65,7 +65,7 @@ _Measured = tuple[Any, Any, list[set[str]]]
 
 
 def _join_measured(left: _Measured, right: _Measured) -> _Measured:
-    groups = [one | other for one, other in zip(left[2], right[2], strict=True)]
+    groups = [first | second for first, second in zip(left[2], right[2], strict=True)]
     return left[0] + right[0], left[1] + right[1], groups
 
 
