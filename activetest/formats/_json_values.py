@@ -58,6 +58,34 @@ def parse_object(content: bytes, place: str) -> dict[str, Any]:
     return value
 
 
+def take(value: Any, *path: str | int) -> Any:
+    """What lies at a path of keys and places in a value of JSON; None where nothing does.
+
+    >>> take({"choices": [{"text": "yes"}]}, "choices", 0, "text"), take({"text": 1}, "text", "a")
+    ('yes', None)
+    """
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and len(value) > step:
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def take_all(value: Any, *path: str | int) -> list[dict[str, Any]]:
+    """The objects in the list that lies at a path; none where it is no list."""
+    found = take(value, *path)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def find_keys(text: bytes, *names: str) -> set[str]:
+    """Those of these keys that stand somewhere in JSON."""
+    pattern = rf'"({"|".join(names)})"\s*:'.encode()
+    return {found.decode() for found in re.findall(pattern, text)}
+
+
 def read_array(path: Path, keys: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:
     """(number from 1 up, object) of the array that stands under these keys of a JSON document.
 

@@ -11,15 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from activetest.errors import LabelError, PoolError
+from activetest.errors import PoolError
 from activetest.nouns.class_names import OURS
 from activetest.nouns.name_lists import shorten_list
-from activetest.system import atomic
 
 # Text of at most this many letters may be the value of a group.
 _SHORT = 100
@@ -155,32 +153,6 @@ def name_part(sample: Sample, part: str) -> Sample:
     sample.id = f"{part}/{sample.id}"
     sample.fields = {"task": part, **sample.fields}
     return sample
-
-
-def read_labels(
-    read_pool: Callable[[Path], Iterator[pa.Table]], content: bytes, name: str
-) -> Iterator[dict[str, Any]]:
-    """The labels that a log holds, a row per item that has one.
-
-    Raises LabelError for a log that cannot be read, and for one without labels.
-    """
-    with atomic.temporary_folder() as folder:
-        path = folder / "log"
-        path.write_bytes(content)
-        try:
-            number = 0
-            for table in read_pool(path):
-                if "label" not in table.schema.names:
-                    raise LabelError(
-                        f"{name} is a log without labels",
-                        hint="give what people said of its items: columns id and label",
-                    )
-                for row in table.select(["id", "label"]).to_pylist():
-                    number += 1
-                    if row["label"] is not None:
-                        yield {"place": f"item {number}", **row}
-        except PoolError as error:
-            raise LabelError(error.problem.replace(str(path), name), error.hint) from error
 
 
 class _Grades:

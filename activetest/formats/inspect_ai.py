@@ -2,25 +2,21 @@
 
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from activetest.errors import PoolError
 from activetest.formats._archive import UNREADABLE, open_archive
-from activetest.formats._json_values import parse_object, read_array
-from activetest.formats._logs import read_logs
+from activetest.formats._json_values import find_keys, parse_object, read_array, take
+from activetest.formats._logs import Logs
 from activetest.formats._samples import (
     Sample,
     Terms,
-    build_tables,
     prefix_fields,
     read_content,
     read_grade,
     read_id,
-    read_labels,
     read_messages,
     read_text,
 )
@@ -32,13 +28,14 @@ POOL = True
 GRADED = True
 ANSWERS = True
 
-_TERMS = Terms("inspect-ai", repetition="epochs")
 _ZIP = b"PK\x03\x04"
 # Members that logs have, finished or not, and what samples are called.
 _HEADER, _JOURNAL = "header.json", "_journal/"
 _SAMPLE = re.compile(r"samples/.*_epoch_\d+(\.json|/sample\.json)", re.S)
-_JSON = re.compile(rb'^\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"')
-_EVAL = re.compile(rb'"(eval|plan|results|stats|samples|error)"\s*:')
+_JSON = re.compile(rb'\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"')
+_EVAL = ("eval", "plan", "results", "stats", "samples", "error")
+# Where the name of the first member of a zip file begins.
+_FIRST = 30
 # Inspect's own reading of grades (value_to_float): correct, incorrect, partial, no answer.
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _WORDS = {"yes": 1.0, "no": 0.0}
@@ -50,11 +47,9 @@ _PART = re.compile(r"\d{4}-\d\d-\d\dT[^_]*_(?P<name>.+)_[A-Za-z0-9]{16,32}\.\w+"
 def recognise(head: FileHead) -> bool:
     """Whether it is a zip with the members of a log, or a JSON document with its keys."""
     if not head.start.startswith(_ZIP):
-        start = head.start.removeprefix(b"\xef\xbb\xbf")
-        return bool(_JSON.match(start)) and bool(_EVAL.search(start))
-    if any(
-        _is_first(head.start, name) for name in (_JOURNAL, _HEADER, "samples/", "summaries.json")
-    ):
+        return bool(_JSON.match(head.beginning) and find_keys(head.beginning, *_EVAL))
+    first = head.start[_FIRST:].decode("latin-1")
+    if first.startswith((_JOURNAL, _HEADER, "samples/", "summaries.json")):
         return True
     if head.path is None:
         return False
@@ -66,39 +61,15 @@ def recognise(head: FileHead) -> bool:
         return False
 
 
-def _is_first(start: bytes, name: str) -> bool:
-    """Whether the first member's name begins so: it stands 30 bytes behind the beginning."""
-    return start[30:].startswith(name.encode())
-
-
-def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
-    """A row for each sample, of which epochs are repetitions.
-
-    The first scorer's grade is the score; of multiple-choice questions the letters of answer and
-    target are prediction and label. Raises PoolError naming the sample.
-    """
-    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
-
-
 def _read_samples(path: Path) -> Iterator[Sample]:
     """The samples of a log. Raises PoolError naming the sample."""
     with path.open("rb") as file:
         zipped = file.read(len(_ZIP)) == _ZIP
-    yield from (_read_members if zipped else _read_document)(path)
-
-
-def read_folder(
-    files: Sequence[Path], folder: Path, *, judge: str | None = None
-) -> Iterator[pa.Table]:
-    """The rows of several logs, each of a task of its own. Raises PoolError."""
-    return read_logs(files, folder, _read_samples, _TERMS, judge=judge, pattern=_PART)
-
-
-def read_answers(
-    content: bytes, name: str, *, columns: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
-    """The letters of the targets of multiple-choice questions. Raises LabelError."""
-    return read_labels(read_pool, content, name)
+    if zipped:
+        yield from _read_members(path)
+    else:
+        for number, sample in read_array(path, ("samples",)):
+            yield _read_sample(sample, path, f"sample {number}")
 
 
 def _read_members(path: Path) -> Iterator[Sample]:
@@ -113,11 +84,6 @@ def _read_members(path: Path) -> Iterator[Sample]:
                             archive.read(details), f"{path}, {details}"
                         )
                 yield _read_sample(sample, path, name)
-
-
-def _read_document(path: Path) -> Iterator[Sample]:
-    for number, sample in read_array(path, ("samples",)):
-        yield _read_sample(sample, path, f"sample {number}")
 
 
 def _read_sample(sample: Mapping[str, Any], path: Path, place: str) -> Sample:
@@ -176,22 +142,22 @@ def _read_grade(value: Any) -> float | str | None:
 
 def _read_output(output: Any) -> str | None:
     """What the model answered; None where it did not."""
-    if not isinstance(output, dict):
-        return None
-    completion, choices = output.get("completion"), output.get("choices")
+    completion = take(output, "completion")
     if isinstance(completion, str) and completion:
         return completion
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        message = choices[0].get("message")
-        if isinstance(message, dict):
-            return read_content(message.get("content"))
-    return None
+    message = take(output, "choices", 0, "message")
+    return read_content(message.get("content")) if isinstance(message, dict) else None
 
 
 def _resolve(text: str | None, sample: Mapping[str, Any]) -> str | None:
     """The text that an attachment of the sample stands for."""
-    attachments = sample.get("attachments")
-    if text is None or not text.startswith(_ATTACHMENT) or not isinstance(attachments, dict):
+    if text is None or not text.startswith(_ATTACHMENT):
         return text
-    found = attachments.get(text.removeprefix(_ATTACHMENT))
+    found = take(sample, "attachments", text.removeprefix(_ATTACHMENT))
     return found if isinstance(found, str) else text
+
+
+_LOGS = Logs(
+    Terms("inspect-ai", repetition="epochs"), lambda path: ((), lambda: _read_samples(path)), _PART
+)
+read_pool, read_folder, read_answers = _LOGS.read_pool, _LOGS.read_folder, _LOGS.read_answers

@@ -5,31 +5,27 @@ A document has a line for each filter of its task. Files of versions before 2025
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from activetest.errors import PoolError
-from activetest.formats._json_values import read_lines
-from activetest.formats._logs import read_logs
+from activetest.formats._json_values import find_keys, read_lines
+from activetest.formats._logs import Logs, Opened
 from activetest.formats._samples import (
     Sample,
     Terms,
-    build_tables,
     name_part,
     parse_number,
     prefix_fields,
     read_content,
     read_grade,
     read_id,
-    read_labels,
     read_messages,
     read_number,
     read_text,
 )
-from activetest.nouns.file_head import LENGTH, FileHead
+from activetest.nouns.file_head import FileHead, read_head
 
 TITLE = "lm-evaluation-harness samples"
 SUFFIXES = (".jsonl",)
@@ -37,23 +33,13 @@ POOL = True
 GRADED = True
 ANSWERS = True
 
-_TERMS = Terms("lm-eval", grader="metric")
 # The summary of a run, which has no samples.
 _SUMMARY = re.compile(rb'^\s*\{\s*"(results|groups)"\s*:\s*\{')
-_SUMMARY_KEYS = re.compile(rb'"(group_subtasks|configs|n-shot|versions)"\s*:')
-_KEYS = re.compile(rb'"(doc_id|doc|target|resps|filtered_resps|arguments)"\s*:')
 # What a line has besides its metrics, in any version.
 _NO_METRICS = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
-    *(
-        "doc_hash",
-        "prompt_hash",
-        "target_hash",
-        "task_name",
-        "schema_version",
-        "sample_id",
-        "success",
-    ),
+    *("doc_hash", "prompt_hash", "target_hash", "task_name", "schema_version", "sample_id"),
+    "success",
 }
 _TRUTHS = {"true", "false", "1", "0", "1.0", "0.0"}
 # Names of files of samples: the task, and when it was.
@@ -64,33 +50,39 @@ _BYPASS = "bypass"
 
 def recognise(head: FileHead) -> bool:
     """Whether the first line has the keys of a sample, or the whole is the summary of a run."""
-    start = head.start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not start.startswith(b"{"):
+    if not head.beginning.startswith(b"{"):
         return False
-    if _is_summary(start):
-        return True
-    line = start.partition(b"\n")[0]
-    keys = {found.group(1) for found in _KEYS.finditer(line)}
+    keys = find_keys(head.line, "doc_id", "doc", "resps", "filtered_resps")
     # The responses may stand behind the first 64 KiB of a line.
-    return {b"doc_id", b"doc"} <= keys and (
-        bool({b"resps", b"filtered_resps"} & keys) or (len(line) == len(start) and not head.whole)
+    cut = len(head.line) == len(head.beginning) and not head.whole
+    sample = keys >= {"doc_id", "doc"} and (len(keys) > 2 or cut)
+    return sample or _is_summary(head)
+
+
+def is_part(head: FileHead) -> bool:
+    """Whether a file in the folder of a run holds samples, and is not its summary."""
+    return not _is_summary(head)
+
+
+def _is_summary(head: FileHead) -> bool:
+    start = head.beginning
+    return bool(_SUMMARY.match(start)) and bool(
+        find_keys(start, "group_subtasks", "configs", "n-shot", "versions")
     )
 
 
-def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
-    """A row for each document: its first filter's first metric is the score.
-
-    Where each option of a question has a log-likelihood, the row has probabilities (their softmax),
-    the likeliest option and the target instead. Raises PoolError naming the line.
-    """
-    with path.open("rb") as file:
-        if _is_summary(file.read(LENGTH)):
-            raise PoolError(
-                f"{path} is the summary of a run, without its samples",
-                hint="give samples_TASK.jsonl, which lm-evaluation-harness writes beside it with "
-                "log_samples",
-            )
-    tasks, filters = _count_tasks(path)
+def _open(path: Path) -> Opened:
+    """The samples of one task, or of several one after another. Raises PoolError for a summary."""
+    if _is_summary(read_head(path)):
+        raise PoolError(
+            f"{path} is the summary of a run, without its samples",
+            hint="give samples_TASK.jsonl, which lm-evaluation-harness writes beside it with "
+            "log_samples",
+        )
+    tasks = filters = 1
+    for task, count, _, line in _read_tasks(path):
+        tasks = task
+        filters = max(filters, 1 if "filter" in line else count + 1)
     notes = []
     if tasks > 1:
         notes.append(
@@ -103,42 +95,14 @@ def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) ->
             f"documents come up to {filters} times without the name of a filter: each time is read "
             "as one of another filter, and the first is the score"
         )
-    return build_tables(path, lambda: _read_samples(path, tasks), _TERMS, notes, judge=judge)
+    return notes, lambda: _read_samples(path, several=tasks > 1)
 
 
-def read_folder(
-    files: Sequence[Path], folder: Path, *, judge: str | None = None
-) -> Iterator[pa.Table]:
-    """The rows of several logs, each of a task of its own. Raises PoolError."""
-    return read_logs(files, folder, _read_samples, _TERMS, judge=judge, pattern=_PART)
-
-
-def read_answers(
-    content: bytes, name: str, *, columns: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
-    """The targets of multiple-choice questions. Raises LabelError."""
-    return read_labels(read_pool, content, name)
-
-
-def _is_summary(start: bytes) -> bool:
-    return bool(_SUMMARY.match(start)) and bool(_SUMMARY_KEYS.search(start))
-
-
-def is_part(head: FileHead) -> bool:
-    """Whether a file in the folder of a run holds samples, and is not its summary."""
-    return not _is_summary(head.start.removeprefix(b"\xef\xbb\xbf").lstrip())
-
-
-def _read_samples(path: Path, tasks: int | None = None) -> Iterator[Sample]:
-    """The samples of one task, or of several one after another, whose documents begin at 0 again.
+def _read_samples(path: Path, *, several: bool) -> Iterator[Sample]:
+    """The samples; those of several tasks are named by it. Raises PoolError naming the line.
 
     A document that comes again without the name of a filter is that of the next filter.
-
-    tasks  how many there are; default: they are counted first
-
-    Raises PoolError naming the line.
     """
-    tasks = _count_tasks(path)[0] if tasks is None else tasks
     for task, count, sample, line in _read_tasks(path):
         if count and "filter" not in line:
             sample.grades = {
@@ -146,16 +110,7 @@ def _read_samples(path: Path, tasks: int | None = None) -> Iterator[Sample]:
             }
         named = line.get("task_name")
         name = named if isinstance(named, str) and named else str(task)
-        yield name_part(sample, name) if tasks > 1 else sample
-
-
-def _count_tasks(path: Path) -> tuple[int, int]:
-    """(tasks whose samples stand one after another, the most filters without a name)."""
-    tasks = filters = 1
-    for task, count, _, line in _read_tasks(path):
-        tasks = task
-        filters = max(filters, 1 if "filter" in line else count + 1)
-    return tasks, filters
+        yield name_part(sample, name) if several else sample
 
 
 def _read_tasks(path: Path) -> Iterator[tuple[int, int, Sample, dict[str, Any]]]:
@@ -252,15 +207,9 @@ def _read_arguments(arguments: Any) -> tuple[str | None, list[str]]:
 
 def _read_likelihoods(responses: Any) -> list[float] | None:
     """The log-likelihoods of what was not generated; None where responses are text."""
-    if not isinstance(responses, list) or not responses:
-        return None
-    values = []
-    for response in responses:
-        value = _read_likelihood(response)
-        if value is None:
-            return None
-        values.append(value)
-    return values
+    values = list(map(_read_likelihood, responses)) if isinstance(responses, list) else []
+    found = [value for value in values if value is not None]
+    return found if found and len(found) == len(values) else None
 
 
 def _read_likelihood(response: Any) -> float | None:
@@ -284,13 +233,10 @@ def _read_likelihood(response: Any) -> float | None:
 
 def _read_answer(responses: Any) -> str | None:
     """The first of the responses, which are text or lists of them."""
-    while isinstance(responses, list):
-        if not responses:
-            return None
+    while isinstance(responses, list) and responses:
         responses = responses[0]
-    if isinstance(responses, int | float):
-        return None
-    return None if responses is None else read_content(responses)
+    none = responses is None or isinstance(responses, int | float | list)
+    return None if none else read_content(responses)
 
 
 def _find_targets(target: Any, options: int, choices: Any) -> dict[str, int]:
@@ -309,3 +255,7 @@ def _find_targets(target: Any, options: int, choices: Any) -> dict[str, int]:
     if len(word) == 1 and 0 <= ord(word) - ord("A") < options:
         found["letter"] = ord(word) - ord("A")
     return found
+
+
+_LOGS = Logs(Terms("lm-eval", grader="metric"), _open, _PART)
+read_pool, read_folder, read_answers = _LOGS.read_pool, _LOGS.read_folder, _LOGS.read_answers

@@ -1,20 +1,17 @@
 """Logs of OpenAI's evals: a line for the run, and one for each event."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from activetest.errors import PoolError
-from activetest.formats._json_values import LARGEST, parse_object, read_lines
-from activetest.formats._logs import read_logs
+from activetest.formats._json_values import LARGEST, find_keys, parse_object, read_lines
+from activetest.formats._logs import Logs
 from activetest.formats._samples import (
     Sample,
     Terms,
-    build_tables,
     read_grade,
     read_id,
     read_messages,
@@ -27,33 +24,18 @@ SUFFIXES = (".jsonl",)
 POOL = True
 GRADED = True
 
-_TERMS = Terms("openai-evals", grader="metric")
-_SPEC = re.compile(rb'^\s*\{\s*"spec"\s*:\s*\{')
-_SPEC_KEYS = re.compile(rb'"(completion_fns|eval_name|base_eval|run_id)"\s*:')
-_EVENT_KEYS = re.compile(rb'"(run_id|event_id|sample_id|type|data)"\s*:')
+_SPEC = re.compile(rb'\{\s*"spec"\s*:\s*\{')
+_SPEC_KEYS = ("completion_fns", "eval_name", "base_eval", "run_id")
+_EVENT_KEYS = ("event_id", "sample_id", "type")
 # What the grader of a model-graded eval is recorded as where its answer was no choice.
 _INVALID = "__invalid__"
 
 
 def recognise(head: FileHead) -> bool:
     """Whether the first line is the specification of a run, or an event of one."""
-    line = head.start.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
-    if _SPEC.match(line):
-        return bool(_SPEC_KEYS.search(line))
-    keys = {found.group(1) for found in _EVENT_KEYS.finditer(line)}
-    return line.startswith(b"{") and {b"event_id", b"sample_id", b"type"} <= keys
-
-
-def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
-    """A row for each sample. Raises PoolError naming the line."""
-    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
-
-
-def read_folder(
-    files: Sequence[Path], folder: Path, *, judge: str | None = None
-) -> Iterator[pa.Table]:
-    """The rows of several logs, each of a task of its own. Raises PoolError."""
-    return read_logs(files, folder, _read_samples, _TERMS, judge=judge)
+    if _SPEC.match(head.line):
+        return bool(find_keys(head.line, *_SPEC_KEYS))
+    return head.line.startswith(b"{") and find_keys(head.line, *_EVENT_KEYS) == {*_EVENT_KEYS}
 
 
 @dataclass(slots=True)
@@ -95,13 +77,16 @@ def _read_samples(path: Path) -> Iterator[Sample]:
             sampling, match = (
                 _read_data(file, position, path) for position in (events.sampling, events.match)
             )
+            # The model's answer may be a list of one.
             sampled = sampling.get("sampled", match.get("sampled"))
+            if isinstance(sampled, list) and len(sampled) == 1:
+                sampled = sampled[0]
             for grades in events.grades or [{}]:
                 yield Sample(
                     name,
                     f"line {events.number}",
                     input=read_messages(sampling.get("prompt", match.get("prompt"))),
-                    output=_read_output(sampled),
+                    output=read_text(sampled),
                     target=read_text(match.get("expected")),
                     grades=grades,
                     problem=events.problem,
@@ -134,8 +119,5 @@ def _read_grades(data: dict[str, Any], kind: str) -> dict[str, float | str | Non
     }
 
 
-def _read_output(sampled: Any) -> str | None:
-    """The model's answer, which may be a list of one."""
-    if isinstance(sampled, list) and len(sampled) == 1:
-        sampled = sampled[0]
-    return read_text(sampled)
+_LOGS = Logs(Terms("openai-evals", grader="metric"), lambda path: ((), lambda: _read_samples(path)))
+read_pool, read_folder = _LOGS.read_pool, _LOGS.read_folder

@@ -13,21 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.csv
 
 from activetest.errors import PoolError
 from activetest.formats._errors import raising_parse_errors
-from activetest.formats._json_values import read_array, read_lines
-from activetest.formats._logs import read_logs
+from activetest.formats._json_values import find_keys, read_array, read_lines, take, take_all
+from activetest.formats._logs import Logs
 from activetest.formats._samples import (
     Sample,
     Terms,
-    build_tables,
     prefix_fields,
     read_grade,
     read_id,
-    read_labels,
     read_messages,
     read_number,
     read_text,
@@ -40,10 +37,8 @@ POOL = True
 GRADED = True
 ANSWERS = True
 
-_TERMS = Terms("promptfoo", sample="result", grader="named score", verdict="success")
-_BEGINNING = re.compile(rb'^\s*\{\s*"(evalId|results|version)"\s*:')
+_BEGINNING = re.compile(rb'\{\s*"(evalId|results|version)"\s*:')
 _RESULTS = re.compile(rb'"results"\s*:\s*\{')
-_KEYS = re.compile(rb'"(timestamp|prompts|promptIdx|testIdx)"\s*:')
 _RESULT_KEYS = {"testIdx", "promptIdx", "gradingResult", "namedScores", "failureReason", "success"}
 # What stands in the header of a CSV file behind each output, and before it.
 _GRADE = ("Status", "Score")
@@ -59,32 +54,12 @@ _UNCHECKED = "No assertions"
 
 def recognise(head: FileHead) -> bool:
     """Whether results stand in an object `results`, a line is one, or columns are named as its."""
-    start = head.start.removeprefix(b"\xef\xbb\xbf")
     if _are_lines(head) or _is_table(head):
         return True
-    if not _BEGINNING.match(start) or not _RESULTS.search(start):
+    if not _BEGINNING.match(head.beginning) or not _RESULTS.search(head.beginning):
         return False
-    keys = {found.group(1) for found in _KEYS.finditer(start)}
-    return b"timestamp" in keys or {b"promptIdx", b"testIdx"} <= keys
-
-
-def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
-    """A row for each test, prompt and provider. Raises PoolError naming the result."""
-    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
-
-
-def read_folder(
-    files: Sequence[Path], folder: Path, *, judge: str | None = None
-) -> Iterator[pa.Table]:
-    """The rows of several logs, each of a task of its own. Raises PoolError."""
-    return read_logs(files, folder, _read_samples, _TERMS, judge=judge)
-
-
-def read_answers(
-    content: bytes, name: str, *, columns: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
-    """What people said of results. Raises LabelError."""
-    return read_labels(read_pool, content, name)
+    keys = find_keys(head.beginning, "timestamp", "promptIdx", "testIdx")
+    return "timestamp" in keys or len(keys) > 1
 
 
 def _read_samples(path: Path) -> Iterator[Sample]:
@@ -105,24 +80,21 @@ def _read_samples(path: Path) -> Iterator[Sample]:
                 f"{path}, {place}: testIdx or promptIdx is missing",
                 hint="write the results again with a newer promptfoo",
             )
-        provider = _read_provider(result.get("provider"))
+        provider = take(result, "provider", "id") or result.get("provider")
+        provider = provider if isinstance(provider, str) and provider else None
         yield _read_sample(
             result, "/".join(filter(None, (test, prompt, provider))), place, provider
         )
 
 
 def _read_sample(result: Mapping[str, Any], name: str, place: str, provider: str | None) -> Sample:
-    prompt: Any = result.get("prompt")
-    response, variables = result.get("response"), result.get("vars")
-    label: Any = None
-    if isinstance(prompt, dict):
-        prompt, label = prompt.get("raw"), prompt.get("label")
-    output = response.get("output") if isinstance(response, dict) else None
+    given, variables, named = (result.get(key) for key in ("prompt", "vars", "namedScores"))
+    prompt = given.get("raw") if isinstance(given, dict) else given
+    label = take(given, "label")
     failed = result.get("failureReason") == _ERROR or (
-        response is None and bool(result.get("error"))
+        result.get("response") is None and bool(result.get("error"))
     )
     score, person = _read_score(result)
-    named = result.get("namedScores")
     grades: dict[str, float | str | None] = {"score": None if failed else score}
     if score is not None and not failed:
         # Whether all assertions passed: the score is a share of them, or the same.
@@ -133,7 +105,7 @@ def _read_sample(result: Mapping[str, Any], name: str, place: str, provider: str
         name,
         place,
         input=read_messages(prompt) if prompt is not None else read_text(variables),
-        output=read_text(output),
+        output=read_text(take(result, "response", "output")),
         grades=grades,
         problem="error" if failed else "",
         label=person,
@@ -147,7 +119,7 @@ def _read_sample(result: Mapping[str, Any], name: str, place: str, provider: str
 
 def _are_lines(head: FileHead) -> bool:
     """Whether the first line is a result."""
-    line = head.start.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+    line = head.line
     keys = {key for key in _RESULT_KEYS if f'"{key}"'.encode() in line}
     # Of a long line only the beginning is known.
     enough = 2 if len(line) == len(head.start) and not head.whole else 4
@@ -250,17 +222,8 @@ def _read_named(text: str) -> dict[str, float | str | None]:
         found = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
         return {}
-    return (
-        {name: read_grade(value) for name, value in found.items()}
-        if isinstance(found, dict)
-        else {}
-    )
-
-
-def _read_provider(provider: Any) -> str | None:
-    if isinstance(provider, dict):
-        provider = provider.get("id")
-    return provider if isinstance(provider, str) and provider else None
+    named = found.items() if isinstance(found, dict) else ()
+    return {name: read_grade(value) for name, value in named}
 
 
 def _read_score(result: Mapping[str, Any]) -> tuple[float | None, float | None]:
@@ -272,31 +235,24 @@ def _read_score(result: Mapping[str, Any]) -> tuple[float | None, float | None]:
     score = read_number(result.get("score"))
     if score is None:
         score = read_number(result.get("success"))
-    if not isinstance(grading, dict):
-        return score, None
-    components = grading.get("componentResults")
-    parts = (
-        [part for part in components if isinstance(part, dict)]
-        if isinstance(components, list)
-        else []
-    )
-    if grading.get("reason") == _UNCHECKED or any(map(_is_broken, [grading, *parts])):
+    parts = take_all(grading, "componentResults")
+    # Where a grader failed, there is no verdict.
+    broken = any(take(part, "metadata", "graderError") is True for part in (grading, *parts))
+    if broken or take(grading, "reason") == _UNCHECKED:
         score = None
-    people = [part for part in parts if _is_person(part)]
-    if not people:
+    scores: dict[bool, list[float | None]] = {True: [], False: []}
+    for part in parts:
+        human = take(part, "assertion", "type") == "human"
+        scores[human].append(read_number(part.get("score")))
+    if not scores[True]:
         return score, None
-    others = [read_number(part.get("score")) for part in parts if not _is_person(part)]
-    numbers = [number for number in others if number is not None]
+    numbers = [number for number in scores[False] if number is not None]
     mean = sum(numbers) / len(numbers) if numbers and score is not None else None
-    return mean, read_number(people[-1].get("score"))
+    return mean, scores[True][-1]
 
 
-def _is_person(part: Mapping[str, Any]) -> bool:
-    assertion = part.get("assertion")
-    return isinstance(assertion, dict) and assertion.get("type") == "human"
-
-
-def _is_broken(part: Mapping[str, Any]) -> bool:
-    """Whether the grader failed, so that there is no verdict."""
-    metadata = part.get("metadata")
-    return isinstance(metadata, dict) and metadata.get("graderError") is True
+_LOGS = Logs(
+    Terms("promptfoo", sample="result", grader="named score", verdict="success"),
+    lambda path: ((), lambda: _read_samples(path)),
+)
+read_pool, read_folder, read_answers = _LOGS.read_pool, _LOGS.read_folder, _LOGS.read_answers

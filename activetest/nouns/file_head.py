@@ -1,5 +1,6 @@
 """The beginning of a file: what tells its format, whatever its name says."""
 
+import codecs
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +30,16 @@ class FileHead:
         return Path(self.name).suffix.lower()
 
     @property
+    def beginning(self) -> bytes:
+        """`start` without a byte-order mark, and without white space before anything else."""
+        return self.start.removeprefix(codecs.BOM_UTF8).lstrip()
+
+    @property
+    def line(self) -> bytes:
+        """The first line that holds anything, as far as it is known."""
+        return self.beginning.partition(b"\n")[0]
+
+    @property
     def whole(self) -> bool:
         """Whether `start` is all there is."""
         return len(self.start) >= self.size
@@ -39,7 +50,7 @@ class FileHead:
 
         The end may be cut in the middle of a line, but not of a character.
         """
-        start = self.start.removeprefix(b"\xef\xbb\xbf")
+        start = self.start.removeprefix(codecs.BOM_UTF8)
         if b"\0" in start:
             return None
         try:
