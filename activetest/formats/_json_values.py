@@ -93,7 +93,7 @@ def read_array(path: Path, keys: tuple[str, ...]) -> Iterator[tuple[int, dict[st
     is no such array.
     """
     with raising_parse_errors(path), path.open("rb") as file:
-        yield from _Parser(file, path).read_array(keys)
+        yield from Parser(file, path).read_array(keys)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def read_entries(path: Path) -> dict[str, Any] | None:
     JSON.
     """
     with raising_parse_errors(path), path.open("rb") as file:
-        return _Parser(file, path).read_entries()
+        return Parser(file, path).read_entries()
 
 
 def read_value(path: Path) -> Any:
@@ -157,7 +157,7 @@ def name_type(value: object) -> str:
     return "null" if value is None else names.get(type(value), "a number")
 
 
-class _Parser:
+class Parser:
     """The beginning of what is left of a document, as text."""
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
@@ -173,9 +173,9 @@ class _Parser:
                 raise PoolError(f"{self.path} has no {'.'.join(keys)}", hint="give the whole file")
         self._expect("[")
         number = 0
-        while self._peek() != "]" or number:
+        while self.peek() != "]" or number:
             if number:
-                if self._peek() == "]":
+                if self.peek() == "]":
                     break
                 self._expect(",")
             number += 1
@@ -191,22 +191,22 @@ class _Parser:
         """See the function of this name."""
         self._expect("{")
         entries: dict[str, Any] = {}
-        while self._peek() != "}":
+        while self.peek() != "}":
             if entries:
                 self._expect(",")
-                self._peek()
+                self.peek()
             name = self._read_value()
             self._expect(":")
-            entries[str(name)] = self._read_list() if self._peek() == "[" else self._read_value()
+            entries[str(name)] = self._read_list() if self.peek() == "[" else self._read_value()
         self.at += 1
-        return None if self._peek() else entries
+        return None if self.peek() else entries
 
     def _read_list(self) -> Any:
         """The array that begins here; of one of objects, what is known of it."""
         self._expect("[")
         values: list[Any] = []
         objects, first = 0, None
-        while self._peek() != "]":
+        while self.peek() != "]":
             if values or objects:
                 self._expect(",")
             value = self._read_value()
@@ -223,14 +223,14 @@ class _Parser:
         """Go to the value of this key of the object that begins here."""
         self._expect("{")
         first = True
-        while self._peek() != "}":
+        while self.peek() != "}":
             if not first:
                 self._expect(",")
-                self._peek()
+                self.peek()
             first = False
             name = self._read_value()
             self._expect(":")
-            self._peek()
+            self.peek()
             if name == key:
                 return True
             self._read_value()
@@ -238,14 +238,14 @@ class _Parser:
 
     def _read_value(self) -> Any:
         """The value that begins here, whole."""
-        self._peek()
+        self.peek()
         decoder = _DECODER
         while True:
             try:
                 value, end = decoder.raw_decode(self.text, self.at)
             except json.JSONDecodeError as error:
                 # It may only be cut off.
-                if not self._fill():
+                if not self.fill():
                     raise damaged(self.place, error) from error
                 continue
             except RecursionError as error:
@@ -253,27 +253,27 @@ class _Parser:
             except ValueError:
                 decoder = _OF_LONG_NUMBERS
                 continue
-            if end == len(self.text) and self._fill():
+            if end == len(self.text) and self.fill():
                 # A number may go on.
                 continue
             self.at = end
             return value
 
-    def _peek(self) -> str:
+    def peek(self) -> str:
         """The next letter that is no white space; empty at the end."""
         while True:
             found = _SPACE.match(self.text, self.at)
             self.at = found.end() if found else self.at
-            if self.at < len(self.text) or not self._fill():
+            if self.at < len(self.text) or not self.fill():
                 return self.text[self.at : self.at + 1]
 
     def _expect(self, letter: str) -> None:
-        if self._peek() != letter:
+        if self.peek() != letter:
             error = json.JSONDecodeError(f"{letter} is missing", "", 0)
             raise damaged(self.place, error)
         self.at += 1
 
-    def _fill(self) -> bool:
+    def fill(self) -> bool:
         """Read as much again as there is, and at least a chunk; whether there was more."""
         if self.ended:
             return False
@@ -285,6 +285,10 @@ class _Parser:
         try:
             more = self.decode(content, self.ended)
         except UnicodeDecodeError as error:
-            raise damaged(self.place, error) from error
+            raise self.call_undecodable(error) from error
         self.text, self.at = rest + more, 0
         return bool(more) or not self.ended
+
+    def call_undecodable(self, error: UnicodeDecodeError) -> PoolError:
+        """The error for text that is not UTF-8."""
+        return damaged(self.place, error)

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from activetest.formats._notes import add_notes
+from activetest.nouns.file_notes import add_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.written_numbers import NO_VALUE
 
@@ -171,8 +171,8 @@ class TextColumns:
     @property
     def schema(self) -> pa.Schema:
         """The columns as they are read, with the notes."""
-        schema = pa.schema([(name, self._find_type(name)) for name in self._columns])
-        return add_notes(schema, self.notes)
+        types = [(name, self._find_type(name)) for name in self._columns]
+        return pa.schema(types, add_notes(None, self.notes))
 
     @property
     def notes(self) -> list[str]:

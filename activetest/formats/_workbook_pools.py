@@ -15,8 +15,8 @@ import pyarrow as pa
 from activetest.errors import LabelError, PoolError
 from activetest.formats import xlsx
 from activetest.formats._errors import raising_parse_errors
-from activetest.formats._notes import add_notes
 from activetest.formats._text_columns import TextColumns, read_typed
+from activetest.nouns.file_notes import add_notes
 from activetest.nouns.name_lists import find_repeated, shorten_list
 
 # Rows that become a batch.
@@ -47,7 +47,7 @@ def read_pool(path: Path, *, id: str) -> Iterator[pa.Table]:
         raise PoolError(error.problem, error.hint) from error
     columns = TextColumns(header, {id})
     for table in read_typed(columns, iter(batches), iter(batches)):
-        yield table.replace_schema_metadata(add_notes(table.schema, notes).metadata)
+        yield table.replace_schema_metadata(add_notes(table.schema.metadata, notes, last=True))
 
 
 def _find_pool_sheet(content: bytes, name: str) -> tuple[Any, list[str], int, list[str]]:

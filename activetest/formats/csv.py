@@ -20,10 +20,10 @@ from activetest.formats._csv_layout import (
     is_unnamed,
 )
 from activetest.formats._errors import raising_parse_errors
-from activetest.formats._notes import add_notes
 from activetest.formats._text_columns import TextColumns
 from activetest.nouns.csv_rows import split_declared
 from activetest.nouns.file_head import LENGTH, FileHead, read_head
+from activetest.nouns.file_notes import add_notes
 from activetest.nouns.invalid_text import describe_invalid
 from activetest.nouns.written_numbers import NO_VALUE
 
@@ -70,7 +70,8 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
         columns.add(rows)
     columns.decide()
     kept = [name for name in header if name in filled or not is_unnamed(name)]
-    schema = add_notes(columns.schema, layout.describe(empty.count, empty.again))
+    schema, notes = columns.schema, layout.describe(empty.count, empty.again)
+    schema = schema.with_metadata(add_notes(schema.metadata, notes, last=True))
     yield schema.empty_table().select(kept)
     # A header in another row is no number.
     types = texts if empty.again else columns.parsed

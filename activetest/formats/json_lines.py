@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,10 @@ from activetest.errors import LabelError, PoolError
 from activetest.formats._answers import flatten, read_objects, take_rows
 from activetest.formats._errors import raising_parse_errors
 from activetest.formats._json_shapes import Shape, find_list_shape, find_shape
-from activetest.formats._notes import add_notes
+from activetest.formats._json_values import Parser
 from activetest.nouns.answer_fields import find_columns
 from activetest.nouns.file_head import FileHead, read_head
+from activetest.nouns.file_notes import add_notes
 from activetest.nouns.invalid_text import describe_invalid
 from activetest.nouns.name_lists import shorten_list
 from activetest.system.safe_text import first_line
@@ -30,9 +31,9 @@ PRECEDENCE = -1
 POOL = True
 ANSWERS = True
 
-# Bytes read at once, and letters of an object that is no line: at first, and at most.
+# Bytes read at once, and letters of an object that is no line.
 _BLOCK = 2**24
-_STEP, _LARGEST = 2**16, 2**26
+_LARGEST = 2**26
 # The names and the rows of a table that pandas calls split.
 _SPLIT = ("columns", "data")
 # Objects and lists inside one another: the parser has a stack for more, but not for any number.
@@ -47,7 +48,6 @@ _MOST_MIXED = 20
 
 _MARK = b"\xef\xbb\xbf"
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_SPACE = re.compile(r"[ \t\n\r]*")
 # How a list of lists begins.
 _LISTS = re.compile(rb'\[\s*\[\s*["{\d.-]')
 # Numbers stay text: only the ends of objects are looked for.
@@ -108,8 +108,9 @@ def _type_blocks(
                 texts.append(name)
     if schema is None:
         raise PoolError(f"{path} has no rows", hint="give one JSON object per line")
-    notes = [f"values of several types are read as text: {shorten_list(texts)}"] if texts else []
-    metadata = add_notes(schema, [note, *notes] if note else notes).metadata
+    notes = [note] if note else []
+    notes += [f"values of several types are read as text: {shorten_list(texts)}"] if texts else []
+    metadata = add_notes(schema.metadata, notes, last=True)
     yield schema.empty_table().replace_schema_metadata(metadata)
     options = pyarrow.json.ParseOptions(explicit_schema=schema)
     for block in read_blocks():
@@ -237,7 +238,11 @@ def _read_blocks(path: Path, shape: Shape | None) -> Iterator[bytes]:
         if shape:
             blocks = _write_blocks(shape)
         else:
-            blocks = _read_lines(path) if _has_lines(read_head(path)) else _join_objects(path)
+            blocks = (
+                _read_lines(path)
+                if _has_lines(read_head(path))
+                else _join_lines(_split_objects(path))
+            )
         for block in blocks:
             if _measure_depth(block) > _DEEPEST:
                 raise PoolError(f"{path} cannot be read: {_DEEP}", hint="leave that field out")
@@ -274,11 +279,18 @@ def _read_lines(path: Path) -> Iterator[bytes]:
 
 def _write_blocks(shape: Shape) -> Iterator[bytes]:
     """Blocks of the rows of a document, each on one line."""
+    return _join_lines(
+        json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") for row in shape.read()
+    )
+
+
+def _join_lines(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Blocks of lines."""
     waiting: list[bytes] = []
     size = 0
-    for row in shape.read():
-        waiting.append(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace"))
-        size += len(waiting[-1])
+    for line in lines:
+        waiting.append(line)
+        size += len(line)
         if size >= _BLOCK:
             yield b"\n".join(waiting)
             waiting, size = [], 0
@@ -286,94 +298,58 @@ def _write_blocks(shape: Shape) -> Iterator[bytes]:
         yield b"\n".join(waiting)
 
 
-def _join_objects(path: Path) -> Iterator[bytes]:
-    """Blocks of objects as they stand in the file, but each on one line."""
-    waiting: list[bytes] = []
-    size = 0
-    for text in _split_objects(path):
-        # A string holds no line end that is not escaped.
-        waiting.append(text.replace("\r", " ").replace("\n", " ").encode())
-        size += len(waiting[-1])
-        if size >= _BLOCK:
-            yield b"\n".join(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield b"\n".join(waiting)
-
-
-def _split_objects(path: Path) -> Iterator[str]:
-    """The text of each object of an array, or of objects one after another. Raises PoolError."""
+def _split_objects(path: Path) -> Iterator[bytes]:
+    """Each object of an array, or of objects one after another, on one line. Raises PoolError."""
     with path.open("rb") as file:
-        text = _Text(file, path)
-        if array := text.find_letter() == "[":
-            text.skip()
-        while (letter := text.find_letter()) not in ("", "]"):
-            yield text.take_object()
-            if array and text.find_letter() == ",":
-                text.skip()
-            elif array and text.find_letter() not in ("", "]"):
-                raise text.make_error("no comma follows it")
+        objects = _Objects(file, path)
+        if array := objects.peek() == "[":
+            objects.at += 1
+        while (letter := objects.peek()) not in ("", "]"):
+            # A string holds no line end that is not escaped.
+            yield objects.take_text().replace("\r", " ").replace("\n", " ").encode()
+            if array and objects.peek() == ",":
+                objects.at += 1
+            elif array and objects.peek() not in ("", "]"):
+                raise objects.make_error("no comma follows it")
         if array != bool(letter):
-            raise text.make_error("the array does not end" if array else "no object follows it")
-        text.skip()
-        if text.find_letter():
-            raise text.make_error("the array ends before the file does")
+            raise objects.make_error("the array does not end" if array else "no object follows it")
+        objects.at += 1
+        if objects.peek():
+            raise objects.make_error("the array ends before the file does")
 
 
-class _Text:
-    """Text of which as much is read as an object needs."""
+class _Objects(Parser):
+    """Objects as they stand in a file: numbers may be of any size."""
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
-        self._read = io.TextIOWrapper(file, "utf-8-sig", newline="").read
-        self._path = path
-        self._waiting, self._at = "", 0
-        self._count = 0
+    count = 0
 
-    def find_letter(self) -> str:
-        """The next letter that is no space; empty at the end."""
-        while True:
-            space = _SPACE.match(self._waiting, self._at)
-            self._at = space.end() if space else self._at
-            if self._at < len(self._waiting) or not self._read_on():
-                return self._waiting[self._at : self._at + 1]
-
-    def skip(self) -> None:
-        """Leave this letter behind."""
-        self._at += 1
-
-    def take_object(self) -> str:
+    def take_text(self) -> str:
         """The object that begins here. Raises PoolError where there is none, or a broken one."""
-        self._count += 1
-        if self.find_letter() != "{":
+        self.count += 1
+        if self.peek() != "{":
             raise self.make_error("it is no object")
         while True:
             try:
-                _, end = _DECODER.raw_decode(self._waiting, self._at)
+                _, end = _DECODER.raw_decode(self.text, self.at)
             except RecursionError as error:
                 raise self.make_error(_DEEP) from error
             except ValueError as error:
-                if len(self._waiting) - self._at > _LARGEST or not self._read_on():
+                if len(self.text) - self.at > _LARGEST or not self.fill():
                     raise self.make_error(first_line(error)) from error
                 continue
-            found, self._at = self._waiting[self._at : end], end
+            found, self.at = self.text[self.at : end], end
             return found
 
     def make_error(self, problem: str) -> PoolError:
         """An error about the object that was read last."""
         return PoolError(
-            f"{self._path} cannot be read: object {self._count:,} (counting from 1): {problem}",
+            f"{self.path} cannot be read: object {self.count:,} (counting from 1): {problem}",
             hint="give an array of JSON objects, or one object per line",
         )
 
-    def _read_on(self) -> bool:
-        """Read as much again as is waiting; whether there was more."""
-        try:
-            more = self._read(max(_STEP, len(self._waiting) - self._at))
-        except UnicodeDecodeError as error:
-            problem, hint = describe_invalid(self._path) or (f"{self._path} is not UTF-8", "")
-            raise PoolError(problem, hint or "save it as UTF-8") from error
-        self._waiting, self._at = self._waiting[self._at :] + more, 0
-        return bool(more)
+    def call_undecodable(self, error: UnicodeDecodeError) -> PoolError:
+        problem, hint = describe_invalid(self.path) or (f"{self.path} is not UTF-8", "")
+        return PoolError(problem, hint or "save it as UTF-8")
 
 
 def _measure_depth(block: bytes) -> int:

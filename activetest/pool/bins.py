@@ -68,12 +68,8 @@ def assign_bins(array: pa.Array, edges: Sequence[float]) -> tuple[Array, list[st
 
 def _find_edges(pool: "Pool", column: str, count: int | None) -> list[float] | None:
     """(B + 1,) edges of the bins of a column; None where its values are few, or all the same."""
-    parts = [
-        read_numbers(batch.column(column)).astype(float)
-        for piece in pool.pieces
-        for batch in pool.batches([column], piece)
-    ]
-    values = np.concatenate(parts)
+    parts = (read_numbers(batch.column(column)) for _, batch in pool.files.scan([column]))
+    values = np.concatenate([part.astype(float) for part in parts])
     values = values[np.isfinite(values)]
     if not len(values) or (count is None and len(np.unique(values)) <= _MOST_DISCRETE):
         return None

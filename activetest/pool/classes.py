@@ -137,7 +137,7 @@ def find_list_length(pool: "Pool", column: str) -> int:
     fixed = list_width(pool.files.schema.field(column).type)
     if fixed is not None:
         return fixed
-    lists = next(pool.batches([column], pool.pieces[0])).column(column).drop_null()
+    lists = pool.files.sample([column]).column(column).drop_null()
     return len(lists[0]) if len(lists) else 0
 
 
@@ -206,7 +206,7 @@ def _find_predicted(pool: "Pool", most: int | None = None) -> tuple[str, ...]:
 
 def _find_example(pool: "Pool", column: str) -> str:
     """The first value of a column, as a name; empty where the first rows have none."""
-    values = _decode(next(pool.batches([column], pool.pieces[0])).column(column)).drop_null()
+    values = _decode(pool.files.sample([column]).column(column)).drop_null()
     return next(iter(columns.class_names(values[:1])), "")
 
 

@@ -12,8 +12,8 @@ import pyarrow.types as kinds
 from activetest.errors import ActivetestError
 from activetest.nouns.choices import ColumnChoices, Task
 from activetest.nouns.class_names import find_label_lists
+from activetest.nouns.file_notes import read_file_notes
 from activetest.nouns.inspection import Column
-from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import Files, hold_something
 from activetest.pool.judge import find_pair
 from activetest.pool.pool import Pool
@@ -33,8 +33,8 @@ from activetest.pool.texts import read_lines
 from activetest.pool.unclear import Unclear, find_texts
 from activetest.system.safe_text import escape_controls
 
-# Letters of an example.
-_SHOWN = 30
+# Letters of an example, and rows that are looked at.
+_SHOWN, _ROWS = 30, 100
 
 _PAIR = ("negative", "positive")
 
@@ -143,11 +143,10 @@ def _name_classes(pool: Pool) -> dict[str, Any]:
 def _find_labels(pool: Pool, name: str) -> set[str]:
     """The different texts of a column, no more than a few beyond two."""
     labels: set[str] = set()
-    for piece in pool.pieces:
-        for batch in pool.batches([name], piece):
-            labels |= {*find_texts(batch.column(0), len(_PAIR))}
-            if len(labels) > len(_PAIR):
-                return labels
+    for _, batch in pool.files.scan([name]):
+        labels |= {*find_texts(batch.column(0), len(_PAIR))}
+        if len(labels) > len(_PAIR):
+            break
     return labels
 
 
@@ -157,7 +156,7 @@ def describe_columns(files: Files, pool: Pool | None) -> Iterator[Column]:
     groups = find_groups(pool) if pool else []
     outputs = list_predictions(table, pool.schema.outputs if pool else ())
     multiple = find_label_lists(table.metadata)
-    batch = next(files.batches(table.names, files.pieces[0], 100, checked=False))
+    batch = files.sample(table.names, _ROWS, checked=False)
     roles = {} if pool is None else _name_roles(pool.schema, groups)
     for field, values in zip(table, batch.columns, strict=True):
         role, labels = "not used", _holds_labels(field.name, table, outputs)
@@ -218,7 +217,7 @@ def _are_written_lists(files: Files, field: pa.Field) -> bool:
     """Whether each of the first rows of a column of labels holds a list that is written as text."""
     if not is_text(field.type) or not is_telling(field.name):
         return False
-    batch = next(files.batches([field.name], files.pieces[0], 100, checked=False))
+    batch = files.sample([field.name], _ROWS, checked=False)
     values = [each.strip() for each in read_lines(batch.column(0).drop_null()).to_pylist()]
     return bool(values) and all(each[:1] == "[" and each[-1:] == "]" for each in values)
 
@@ -282,9 +281,7 @@ def find_labels(files: Files, pool: Pool | None) -> list[LabelColumn]:
     ]
     counts = {
         name: sum(
-            pc.sum(hold_something(batch.column(0))).as_py() or 0
-            for piece in files.pieces
-            for batch in files.batches([name], piece)
+            pc.sum(hold_something(batch.column(0))).as_py() or 0 for _, batch in files.scan([name])
         )
         for name in names
     }

@@ -14,11 +14,11 @@ from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
 from activetest.nouns.encodings import is_utf16
 from activetest.nouns.file_head import read_head
+from activetest.nouns.file_notes import add_notes
 from activetest.nouns.foreign_files import find_foreign
 from activetest.nouns.invalid_text import describe_invalid, suggest_utf8
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool import folders, long_tables, named_numbers, nested
-from activetest.pool.file_notes import add_file_note
 from activetest.pool.files import Files, find_local_path
 from activetest.pool.roles import reject_duplicates
 from activetest.pool.stored_types import find_stored_schema, store_batch
@@ -69,10 +69,10 @@ def _needs_shaping(path: str, size: int, time: int) -> bool:
         if columns is None or not files.rows:
             return False
         names = [columns.id, columns.name, columns.probability]
-        first = next(files.batches(names, files.pieces[0], long_tables.SAMPLE, whole=False))
+        first = files.sample(names, long_tables.SAMPLE, whole=False)
         if not long_tables.may_be_long(pa.Table.from_batches([first]), columns):
             return False
-        batches = (batch for piece in files.pieces for batch in files.batches(names, piece))
+        batches = (batch for _, batch in files.scan(names))
         return long_tables.read_long(pa.Table.from_batches(batches), columns) is not None
     except PoolError:
         # It is said where the file is read.
@@ -91,7 +91,7 @@ def to_parquet(
     """Convert a file of another format, or a folder of such files, whole or not at all.
 
     Column types are found from all rows; ids stay text: 007 is not 7. The target has the note among
-    those of the reader, see pool.file_notes.
+    those of the reader, see nouns.file_notes.
 
     columns  that a study reads. It may have been made when the file's format was not known yet: a
              general format serves that gives them where the file's own does not
@@ -228,8 +228,8 @@ def store_tables(tables: Iterator[pa.Table], note: str = "") -> Iterator[pa.Tabl
     reject_duplicates(first.schema)
     names, left_out = _find_storable(first.schema)
     schema = find_stored_schema(first.select(names).schema)
-    for text in filter(None, (left_out, note)):
-        schema = schema.with_metadata(add_file_note(schema.metadata, text))
+    notes = [*filter(None, (note, left_out))]
+    schema = schema.with_metadata(add_notes(schema.metadata, notes))
     yield schema.empty_table()
     for table in chain([first], tables):
         for batch in table.select(names).to_batches(max_chunksize=ROW_GROUP):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,8 +18,8 @@ from pyarrow import fs
 
 from activetest.errors import ActivetestError, PoolError
 from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
+from activetest.nouns.file_notes import add_notes
 from activetest.nouns.name_lists import find_repeated
-from activetest.pool.file_notes import add_file_note
 from activetest.pool.nested import Inner, find_inner, view_batch, view_schema
 from activetest.pool.number_texts import read_texts
 from activetest.pool.parts import (
@@ -84,6 +84,11 @@ class Files:
             [found.path if self.remote else found.base_name, found.size, found.mtime_ns]
             for found in self._found
         ]
+
+    @property
+    def key(self) -> tuple[tuple[Any, ...], ...]:
+        """The stamp, as what is kept of the files is remembered by."""
+        return tuple(map(tuple, self.stamp()))
 
     @property
     def paths(self) -> list[str]:
@@ -233,8 +238,8 @@ class Files:
         for name in self._partitions[self._found[0].path]:
             found = found.append(pa.field(name, pa.string()))
         if self._left_out:
-            note = describe_left_out(self._left_out)
-            found = found.with_metadata(add_file_note(found.metadata, note))
+            notes = [describe_left_out(self._left_out)]
+            found = found.with_metadata(add_notes(found.metadata, notes))
         return found
 
     @cached_property
@@ -381,6 +386,22 @@ class Files:
             stated = footer.row_group(piece.row_group).num_rows
             if read != stated:
                 raise _call_short(problem, stated, read)
+
+    def scan(
+        self, columns: list[str], *, checked: bool = True
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """(first row, batch) of all rows, in order; see batches."""
+        for piece in self.pieces:
+            start = piece.start
+            for batch in self.batches(columns, piece, checked=checked):
+                yield start, batch
+                start += batch.num_rows
+
+    def sample(
+        self, columns: list[str], rows: int = BATCH, *, checked: bool = True, whole: bool = True
+    ) -> pa.RecordBatch:
+        """At most so many of the first rows; see batches."""
+        return next(self.batches(columns, self.pieces[0], rows, checked=checked, whole=whole))
 
     def _name_values(self, batch: pa.RecordBatch, start: int, path: str) -> pa.RecordBatch:
         """The batch with names for numbers, and numbers for texts.

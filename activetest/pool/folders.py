@@ -21,9 +21,9 @@ from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes
 from activetest.nouns.class_names import read_class_names
 from activetest.nouns.file_head import FileHead, read_head
+from activetest.nouns.file_notes import add_notes
 from activetest.nouns.foreign_files import find_foreign
 from activetest.nouns.name_lists import shorten_list
-from activetest.pool.file_notes import add_file_note
 from activetest.pool.parts import (
     add_partitions,
     choose_parts,
@@ -217,7 +217,7 @@ def read_parts(parts: Parts, folder: Path, read: Read, *, judge: str | None) -> 
     else:
         tables = _join_tables(parts.files, read_placed)
     for table in tables:
-        metadata = add_file_note(table.schema.metadata, parts.describe(folder))
+        metadata = add_notes(table.schema.metadata, [parts.describe(folder)])
         yield table.replace_schema_metadata(metadata)
 
 

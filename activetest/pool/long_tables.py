@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
+from activetest.nouns.file_notes import add_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
 from activetest.pool.column_names import split_words
-from activetest.pool.file_notes import add_file_note
 from activetest.pool.roles import is_amount, is_text
 
 _ID = re.compile(r"(.*_)?(id|uuid|guid|key|nr|item|row|index|name|doc|document|sample)(_id)?")
@@ -130,7 +130,7 @@ def read_long(table: pa.Table, columns: LongColumns) -> pa.Table | None:
     )
     if left_out:
         note += f"; left out, because they differ inside of items: {shorten_list(left_out)}"
-    return wide.replace_schema_metadata(add_file_note(table.schema.metadata, note))
+    return wide.replace_schema_metadata(add_notes(table.schema.metadata, [note]))
 
 
 def _encode(values: pa.ChunkedArray) -> tuple[Array, Array]:

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
+from activetest.nouns.file_notes import add_notes
 from activetest.pool.column_names import split_words
-from activetest.pool.file_notes import add_file_note
 from activetest.pool.roles import is_amount, is_text
 
 # Names that a column has together: others are no classes.
@@ -98,7 +98,7 @@ def read_named(read: Read) -> Iterator[pa.Table]:
             for column, name in called.items():
                 note = f"{column} gives numbers to {len(found[column].names):,} names"
                 note += ", the probabilities of classes" if name == _PROB else ""
-                schema = schema.with_metadata(add_file_note(schema.metadata, note))
+                schema = schema.with_metadata(add_notes(schema.metadata, [note]))
         yield table.replace_schema_metadata(schema.metadata)
 
 

@@ -7,10 +7,10 @@ import pyarrow as pa
 
 from activetest.nouns.choices import Scale
 from activetest.nouns.class_sets import find_sets
+from activetest.nouns.file_notes import read_file_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.written_numbers import COMMA, PERCENT
 from activetest.pool.column_names import is_index
-from activetest.pool.file_notes import read_file_notes
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
 from activetest.pool.image_shape import write_shape
 from activetest.pool.number_texts import DIVIDED, WORDS

@@ -38,16 +38,18 @@ _SUMS = {
 
 @dataclass
 class _Column:
-    """A column of texts nearly all of which are numbers.
+    """A column of texts nearly all of which are numbers, but for a few.
 
+    name      of the column
     decimals  whether some have decimals, so that they are no codes of classes
     strange   {row: text} of the others
     """
 
+    name: str
     decimals: bool = False
     strange: dict[int, str] = field(default_factory=dict)
 
-    def add(self, name: str, column: pa.Array, start: int) -> bool:
+    def add(self, column: pa.Array, start: int) -> bool:
         """Look at values; whether the column may still be such a column."""
         try:
             column.validate(full=True)
@@ -62,12 +64,12 @@ class _Column:
             pc.any(pc.match_substring_regex(texts, "^[^a-zA-Z]*[.,][0-9]")).as_py()
         )
         others = keep_texts(texts.filter(pc.invert(numbers)))
-        if len(others) > _MOST and not pc.all(pc.equal(others, name)).as_py():
+        if len(others) > _MOST and not pc.all(pc.equal(others, self.name)).as_py():
             return False
         for row in np.flatnonzero(~numbers.to_numpy(zero_copy_only=False)) if len(others) else ():
             if (text := texts[row].as_py()) and len(keep_texts(texts[row : row + 1])):
                 self.strange[start + int(row)] = text
-        return len([text for text in self.strange.values() if text != name]) <= _MOST
+        return len([text for text in self.strange.values() if text != self.name]) <= _MOST
 
 
 def check_rows(files: Files, name: str) -> None:
@@ -78,8 +80,11 @@ def check_rows(files: Files, name: str) -> None:
     names = tuple(each.name for each in files.schema if is_text(each.type))[:_COLUMNS]
     if files.rows < _FEWEST or files.remote or not names:
         return
-    stamp = tuple(map(tuple, files.stamp()))
-    found = _scan(files.uri, stamp, names)
+    found = {
+        name: column
+        for name, column in scan_columns(files, names, _Column).items()
+        if _RARE * len(column.strange) <= files.rows
+    }
     for row in sorted({row for column in found.values() for row in column.strange}):
         words = {key: each.strange[row] for key, each in found.items() if row in each.strange}
         column, text = next(iter(words.items()))
@@ -90,7 +95,7 @@ def check_rows(files: Files, name: str) -> None:
         if outputs or _is_sum(text) or _are_units(row, words, found):
             raise PoolError(f"{place}{text[:_SHOWN]!r} there, and a number elsewhere", _HINT)
     first = files.schema.names[0]
-    if first in names and _is_sum(text := _find_last(files.uri, stamp, first)):
+    if first in names and _is_sum(text := _find_last(files.uri, files.key, first)):
         raise PoolError(
             f"row {files.rows - 1:,} of {name} (counting from 0) is no item: column {first!r} is "
             f"{text!r} there, in the last row",
@@ -110,8 +115,8 @@ def _repeats_header(files: Files, names: tuple[str, ...], row: int) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _find_last(uri: str, stamp: tuple[Any, ...], column: str) -> str:
-    """The text in the last row; stamp is of the files as they are."""
+def _find_last(uri: str, key: tuple[Any, ...], column: str) -> str:
+    """The text in the last row."""
     files = Files(uri)
     *_, batch = files.batches([column], files.pieces[-1], checked=False)
     return str(batch.column(0)[-1])
@@ -129,14 +134,3 @@ def _are_units(row: int, words: dict[str, str], found: dict[str, _Column]) -> bo
 
 def _is_output(name: str) -> bool:
     return is_prediction(name) or read_probability(name) is not None
-
-
-@lru_cache(maxsize=8)
-def _scan(uri: str, stamp: tuple[Any, ...], names: tuple[str, ...]) -> dict[str, _Column]:
-    """The columns of texts that are numbers but for a few; stamp is of the files as they are."""
-    files, columns = Files(uri), {name: _Column() for name in names}
-    kept = scan_columns(
-        files, names, lambda name, values, start: columns[name].add(name, values, start)
-    )
-    rare = (name for name in kept if _RARE * len(columns[name].strange) <= files.rows)
-    return {name: columns[name] for name in rare}

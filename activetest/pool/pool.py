@@ -325,8 +325,7 @@ class Pool:
                 uncertain,
             )
         except BadRow as bad:
-            where = self._describe_row(batch, start, bad.row)
-            raise PoolError(f"{where}: {bad.problem}", hint=bad.hint) from None
+            raise self._place_error(bad, batch, start) from None
 
     @cached_property
     def deciles(self) -> Array | None:
@@ -452,33 +451,28 @@ class Pool:
         found: dict[str, int] = {}
         parts: list[Array] = []
         named = [self.schema.id] if self.schema.id else []
-        for piece in self.pieces:
-            start = piece.start
-            for batch in self.batches(dict.fromkeys([column, *named]), piece):
-                values = batch.column(column)
-                rule = "give every item a value, one of its own where it belongs to no other"
-                try:
-                    pool_columns.reject_nulls(values, column, rule)
-                except BadRow as bad:
-                    where = self._describe_row(batch, start, bad.row)
-                    raise PoolError(f"{where}: {bad.problem}", hint=bad.hint) from None
+        rule = "give every item a value, one of its own where it belongs to no other"
+        for start, batch in self.files.scan([*dict.fromkeys([column, *named])]):
+            values = batch.column(column)
+            try:
+                pool_columns.reject_nulls(values, column, rule)
                 codes, written = pool_columns.encode_values(values)
                 blank = [code for code, text in enumerate(written) if not text.strip()]
                 if len(rows := np.flatnonzero(np.isin(codes, blank))):
-                    where = self._describe_row(batch, start, int(rows[0]))
-                    raise PoolError(f"{where}: column {column!r} is empty", hint=rule)
-                table = np.array([found.setdefault(each, len(found)) for each in written], np.int64)
-                parts.append(table[codes])
-                start += batch.num_rows
+                    raise BadRow(int(rows[0]), f"column {column!r} is empty", rule)
+            except BadRow as bad:
+                raise self._place_error(bad, batch, start) from None
+            table = np.array([found.setdefault(each, len(found)) for each in written], np.int64)
+            parts.append(table[codes])
         return np.concatenate(parts)
 
-    def _describe_row(self, batch: pa.RecordBatch, start: int, row: int) -> str:
-        """Names a row for an error."""
-        place = f"row {start + row:,} of {self.uri} (counting from 0)"
-        if self.schema.id not in batch.schema.names:
-            return place
-        id = batch.column(self.schema.id)[row].as_py()
-        return place if id is None else f"{place}, id {str(id)!r}"
+    def _place_error(self, bad: BadRow, batch: pa.RecordBatch, start: int) -> PoolError:
+        """The error about a row of a batch, with its number, and its id where that was read."""
+        where = f"row {start + bad.row:,} of {self.uri} (counting from 0)"
+        if self.schema.id in batch.schema.names:
+            id = batch.column(self.schema.id)[bad.row].as_py()
+            where += "" if id is None else f", id {str(id)!r}"
+        return PoolError(f"{where}: {bad.problem}", hint=bad.hint)
 
 
 def _encode_groups(

@@ -12,6 +12,7 @@ import pyarrow.types as kinds
 from activetest.errors import PoolError
 from activetest.nouns.canonical import make_canonical
 from activetest.nouns.choices import Scale, Task
+from activetest.nouns.file_notes import read_file_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.column_names import (
     Probability,
@@ -27,7 +28,6 @@ from activetest.pool.column_names import (
     split_words,
 )
 from activetest.pool.columns import BadRow, encode_values, read_numbers, read_vectors
-from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import Files
 from activetest.pool.foreign_words import drop_accents
 from activetest.pool.roles import OTHER_MODELS, is_amount, is_number, is_scalar, is_text, is_vector
@@ -517,5 +517,4 @@ def _are_probabilities(probs: Sequence[Any] | np.ndarray) -> bool:
 
 def _read_sample(files: Files, columns: list[str]) -> pa.RecordBatch:
     """The first rows."""
-    batch = next(files.batches(columns, files.pieces[0], _SAMPLE))
-    return batch.select(columns)
+    return files.sample(columns, _SAMPLE).select(columns)

@@ -1,6 +1,8 @@
 """Columns that are looked at row by row, for as long as they may be what is looked for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -10,23 +12,39 @@ from activetest.pool.files import Files
 _SAMPLE = 1000
 
 
-def scan_columns(
-    files: Files, names: Sequence[str], add: Callable[[str, pa.Array, int], bool]
-) -> list[str]:
-    """The columns that are kept to the last row: add(name, values, first row) says whether.
+class Scanned(Protocol):
+    """What is known of a column."""
 
-    The first rows are added twice.
+    def add(self, column: pa.Array, start: int) -> bool:
+        """Look at rows, the first of them `start`; whether the column may still be such a one."""
+
+
+S = TypeVar("S", bound=Scanned)
+
+
+def scan_columns(files: Files, names: tuple[str, ...], make: Callable[[str], S]) -> dict[str, S]:
+    """{name: what is known of it} of the columns that may be what is looked for by all rows.
+
+    The first rows are added twice. What was found is kept for as long as the files stay the same.
     """
-    kept = list(names)
+    found: dict[str, S] = _scan(files.uri, files.key, names, make)
+    return found
 
-    def look(batch: pa.RecordBatch, start: int) -> list[str]:
-        return [name for name in kept if add(name, batch.column(name), start)]
 
-    for piece in files.pieces[:1]:
-        kept = look(next(files.batches(kept, piece, _SAMPLE, checked=False, whole=False)), 0)
+@lru_cache(maxsize=16)
+def _scan(
+    uri: str, key: tuple[Any, ...], names: tuple[str, ...], make: Callable[[str], Any]
+) -> dict[str, Any]:
+    files, kept = Files(uri), {name: make(name) for name in names}
+
+    def look(batch: pa.RecordBatch, start: int) -> dict[str, Any]:
+        return {name: each for name, each in kept.items() if each.add(batch.column(name), start)}
+
+    if kept and files.pieces:
+        kept = look(files.sample([*kept], _SAMPLE, checked=False, whole=False), 0)
     for piece in files.pieces:
         start = piece.start
-        for batch in files.batches(kept, piece, checked=False) if kept else ():
+        for batch in files.batches([*kept], piece, checked=False) if kept else ():
             kept = look(batch, start)
             start += batch.num_rows
             if not kept:

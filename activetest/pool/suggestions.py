@@ -8,12 +8,11 @@ import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from activetest.nouns.choices import ColumnChoices, Task
+from activetest.nouns.file_notes import read_file_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.classes import find_codes
 from activetest.pool.column_names import is_bare_prediction, is_id, is_index
 from activetest.pool.columns import encode_values
-from activetest.pool.file_notes import read_file_notes
-from activetest.pool.files import BATCH
 from activetest.pool.groups import JOIN
 from activetest.pool.proposals import find_stated
 from activetest.pool.roles import (
@@ -109,7 +108,7 @@ def _suggest_id(pool: "Pool", choices: ColumnChoices) -> list[str]:
     name = find_id(pool, choices)
     if name is None:
         return []
-    rows = _read_first_rows(pool, [name], BATCH).num_rows
+    rows = pool.files.sample([name], checked=False).num_rows
     found = "is unique" if rows == pool.rows else "looks like an id"
     return [f"column {name!r} {found}: `id={name!r}` uses it"]
 
@@ -127,10 +126,10 @@ def find_id(pool: "Pool", choices: ColumnChoices) -> str | None:
     ][:_MOST]
     if not candidates:
         return None
-    sample = _read_first_rows(pool, candidates, _SAMPLE)
+    sample = pool.files.sample(candidates, _SAMPLE, checked=False)
     for name in candidates:
         if _are_ids(sample.column(name)):
-            rows = _read_first_rows(pool, [name], BATCH)
+            rows = pool.files.sample([name], checked=False)
             if _are_ids(rows.column(name)):
                 return name
     return None
@@ -188,7 +187,7 @@ def find_other_models(pool: "Pool", choices: ColumnChoices) -> dict[str, float]:
     if not candidates:
         return {}
     pred = pool.read_block(next(pool.strips(without=_UNREAD))).checked.outputs.pred[:_SAMPLE]
-    sample = _read_first_rows(pool, candidates, _SAMPLE)
+    sample = pool.files.sample(candidates, _SAMPLE, checked=False)
     pred = pred[: sample.num_rows]
     found = {}
     for name in candidates:
@@ -249,7 +248,7 @@ def find_groups(pool: "Pool") -> list[str]:
     # Of a remote pool, no texts are fetched that may be long.
     if not candidates or pool.files.remote:
         return []
-    sample = _read_first_rows(pool, candidates, _SAMPLE)
+    sample = pool.files.sample(candidates, _SAMPLE, checked=False)
     partial = sample.num_rows < pool.rows
     return [name for name in candidates if _are_values(sample.column(name), partial=partial)]
 
@@ -300,8 +299,3 @@ def _are_ids(values: pa.Array) -> bool:
     lengths = pc.min_max(pc.utf8_length(texts)).as_py()
     many_words = pc.any(pc.match_substring_regex(texts, _MANY_WORDS)).as_py()
     return lengths["min"] > 0 and lengths["max"] <= _LONGEST and not many_words
-
-
-def _read_first_rows(pool: "Pool", columns: list[str], rows: int) -> pa.RecordBatch:
-    """At most so many rows of the first row group; text may be no UTF-8."""
-    return next(pool.files.batches(columns, pool.pieces[0], rows, checked=False))

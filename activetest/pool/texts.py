@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from activetest.nouns.choices import ColumnChoices
+from activetest.nouns.file_notes import read_file_notes
 from activetest.pool.column_names import is_index
-from activetest.pool.file_notes import read_file_notes
 from activetest.pool.roles import OTHER_MODELS, is_telling, is_text
 from activetest.pool.schema import Schema
 
@@ -39,7 +39,7 @@ def resolve_texts(pool: "Pool", choices: ColumnChoices) -> Schema:
     ][:_CANDIDATES]
     if not candidates:
         return schema
-    sample = next(pool.files.batches(candidates, pool.pieces[0], _SAMPLE, checked=False))
+    sample = pool.files.sample(candidates, _SAMPLE, checked=False)
     found = [name for name in candidates if _is_free(read_lines(sample.column(name)))][:_MOST]
     ignored = tuple(name for name in schema.ignored if name not in found)
     return replace(schema, texts=tuple(found), ignored=ignored)

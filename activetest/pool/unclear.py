@@ -181,8 +181,7 @@ def find_predicted_beside(
         ]
     )
     for column in columns:
-        batch = next(files.batches([column], files.pieces[0]))
-        classes = find_texts(batch.column(0), MOST_CLASSES)
+        classes = find_texts(files.sample([column]).column(0), MOST_CLASSES)
         if 1 < len(classes) <= MOST_CLASSES and low >= 1 / len(classes) - _ROUNDING:
             return column, classes
     return None
@@ -233,21 +232,20 @@ def holds_codes(files: Files, column: str) -> bool:
     """Whether a column that is called a prediction holds numbers of classes, stored as decimals."""
     if not kinds.is_floating(files.schema.field(column).type) or not is_prediction(column):
         return False
-    batches = (batch for piece in files.pieces for batch in files.batches([column], piece))
-    return all(_are_whole(read_numbers(batch.column(0)).astype(float)) for batch in batches)
+    columns = (batch.column(0) for _, batch in files.scan([column]))
+    return all(_are_whole(read_numbers(each).astype(float)) for each in columns)
 
 
 def find_number_codes(files: Files, column: str) -> list[float] | None:
     """The values in order, where they are few whole numbers that repeat; else None."""
     found: set[float] = set()
-    for piece in files.pieces:
-        for batch in files.batches([column], piece):
-            values = read_numbers(batch.column(0)).astype(float)
-            if not _are_whole(values):
-                return None
-            found |= set(np.unique(values[~np.isnan(values)])[: MOST_CLASSES + 1].tolist())
-            if len(found) > MOST_CLASSES:
-                return None
+    for _, batch in files.scan([column]):
+        values = read_numbers(batch.column(0)).astype(float)
+        if not _are_whole(values):
+            return None
+        found |= set(np.unique(values[~np.isnan(values)])[: MOST_CLASSES + 1].tolist())
+        if len(found) > MOST_CLASSES:
+            return None
     return sorted(found) if found and 2 * len(found) <= files.rows else None
 
 

@@ -121,16 +121,13 @@ def _reject_stray_scores(files: Files, name: str) -> None:
     """Raises PoolError where nearly all scores could be probabilities: the others look wrong."""
     known = stray = 0
     first: tuple[int, float] | None = None
-    for piece in files.pieces:
-        start = piece.start
-        for batch in files.batches(["score"], piece):
-            values = pool_columns.read_numbers(batch.column(0)).astype(float)
-            outside = np.flatnonzero((values < -TOLERANCE) | (values > 1 + TOLERANCE))
-            known += int((~np.isnan(values)).sum())
-            stray += len(outside)
-            if first is None and len(outside):
-                first = start + int(outside[0]), float(values[outside[0]])
-            start += batch.num_rows
+    for start, batch in files.scan(["score"]):
+        values = pool_columns.read_numbers(batch.column(0)).astype(float)
+        outside = np.flatnonzero((values < -TOLERANCE) | (values > 1 + TOLERANCE))
+        known += int((~np.isnan(values)).sum())
+        stray += len(outside)
+        if first is None and len(outside):
+            first = start + int(outside[0]), float(values[outside[0]])
     if first is None or stray > _STRAY * known:
         return
     row, value = first

@@ -7,8 +7,6 @@ stay text, and so do those that may hold the truth, and the few names of predict
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -52,6 +50,7 @@ _SHOWN = 40
 class _Column:
     """What is known of a column of text.
 
+    name      of the column
     decimals  marks that all values can have
     sign      that stands beside each of them; None before one was seen
     marked    whether some number is no plain whole one
@@ -59,13 +58,14 @@ class _Column:
     many      whether there are more different values than classes are likely to be
     """
 
+    name: str
     decimals: list[str] = field(default_factory=lambda: list(DECIMALS))
     sign: str | None = None
     marked: bool = False
     example: str = ""
     many: bool = False
 
-    def add(self, column: pa.Array) -> bool:
+    def add(self, column: pa.Array, start: int) -> bool:
         """Look at values; whether all of them may be such numbers."""
         try:
             values = keep_texts(column)
@@ -170,10 +170,7 @@ def _are_grades_and_words(files: Files, choices: ColumnChoices) -> bool:
     types = [each.type for each in files.schema if each.name == choices.judge]
     if choices.classes or choices.task == Task.CLASSIFICATION or [*map(is_text, types)] != [True]:
         return False
-    batches = (
-        batch for piece in files.pieces for batch in files.batches([str(choices.judge)], piece)
-    )
-    return mixes_words(batch.column(0) for batch in batches)
+    return mixes_words(batch.column(0) for _, batch in files.scan([str(choices.judge)]))
 
 
 def _are_values(files: Files, choices: ColumnChoices, columns: Collection[str]) -> bool:
@@ -203,20 +200,11 @@ def find_written_values(
 def _find_columns(files: Files, choices: ColumnChoices) -> dict[str, _Column]:
     """The columns all of whose values are numbers, and some no plain whole ones."""
     names = _list_candidates(files, choices)
-    stamp = tuple(map(tuple, files.stamp()))
     return {
         name: column
-        for name, column in (_scan(files.uri, stamp, names) if names else {}).items()
+        for name, column in (scan_columns(files, names, _Column) if names else {}).items()
         if column.marked and (column.many or not _may_be_classes(name, choices))
     }
-
-
-@lru_cache(maxsize=8)
-def _scan(uri: str, stamp: tuple[tuple[Any, ...], ...], names: Sequence[str]) -> dict[str, _Column]:
-    """The columns that hold numbers only; stamp is of the files as they are."""
-    columns = {name: _Column() for name in names}
-    kept = scan_columns(Files(uri), names, lambda name, values, _: columns[name].add(values))
-    return {name: columns[name] for name in kept}
 
 
 def _list_candidates(files: Files, choices: ColumnChoices) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from activetest.nouns import inspection as found
 from activetest.nouns.arguments import read_path
 from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.class_names import read_class_names
+from activetest.nouns.file_notes import read_file_notes
 from activetest.nouns.inspection import LabelsFound, Lacking, StudyReading
 from activetest.nouns.log import LABELLED
 from activetest.nouns.name_lists import join_names
@@ -29,7 +30,6 @@ from activetest.pool.contents import (
     describe_columns,
     find_labels,
 )
-from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.proposals import describe_unread

@@ -11,8 +11,8 @@ import pytest
 from activetest.errors import PoolError
 from activetest.formats import find_format
 from activetest.nouns.file_head import read_head
+from activetest.nouns.file_notes import read_file_notes
 from activetest.pool import convert
-from activetest.pool.file_notes import read_file_notes
 
 TABLE = pa.table(
     {

@@ -6,11 +6,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import ColumnsUnclear, LabelError, PoolError
-from activetest.formats import find_format, json_lines
+from activetest.formats import _json_values, find_format, json_lines
 from activetest.labels import exports
 from activetest.nouns.file_head import take_head
+from activetest.nouns.file_notes import read_file_notes
 from activetest.pool import convert
-from activetest.pool.file_notes import read_file_notes
 
 ROWS = [{"id": f"i{k}", "text": 'a "b"\n[{', "p": [k / 10, 1 - k / 10]} for k in range(10)]
 SHAPES = {
@@ -36,7 +36,7 @@ def test_objects_are_rows_in_every_shape_and_under_every_name(
     tmp_path, monkeypatch, shape, name, block
 ):
     monkeypatch.setattr(json_lines, "_BLOCK", block)
-    monkeypatch.setattr(json_lines, "_STEP", 64)
+    monkeypatch.setattr(_json_values, "_CHUNK", 64)
     assert find_format(take_head(SHAPES[shape].encode(), name)) == "json-lines"
     assert convert_text(tmp_path, SHAPES[shape], name).to_pylist() == ROWS
 

@@ -4,8 +4,9 @@ Anybody may have written such metadata: it is believed to be text, and no more o
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from activetest.nouns.class_names import OURS
 from activetest.system.safe_text import escape_controls
@@ -35,32 +36,38 @@ def read_file_notes(metadata: Mapping[bytes, bytes] | None) -> FileNotes:
     >>> read_file_notes({b"activetest": b'{"notes": ["2 samples are left out"]}'}).notes
     ('2 samples are left out',)
     """
-    try:
-        found = json.loads((metadata or {}).get(OURS, b"null"))
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        return FileNotes()
-    notes = found.get("notes")
-    texts = [each for each in notes if isinstance(each, str)] if isinstance(notes, list) else []
+    found = _read_document(metadata)
     return FileNotes(
         _read_name(found.get("format")),
-        tuple(escape_controls(each[:_LONGEST]) for each in texts[:_MOST]),
+        tuple(escape_controls(each[:_LONGEST]) for each in _list_notes(found)[:_MOST]),
         _read_name(found.get("judge")),
         _read_names(found.get("labels")),
     )
 
 
-def add_file_note(metadata: Mapping[bytes, bytes] | None, note: str) -> dict[bytes, bytes]:
-    """The metadata with one more note, before the others."""
-    try:
-        found = json.loads((metadata or {}).get(OURS, b"{}"))
-    except (ValueError, RecursionError):
-        found = {}
-    document = found if isinstance(found, dict) else {}
-    notes = document.get("notes")
-    document["notes"] = [note, *(notes if isinstance(notes, list) else [])]
+def add_notes(
+    metadata: Mapping[bytes, bytes] | None, notes: Sequence[str], *, last: bool = False
+) -> Mapping[bytes, bytes] | None:
+    """The metadata with these notes before those that it has, or behind them."""
+    if not notes:
+        return metadata
+    document = _read_document(metadata)
+    known = _list_notes(document)
+    document["notes"] = [*known, *notes] if last else [*notes, *known]
     return {**(metadata or {}), OURS: json.dumps(document).encode("ascii")}
+
+
+def _read_document(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    try:
+        found = json.loads((metadata or {}).get(OURS, b"null"))
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
+
+
+def _list_notes(document: Mapping[str, Any]) -> list[str]:
+    notes = document.get("notes")
+    return [each for each in notes if isinstance(each, str)] if isinstance(notes, list) else []
 
 
 def _read_name(value: object) -> str | None:
