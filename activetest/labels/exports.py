@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from activetest import catalog
 from activetest.errors import ColumnsUnclear, LabelError
 from activetest.formats import FAMILY, find_format
 from activetest.labels import files
-from activetest.labels.files import Edit, Label, merge_repeated, parse_row
-from activetest.labels.values import write_value
-from activetest.nouns.answer_fields import FIELDS
+from activetest.labels.files import Edit, Label, merge_repeated
+from activetest.labels.values import make_label
 from activetest.nouns.encodings import decode_answers
 from activetest.nouns.file_head import take_head
 from activetest.nouns.foreign_files import find_foreign
@@ -33,13 +32,15 @@ def read_answers(
     columns: Mapping[str, str] = MappingProxyType({}),
     notes: list[str] | None = None,
 ) -> list[Label]:
-    """The answers in a file, whatever its format: see files.read_labels.
+    """The answers in a file of any format, in order; `-` is standard input. Repeats are merged.
 
+    edit     changes rows before they are merged, see `mapping.make_edit`
     columns  {field: column} where it cannot be known which one is the id, label, annotator or
              status
     notes    gets sentences about what the file does not say, each once
 
-    Raises LabelError, naming file and place, and LabelConflict.
+    Raises LabelError, naming file and place, for anything else, and LabelConflict for two different
+    answers about one item by one annotator.
     """
     name = files.name_source(path)
     content = files.read_content(path, name, stdin)
@@ -78,7 +79,7 @@ def _parse(
         for row in catalog.load(FAMILY, format).read_answers(content, name, columns=columns):
             if "note" in row and row["note"] not in notes:
                 notes.append(row["note"])
-            yield _make_label(row, name)
+            yield make_label(row, row["place"], name)
     except ColumnsUnclear:
         # JSON of any program can be read where columns say what is what.
         if format == _JSON_LINES:
@@ -92,12 +93,3 @@ def _reject_foreign(content: bytes, name: str) -> None:
         title, step = found
         hint = f"{step}; {_STEP}" if step else _STEP
         raise LabelError(f"{name} is {title}, which is not read", hint)
-
-
-def _make_label(row: Mapping[str, Any], name: str) -> Label:
-    """A row of a reader, whose values are text, numbers or true/false, as text."""
-    where = f"{name}, {row['place']}"
-    id = write_value(row["id"], where, "id")
-    where += f", id {id!r}" if id else ""
-    texts = {field: write_value(row[field], where, field) for field in FIELDS[1:] if field in row}
-    return parse_row({"id": id} | texts, row["place"], where)

@@ -29,7 +29,7 @@ _FINISHED = {"done", "complete", "completed", "finished", "annotated", "submitte
 _WAITING = {"pending", "open", "new", "todo", "to do", "not started", "in progress"} | {
     *("unlabelled", "unlabeled")
 }
-_SWITCH_OFF = "if that column means something else, `columns={'status': ''}` leaves it out"
+SWITCH_OFF = "if that column means something else, `columns={'status': ''}` leaves it out"
 _EXPECTED = "expected CSV with the header id,label[,annotator][,status]"
 _BY_SHEET = "; where each sheet is of one annotator, `columns={'annotator': 'sheet'}` says so"
 
@@ -49,24 +49,6 @@ CSV = "UTF-8 CSV"
 
 # Changes rows before those about one item are compared with each other: see `mapping`.
 Edit = Callable[[Iterable[Label]], Iterable[Label]]
-
-
-def read_labels(
-    path: str | Path,
-    *,
-    stdin: BinaryIO | None = None,
-    edit: Edit | None = None,
-) -> list[Label]:
-    """The rows of a label file, in order; `-` is standard input. Repeated rows are merged.
-
-    edit  changes rows before they are merged, see `mapping.make_edit`
-
-    Raises LabelError, naming file and line, for anything that is not such a file, and LabelConflict
-    for two different answers about one item by one annotator.
-    """
-    name = name_source(path)
-    rows = parse_rows(read_text(path, name, stdin), name)
-    return merge_repeated(edit(rows) if edit else rows, name)
 
 
 def read_columns(path: str | Path) -> set[str]:
@@ -192,7 +174,7 @@ def _open_table(text: str, name: str, columns: Mapping[str, str], expected: str)
 
 
 def parse_row(
-    row: dict[str, str], place: str, where: str, *, switch_off: str = _SWITCH_OFF
+    row: dict[str, str], place: str, where: str, *, switch_off: str = SWITCH_OFF
 ) -> Label:
     """The answer of a row with id and label, and annotator and status where it has them.
 

@@ -5,18 +5,16 @@ They become the same rows as those of a file, by the same rules.
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral
 from typing import Any
 
 from activetest.errors import LabelError
-from activetest.labels.files import Edit, Label, merge_repeated, parse_row
-from activetest.nouns.answer_fields import SAMPLE, require_columns
+from activetest.labels.files import SWITCH_OFF, Edit, Label, merge_repeated, parse_row
+from activetest.nouns.answer_fields import FIELDS, SAMPLE, require_columns
 from activetest.nouns.class_sets import describe_remedy
 
-# The columns that mean something; all others are left alone.
-COLUMNS = ("id", "label", "annotator", "status")
 _SORTS = "labels are text, numbers or true/false; None where one is still missing"
 _COLUMNS_EXPECTED = "its columns are id and label, and annotator and status where needed"
 _KEYS_EXPECTED = "a row has the keys id and label, and annotator and status where needed"
@@ -53,7 +51,7 @@ def read_rows(
         missing = [key for key in ("id", "label") if key not in row]
         if missing:
             raise LabelError(f"{name}, row {number}: there is no {missing[0]!r}", _KEYS_EXPECTED)
-        return {key: row[key] for key in COLUMNS if key in row}
+        return {key: row[key] for key in FIELDS if key in row}
 
     found = (check(row, number) for number, row in enumerate(rows))
     return _read(
@@ -89,22 +87,23 @@ def _read(
     unit: str = "row",
     *,
     edit: Edit | None,
-    **words: str,
+    switch_off: str = SWITCH_OFF,
 ) -> list[Label]:
-    found = _parse(rows, name, unit, words)
+    found = (
+        make_label(row, f"{unit} {number}", name, switch_off=switch_off)
+        for number, row in enumerate(rows)
+    )
     return merge_repeated(edit(found) if edit else found, name)
 
 
-def _parse(
-    rows: Iterable[Mapping[str, Any]], name: str, unit: str, words: Mapping[str, str]
-) -> Iterator[Label]:
-    """One Label per row. Raises LabelError."""
-    for number, row in enumerate(rows):
-        place = f"{unit} {number}"
-        id = write_value(row["id"], f"{name}, {place}", "id")
-        where = f"{name}, {place}" + (f", id {id!r}" if id else "")
-        texts = {key: write_value(row[key], where, key) for key in COLUMNS[1:] if key in row}
-        yield parse_row({"id": id} | texts, place, where, **words)
+def make_label(
+    row: Mapping[str, Any], place: str, name: str, *, switch_off: str = SWITCH_OFF
+) -> Label:
+    """A row whose values are text, numbers or true/false; see files.parse_row."""
+    id = write_value(row["id"], f"{name}, {place}", "id")
+    where = f"{name}, {place}" + (f", id {id!r}" if id else "")
+    texts = {key: write_value(row[key], where, key) for key in FIELDS[1:] if key in row}
+    return parse_row({"id": id} | texts, place, where, switch_off=switch_off)
 
 
 def write_value(value: Any, where: str, column: str) -> str:

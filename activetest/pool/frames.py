@@ -42,24 +42,14 @@ def is_frame(value: Any) -> bool:
     return arrow or _is_pandas(value, "DataFrame")
 
 
-def read_frame(frame: Any) -> pa.Table:
-    """The columns of a frame, with types that Parquet and the pool can hold.
-
-    A named index of pandas, or a named level of one, is a column; an index without a name is left
-    out. Text is text whatever holds it, also as categories. Raises PoolError for what is no frame,
-    columns without a name of their own, and values that Arrow or Parquet cannot hold.
-    """
-    reader = _open_reader(frame)
-    schema = find_stored_schema(reader.schema)
-    return pa.Table.from_batches(_read_batches(reader, schema), schema)
-
-
 def save_frame(frame: Any, path: Path) -> int:
     """Write a frame as Parquet, whole or not at all; returns its number of rows.
 
-    An Arrow stream is written as it comes: it may be larger than memory. Types are as of
-    read_frame. Raises PoolError as read_frame does, and for a frame without rows; OSError when the
-    file cannot be written.
+    A named index of pandas, or a named level of one, is a column; an index without a name is left
+    out. Text is text whatever holds it, also as categories. An Arrow stream is written as it comes:
+    it may be larger than memory. Raises PoolError for what is no frame or has no rows, columns
+    without a name of their own, and values that Arrow or Parquet cannot hold; OSError when the file
+    cannot be written.
     """
     reader = _open_reader(frame)
     schema = find_stored_schema(reader.schema)

@@ -135,14 +135,10 @@ def read_long(table: pa.Table, columns: LongColumns) -> pa.Table | None:
 
 def _encode(values: pa.ChunkedArray) -> tuple[Array, Array]:
     """((R,) codes from 0 up in the order in which values first come, (K,) first row of each)."""
-    encoded = values.combine_chunks()
-    if not kinds.is_dictionary(encoded.type):
-        encoded = encoded.dictionary_encode(null_encoding="encode")
-    _, firsts, codes = np.unique(encoded.indices.to_numpy(), return_index=True, return_inverse=True)
-    order = np.argsort(firsts)
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    return ranks[codes], firsts[order]
+    whole = values.combine_chunks()
+    whole = whole.dictionary_decode() if kinds.is_dictionary(whole.type) else whole
+    codes = whole.dictionary_encode(null_encoding="encode").indices.to_numpy()
+    return codes, np.unique(codes, return_index=True)[1]
 
 
 def _find_constant(

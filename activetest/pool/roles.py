@@ -454,11 +454,8 @@ def _choose_features(
         for field in table
         if field.name not in used
         and may_be_feature(field.type)
-        and not is_telling(field.name, outputs)
+        and is_plain_name(field.name, outputs)
         and not restates_outcome(field.name, outputs)
-        and not is_bare_prediction(field.name)
-        and not OTHER_MODELS.search(field.name)
-        and not is_index(field.name)
         # A record may hold what people said of the item.
         and PART_OF not in (field.metadata or {})
     )
@@ -475,6 +472,15 @@ def is_telling(name: str, outputs: Sequence[str] = ()) -> bool:
     outputs  the columns of the outputs and of other predictions, where they are known
     """
     return bool(WEIGHT.search(name)) or is_truth(name) or is_outcome(name, outputs)
+
+
+def is_plain_name(name: str, outputs: Sequence[str] = ()) -> bool:
+    """Whether the name of a column gives it no role: what it is, its values have to tell.
+
+    outputs  as of is_telling
+    """
+    known = is_telling(name, outputs) or is_bare_prediction(name) or is_index(name)
+    return not known and not OTHER_MODELS.search(name)
 
 
 def is_number(kind: pa.DataType) -> bool:

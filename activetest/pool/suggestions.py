@@ -11,7 +11,7 @@ from activetest.nouns.choices import ColumnChoices, Task
 from activetest.nouns.file_notes import read_file_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.classes import find_codes
-from activetest.pool.column_names import is_bare_prediction, is_id, is_index
+from activetest.pool.column_names import is_id, is_index
 from activetest.pool.columns import encode_values
 from activetest.pool.groups import JOIN
 from activetest.pool.proposals import find_stated
@@ -19,6 +19,7 @@ from activetest.pool.roles import (
     OTHER_MODELS,
     WEIGHT,
     is_amount,
+    is_plain_name,
     is_telling,
     is_text,
 )
@@ -179,10 +180,7 @@ def find_other_models(pool: "Pool", choices: ColumnChoices) -> dict[str, float]:
         name
         for name in free
         if (kinds.is_integer(table.field(name).type) or is_text(table.field(name).type))
-        and not is_bare_prediction(name)
-        and not is_telling(name)
-        and not OTHER_MODELS.search(name)
-        and not is_index(name)
+        and is_plain_name(name)
     ][:_MOST]
     if not candidates:
         return {}
@@ -238,10 +236,7 @@ def find_groups(pool: "Pool") -> list[str]:
         name
         for name in pool.schema.ignored
         if is_text(table.field(name).type)
-        and not is_telling(name)
-        and not is_bare_prediction(name)
-        and not OTHER_MODELS.search(name)
-        and not is_index(name)
+        and is_plain_name(name)
         # A product of groups is named with it.
         and JOIN not in name
     ][:_MOST]

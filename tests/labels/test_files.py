@@ -17,7 +17,7 @@ from activetest.nouns.log import DECLINED, LABELLED, PENDING
 
 def read(text: str | bytes) -> list[Label]:
     content = text.encode() if isinstance(text, str) else text
-    return files.read_labels("-", stdin=io.BytesIO(content))
+    return exports.read_answers("-", stdin=io.BytesIO(content))
 
 
 def test_a_row_says_who_labelled_which_item_how():
@@ -158,9 +158,9 @@ def test_two_annotators_may_differ():
 
 def test_a_file_that_is_not_there_or_is_a_folder_is_a_label_error(tmp_path):
     with pytest.raises(LabelError, match="there is no file"):
-        files.read_labels(tmp_path / "labels.csv")
+        exports.read_answers(tmp_path / "labels.csv")
     with pytest.raises(LabelError, match="is a folder"):
-        files.read_labels(tmp_path)
+        exports.read_answers(tmp_path)
 
 
 _words = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1)
@@ -184,7 +184,7 @@ def test_no_bytes_are_worse_than_a_label_error(content):
 def test_a_device_is_no_file_of_labels(device):
     # /dev/zero has no end, and would be read until the memory is full.
     with pytest.raises(LabelError, match=f"{device} is a device") as caught:
-        files.read_labels(device)
+        exports.read_answers(device)
     assert caught.value.hint
 
 
@@ -194,4 +194,4 @@ def test_labels_may_come_through_a_pipe():
     with open(writing, "w", encoding="utf-8") as file:
         file.write("id,label\na,cat\n")
     with open(reading, "rb"):
-        assert [row.id for row in files.read_labels(f"/dev/fd/{reading}")] == ["a"]
+        assert [row.id for row in exports.read_answers(f"/dev/fd/{reading}")] == ["a"]

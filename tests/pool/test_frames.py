@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import UUID
 
 import numpy as np
@@ -28,16 +29,23 @@ def polars():
     return pytest.importorskip("polars")
 
 
+def read_frame(frame) -> pa.Table:
+    """What is stored of a frame."""
+    with TemporaryDirectory() as folder:
+        frames.save_frame(frame, Path(folder) / "x.parquet")
+        return pq.read_table(Path(folder) / "x.parquet", memory_map=False)
+
+
 def problem_of(frame) -> str:
     """What is wrong with a frame; every such error has a hint."""
     with pytest.raises(PoolError) as error:
-        frames.read_frame(frame)
+        read_frame(frame)
     assert error.value.hint
     return error.value.problem
 
 
 def types_of(frame) -> dict[str, str]:
-    return {field.name: str(field.type) for field in frames.read_frame(frame).schema}
+    return {field.name: str(field.type) for field in read_frame(frame).schema}
 
 
 def fingerprint_of(path: Path, folder: Path) -> str:
@@ -142,7 +150,7 @@ def test_another_value_is_another_pool(table, tmp_path, pandas):
 def test_a_frame_without_the_stream_interface_is_read_by_its_columns(pandas):
     frame = as_old_pandas(pa.table({"id": ["a"], "pred": [1]}))
     assert not hasattr(frame, "__arrow_c_stream__")
-    assert frames.read_frame(frame).to_pylist() == [{"id": "a", "pred": 1}]
+    assert read_frame(frame).to_pylist() == [{"id": "a", "pred": 1}]
 
 
 @pytest.mark.parametrize("name", ["digits", "diabetes"])
@@ -195,7 +203,7 @@ def test_a_column_of_several_sorts_is_named(values, problem, pandas):
 def test_every_missing_value_of_pandas_is_null(dtype, pandas):
     values = ["a", None, np.nan] + ([pandas.NA] if dtype is object else [])
     frame = pandas.DataFrame({"x": pandas.Series(values, dtype=dtype)})
-    assert frames.read_frame(frame)["x"].to_pylist() == ["a"] + [None] * (len(values) - 1)
+    assert read_frame(frame)["x"].to_pylist() == ["a"] + [None] * (len(values) - 1)
 
 
 def test_types_of_pandas_become_those_that_a_pool_knows(pandas):
@@ -217,7 +225,7 @@ def test_types_of_pandas_become_those_that_a_pool_knows(pandas):
 @pytest.mark.skipif(not hasattr(pa, "uuid"), reason="this version of Arrow has no UUIDs")
 def test_identifiers_of_databases_are_text():
     storage = pa.array([UUID(int=1).bytes, None], pa.binary(16))
-    table = frames.read_frame(pa.table({"id": pa.ExtensionArray.from_storage(pa.uuid(), storage)}))
+    table = read_frame(pa.table({"id": pa.ExtensionArray.from_storage(pa.uuid(), storage)}))
     assert table["id"].to_pylist() == [str(UUID(int=1)), None]
 
 
@@ -254,19 +262,19 @@ def test_an_id_that_occurs_twice_is_named(pandas, tmp_path):
 def test_named_levels_of_an_index_are_columns(pandas):
     index = pandas.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["id", None])
     frame = pandas.DataFrame({"pred": [1, 2]}, index=index)
-    assert frames.read_frame(frame).to_pylist() == [{"id": "a", "pred": 1}, {"id": "b", "pred": 2}]
+    assert read_frame(frame).to_pylist() == [{"id": "a", "pred": 1}, {"id": "b", "pred": 2}]
 
 
 def test_a_named_range_is_a_column(pandas):
     """Arrow would keep it in the metadata alone."""
     frame = pandas.DataFrame({"pred": [1, 2]}, index=pandas.RangeIndex(5, 7, name="id"))
-    assert frames.read_frame(frame)["id"].to_pylist() == [5, 6]
+    assert read_frame(frame)["id"].to_pylist() == [5, 6]
 
 
 @pytest.mark.parametrize("index", [[7, 9], ["u", "v"], [1.5, 1.5]])
 def test_an_index_without_a_name_is_left_out(index, pandas):
     frame = pandas.DataFrame({"pred": [1, 2]}, index=index)
-    assert frames.read_frame(frame).to_pylist() == [{"pred": 1}, {"pred": 2}]
+    assert read_frame(frame).to_pylist() == [{"pred": 1}, {"pred": 2}]
 
 
 def test_names_have_to_be_text_and_different(pandas, polars):
@@ -301,7 +309,7 @@ def test_types_of_polars_become_those_that_a_pool_knows(polars):
             "empty": [None, None],
         }
     )
-    table = frames.read_frame(frame)
+    table = read_frame(frame)
     types = {field.name: str(field.type).split("<")[0] for field in table.schema}
     assert types["category"] == types["enum"] == "large_string"
     assert (types["array"], types["list"]) == ("fixed_size_list", "large_list")
