@@ -7,18 +7,16 @@ the last and empty rows below the table, and pandas its row numbers under no nam
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from activetest.errors import PoolError
 from activetest.nouns.csv_rows import split_declared
 from activetest.nouns.name_lists import find_repeated, shorten_list
-from activetest.nouns.rows import Array
 
 # Rows that are looked at.
 _ROWS = 30
@@ -73,12 +71,12 @@ def find_layout(beginning: str, delimiter: str, path: object, *, whole: bool) ->
     """
     count = _count_above(beginning, delimiter)
     lines = _split_lines(beginning)
-    rows = _split_rows("".join(lines[count:]), delimiter)
+    rows = split_rows("".join(lines[count:]), delimiter)
     if not rows or (len(rows) == 1 and not whole):
         return None
     header, height = rows[0]
     _reject_values(header, [row for row, _ in rows[1:]], delimiter, path)
-    names = [_name(name, place) for place, name in enumerate(header)]
+    names = [name if name.strip() else f"Unnamed: {at}" for at, name in enumerate(header)]
     for name in find_repeated(names):
         raise PoolError(f"two columns of {path} are called {name!r}", hint="rename one of them")
     declared = 1 if split_declared(beginning)[0] else 0
@@ -88,64 +86,37 @@ def find_layout(beginning: str, delimiter: str, path: object, *, whole: bool) ->
 
 
 class EmptyRows:
-    """The rows of a file that hold nothing but the header, found in one pass, left out in another.
+    """The rows of text of a file that hold nothing but the header, left out and counted.
 
-    Only while all values are text it is known: NA is no number, and yet something.
-
-    again  how many hold the header, of two columns or more; the others hold nothing
+    empty, again  how many hold nothing, and the header of two columns or more
     """
 
     def __init__(self) -> None:
-        self._found: list[Array] = []
-        self._rows = self.again = 0
+        self.empty = self.again = 0
 
-    @property
-    def count(self) -> int:
-        """How many hold nothing."""
-        return sum(map(len, self._found)) - self.again
-
-    def find(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows that hold anything, of text, in the order of the file."""
-        empty = _match_all(batch, [""] * batch.num_columns)
+    def leave_out(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that hold anything, of text: NA is no number, and yet something."""
+        unused = empty = _match_all(batch, [""] * batch.num_columns)
         if batch.num_columns > 1:
             again = _match_all(batch, batch.schema.names)
-            self.again += int(pc.sum(again).as_py() or 0)
-            empty = pc.or_(empty, again)
-        places = np.flatnonzero(empty.to_numpy(zero_copy_only=False))
-        self._found.append(places + self._rows)
-        self._rows += batch.num_rows
-        return batch.filter(pc.invert(empty)) if len(places) else batch
-
-    def drop_from(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows that hold anything, from the first row of the file on."""
-        places, start = np.concatenate([np.empty(0, np.int64), *self._found]), 0
-        for batch in batches:
-            inside = slice(*np.searchsorted(places, [start, start + batch.num_rows]))
-            kept = np.ones(batch.num_rows, bool)
-            kept[places[inside] - start] = False
-            yield batch if kept.all() else batch.filter(pa.array(kept))
-            start += batch.num_rows
+            self.again += pc.sum(again).as_py() or 0
+            unused = pc.or_(empty, again)
+        self.empty += pc.sum(empty).as_py() or 0
+        return batch.filter(pc.invert(unused)) if pc.any(unused).as_py() else batch
 
 
 def find_filled(names: Sequence[str], batch: pa.RecordBatch) -> set[str]:
     """The columns that have a name, or a value in some row."""
-    unnamed = [name for name in names if is_unnamed(name)]
-    return {name for name in names if name not in unnamed} | {
-        name for name in unnamed if not pc.all(_are_blank(batch.column(name))).as_py()
+    return {
+        name
+        for name in names
+        if not is_unnamed(name) or not pc.all(_match(batch.column(name), "")).as_py()
     }
 
 
 def is_unnamed(name: str) -> bool:
     """Whether it stands for no name."""
     return bool(re.fullmatch(r"Unnamed: \d+", name))
-
-
-def _name(name: str, place: int) -> str:
-    return name if name.strip() else f"Unnamed: {place}"
-
-
-def _are_blank(column: pa.Array) -> pa.Array:
-    return _match(column, "")
 
 
 def _match(column: pa.Array, text: str) -> pa.Array:
@@ -171,7 +142,7 @@ def _count_above(beginning: str, delimiter: str) -> int:
     """
     declared, text = split_declared(beginning)
     start = 1 if declared else 0
-    rows = _split_rows(text, delimiter)
+    rows = split_rows(text, delimiter)
     at = start
     for place, (row, height) in enumerate(rows):
         below = [cells for cells, _ in rows[place + 1 :]]
@@ -197,7 +168,7 @@ def _names_columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 
 def _rate(text: str, delimiter: str) -> tuple[float, int]:
     """The share of the first rows that have as many columns as most, and how many; 0 for one."""
-    widths = sorted(len(row) for row, _ in _split_rows(text, delimiter))
+    widths = sorted(len(row) for row, _ in split_rows(text, delimiter))
     width = widths[len(widths) // 2] if widths else 0
     return (widths.count(width) / len(widths), width) if width > 1 else (0.0, 0)
 
@@ -207,13 +178,13 @@ def _split_lines(text: str) -> list[str]:
     return io.StringIO(text, newline="").readlines()
 
 
-def _split_rows(text: str, delimiter: str) -> list[tuple[list[str], int]]:
+def split_rows(text: str, delimiter: str, most: int = _ROWS) -> list[tuple[list[str], int]]:
     """(cells, lines that it takes up with blank ones above) of the first rows; none if broken."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows: list[tuple[list[str], int]] = []
     before = 0
     try:
-        for row in islice(filter(None, reader), _ROWS):
+        for row in islice(filter(None, reader), most):
             rows.append((row, reader.line_num - before))
             before = reader.line_num
     except csv.Error:

@@ -1,9 +1,6 @@
 """Tables of text whose columns are separated by commas, tabs, semicolons or bars."""
 
-import csv
-import io
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +15,7 @@ from activetest.formats._csv_layout import (
     find_layout,
     find_table,
     is_unnamed,
+    split_rows,
 )
 from activetest.formats._errors import raising_parse_errors
 from activetest.formats._text_columns import TextColumns
@@ -61,22 +59,25 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     id = id or "id"
     delimiter = _find_delimiter(path)
     layout = _read_layout(path, delimiter)
-    header, filled, empty = layout.names, set[str](), EmptyRows()
+    header, filled, unused = layout.names, set[str](), EmptyRows()
     columns = TextColumns(header, {id})
     texts = dict.fromkeys(header, pa.string())
     for batch in _read_batches(path, delimiter, layout, texts):
-        rows = empty.find(batch)
+        rows = unused.leave_out(batch)
         filled |= find_filled(header, rows)
         columns.add(rows)
     columns.decide()
     kept = [name for name in header if name in filled or not is_unnamed(name)]
-    schema, notes = columns.schema, layout.describe(empty.count, empty.again)
+    schema, notes = columns.schema, layout.describe(unused.empty, unused.again)
     schema = schema.with_metadata(add_notes(schema.metadata, notes, last=True))
     yield schema.empty_table().select(kept)
-    # A header in another row is no number.
-    types = texts if empty.again else columns.parsed
-    for batch in empty.drop_from(_read_batches(path, delimiter, layout, types)):
-        yield columns.convert(columns.parse(batch) if empty.again else batch).select(kept)
+    if not unused.empty + unused.again:
+        for batch in _read_batches(path, delimiter, layout, columns.parsed):
+            yield columns.convert(batch).select(kept)
+        return
+    # Rows that hold nothing are known while all values are text, and a header is no number.
+    for batch in _read_batches(path, delimiter, layout, texts):
+        yield columns.convert(columns.parse(unused.leave_out(batch))).select(kept)
 
 
 def _read_batches(
@@ -132,7 +133,7 @@ def _find_delimiter(path: Path) -> str:
     if preferred and len(_split_header(beginning, preferred)) != 1:
         delimiter = preferred
     for character in _OTHER_DELIMITERS:
-        widths = [len(row) for row in _split_rows(beginning, character, _FEW)]
+        widths = [len(row) for row, _ in split_rows(beginning, character, _FEW)]
         # The last row may be cut off.
         rows = widths if head.whole else widths[:-1]
         width = len(_split_header(beginning, delimiter))
@@ -143,13 +144,4 @@ def _find_delimiter(path: Path) -> str:
 
 def _split_header(beginning: str, delimiter: str) -> list[str]:
     """The first row that is not blank; empty where it cannot be parsed."""
-    return next(iter(_split_rows(beginning, delimiter, 1)), [])
-
-
-def _split_rows(beginning: str, delimiter: str, most: int) -> list[list[str]]:
-    """The first rows that are not blank; none where they cannot be parsed."""
-    try:
-        rows = csv.reader(io.StringIO(beginning, newline=""), delimiter=delimiter)
-        return list(islice(filter(None, rows), most))
-    except csv.Error:
-        return []
+    return next((row for row, _ in split_rows(beginning, delimiter, 1)), [])
