@@ -80,6 +80,7 @@ ABOUT = {
     "surfaces/attribute_models/test_methods": "every model of uncertain attributes",
     "estimation/test_top_scores": "estimates where the top scores were labelled",
     "formats/test_journeys": "the way from every log to a report",
+    "formats/test_notes": "what readers say of files",
     "formats/test_published": "files that other programs published",
     "metrics/test_against_scikit_learn": "the values of metrics that scikit-learn has",
     "metrics/test_calibration": "metrics of calibration",

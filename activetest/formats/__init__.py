@@ -42,12 +42,19 @@ as JSON, of which all but the format may be missing:
      "classes": {column: [name, ...]}}
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from activetest import catalog
+from activetest.nouns.class_names import OURS, load_metadata
 from activetest.nouns.file_head import FileHead
+from activetest.system.safe_text import escape_controls
 
 FAMILY = "formats"
+# Notes that are believed and letters of each: anybody may have written such metadata.
+_MOST, _LONGEST = 20, 500
 
 
 def find_format(head: FileHead, *what: str) -> str | None:
@@ -74,3 +81,66 @@ def find_suffixes(what: str = "POOL") -> tuple[str, ...]:
     names = [name for name in catalog.names(FAMILY) if catalog.fact(FAMILY, name, what)]
     found = (catalog.fact(FAMILY, name, "SUFFIXES") or () for name in names)
     return tuple(dict.fromkeys(suffix for suffixes in found for suffix in suffixes))
+
+
+@dataclass(frozen=True)
+class FileNotes:
+    """What is known of a file besides its columns.
+
+    format  the file format; None where the file is a table of any program
+    notes   sentences: what was left out, and what became one
+    judge   the column of a grader's verdicts; None where there is none
+    labels  the columns that hold labels; None where nothing but their names says so
+    """
+
+    format: str | None = None
+    notes: tuple[str, ...] = ()
+    judge: str | None = None
+    labels: tuple[str, ...] | None = None
+
+
+def read_file_notes(metadata: Mapping[bytes, bytes] | None) -> FileNotes:
+    """The notes in the metadata of an Arrow or Parquet schema.
+
+    >>> read_file_notes({b"activetest": b'{"notes": ["2 samples are left out"]}'}).notes
+    ('2 samples are left out',)
+    """
+    found = _get_document(metadata)
+    return FileNotes(
+        _read_name(found.get("format")),
+        tuple(escape_controls(each[:_LONGEST]) for each in _list_notes(found)[:_MOST]),
+        _read_name(found.get("judge")),
+        _read_names(found.get("labels")),
+    )
+
+
+def add_notes(
+    metadata: Mapping[bytes, bytes] | None, notes: Sequence[str], *, last: bool = False
+) -> Mapping[bytes, bytes] | None:
+    """The metadata with these notes before those that it has, or behind them."""
+    if not notes:
+        return metadata
+    document = _get_document(metadata)
+    known = _list_notes(document)
+    document["notes"] = [*known, *notes] if last else [*notes, *known]
+    return {**(metadata or {}), OURS: json.dumps(document).encode("ascii")}
+
+
+def _get_document(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    found = load_metadata(metadata, OURS)
+    return found if isinstance(found, dict) else {}
+
+
+def _list_notes(document: Mapping[str, Any]) -> list[str]:
+    notes = document.get("notes")
+    return [each for each in notes if isinstance(each, str)] if isinstance(notes, list) else []
+
+
+def _read_name(value: object) -> str | None:
+    return value if isinstance(value, str) and 0 < len(value) <= _LONGEST else None
+
+
+def _read_names(value: object) -> tuple[str, ...] | None:
+    if not isinstance(value, list):
+        return None
+    return tuple(name for name in map(_read_name, value[:_MOST]) if name is not None)

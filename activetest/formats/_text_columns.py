@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from activetest.nouns.file_notes import add_notes
+from activetest.formats import add_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.written_numbers import NO_VALUE
 

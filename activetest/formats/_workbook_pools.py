@@ -13,10 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from activetest.errors import LabelError, PoolError
-from activetest.formats import xlsx
+from activetest.formats import add_notes, xlsx
 from activetest.formats._errors import raising_parse_errors
 from activetest.formats._text_columns import TextColumns, read_typed
-from activetest.nouns.file_notes import add_notes
 from activetest.nouns.name_lists import find_repeated, shorten_list
 
 # Rows that become a batch.

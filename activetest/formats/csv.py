@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from activetest.errors import PoolError
+from activetest.formats import add_notes
 from activetest.formats._csv_layout import (
     NAME_COLUMNS,
     EmptyRows,
@@ -21,7 +22,6 @@ from activetest.formats._errors import raising_parse_errors
 from activetest.formats._text_columns import TextColumns
 from activetest.nouns.csv_rows import split_declared
 from activetest.nouns.file_head import LENGTH, FileHead, read_head
-from activetest.nouns.file_notes import add_notes
 from activetest.nouns.invalid_text import describe_invalid
 from activetest.nouns.written_numbers import NO_VALUE
 

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.json
 
 from activetest.errors import LabelError, PoolError
+from activetest.formats import add_notes
 from activetest.formats._answers import flatten, read_objects, take_rows
 from activetest.formats._errors import raising_parse_errors
 from activetest.formats._json_shapes import Shape, find_list_shape, find_shape
 from activetest.formats._json_values import Parser
 from activetest.nouns.answer_fields import find_columns
 from activetest.nouns.file_head import FileHead, read_head
-from activetest.nouns.file_notes import add_notes
 from activetest.nouns.invalid_text import describe_invalid
 from activetest.nouns.name_lists import shorten_list
 from activetest.system.safe_text import first_line

@@ -25,19 +25,19 @@ def read_class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, tuple[
     >>> read_class_names({b"huggingface": b'{"info": {"features": %s}}' % features})
     {'label': ('no', 'yes')}
     """
-    features = _get(_get(_load(metadata, HUGGING_FACE), "info"), "features")
+    features = _get(_get(load_metadata(metadata, HUGGING_FACE), "info"), "features")
     found = {
         column: _get(feature, "names")
         for column, feature in _pairs(features)
         if _get(feature, "_type") == "ClassLabel"
     }
-    found |= dict(_pairs(_get(_load(metadata, OURS), "classes")))
+    found |= dict(_pairs(_get(load_metadata(metadata, OURS), "classes")))
     return {column: tuple(names) for column, names in found.items() if _are_names(names)}
 
 
 def find_label_lists(metadata: Mapping[bytes, bytes] | None) -> dict[str, tuple[str, ...]]:
     """{column: names} of columns that hold lists of classes: several may be true of an item."""
-    features = _get(_get(_load(metadata, HUGGING_FACE), "info"), "features")
+    features = _get(_get(load_metadata(metadata, HUGGING_FACE), "info"), "features")
     found = {}
     for column, feature in _pairs(features):
         inner = feature[0] if isinstance(feature, list) and feature else _get(feature, "feature")
@@ -47,7 +47,7 @@ def find_label_lists(metadata: Mapping[bytes, bytes] | None) -> dict[str, tuple[
     return found
 
 
-def _load(metadata: Mapping[bytes, bytes] | None, key: bytes) -> Any:
+def load_metadata(metadata: Mapping[bytes, bytes] | None, key: bytes) -> Any:
     """What stands under a key, which anybody may have written; None where it is no JSON."""
     try:
         return json.loads((metadata or {}).get(key, b"null"))

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from activetest.errors import ActivetestError
+from activetest.formats import read_file_notes
 from activetest.nouns.choices import ColumnChoices, Task
 from activetest.nouns.class_names import find_label_lists
-from activetest.nouns.file_notes import read_file_notes
 from activetest.nouns.inspection import Column
 from activetest.pool.files import Files, hold_something
 from activetest.pool.judge import find_pair

@@ -11,10 +11,9 @@ import pyarrow.parquet as pq
 
 from activetest import catalog
 from activetest.errors import PoolError
-from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
+from activetest.formats import FAMILY, add_notes, find_format, find_suffixes, list_formats
 from activetest.nouns.encodings import is_utf16
 from activetest.nouns.file_head import read_head
-from activetest.nouns.file_notes import add_notes
 from activetest.nouns.foreign_files import find_foreign
 from activetest.nouns.invalid_text import describe_invalid, suggest_utf8
 from activetest.nouns.name_lists import shorten_list
@@ -91,7 +90,7 @@ def to_parquet(
     """Convert a file of another format, or a folder of such files, whole or not at all.
 
     Column types are found from all rows; ids stay text: 007 is not 7. The target has the note among
-    those of the reader, see nouns.file_notes.
+    those of the reader, see activetest.formats.
 
     columns  that a study reads. It may have been made when the file's format was not known yet: a
              general format serves that gives them where the file's own does not

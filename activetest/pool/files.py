@@ -17,8 +17,8 @@ import pyarrow.types as kinds
 from pyarrow import fs
 
 from activetest.errors import ActivetestError, PoolError
+from activetest.formats import add_notes
 from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
-from activetest.nouns.file_notes import add_notes
 from activetest.nouns.name_lists import find_repeated
 from activetest.pool.nested import Inner, find_inner, view_batch, view_schema
 from activetest.pool.number_texts import read_texts

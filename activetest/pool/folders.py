@@ -18,10 +18,9 @@ from pyarrow import fs
 
 from activetest import catalog
 from activetest.errors import PoolError
-from activetest.formats import FAMILY, find_format, find_suffixes
+from activetest.formats import FAMILY, add_notes, find_format, find_suffixes
 from activetest.nouns.class_names import read_class_names
 from activetest.nouns.file_head import FileHead, read_head
-from activetest.nouns.file_notes import add_notes
 from activetest.nouns.foreign_files import find_foreign
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.parts import (

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
-from activetest.nouns.file_notes import add_notes
+from activetest.formats import add_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
 from activetest.pool.column_names import split_words

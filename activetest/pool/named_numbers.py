@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
-from activetest.nouns.file_notes import add_notes
+from activetest.formats import add_notes
 from activetest.pool.column_names import split_words
 from activetest.pool.roles import is_amount, is_text
 

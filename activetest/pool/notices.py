@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from activetest.formats import read_file_notes
 from activetest.nouns.choices import Scale
 from activetest.nouns.class_sets import find_sets
-from activetest.nouns.file_notes import read_file_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.written_numbers import COMMA, PERCENT
 from activetest.pool.column_names import is_index

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from activetest.errors import PoolError
+from activetest.formats import read_file_notes
 from activetest.nouns.canonical import make_canonical
 from activetest.nouns.choices import Scale, Task
-from activetest.nouns.file_notes import read_file_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.column_names import (
     Probability,

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
+from activetest.formats import read_file_notes
 from activetest.nouns.choices import ColumnChoices, Task
-from activetest.nouns.file_notes import read_file_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.classes import find_codes
 from activetest.pool.column_names import is_id, is_index

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from activetest.formats import read_file_notes
 from activetest.nouns.choices import ColumnChoices
-from activetest.nouns.file_notes import read_file_notes
 from activetest.pool.column_names import is_index
 from activetest.pool.roles import OTHER_MODELS, is_telling, is_text
 from activetest.pool.schema import Schema

@@ -12,14 +12,13 @@ import numpy as np
 
 from activetest import catalog
 from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError
-from activetest.formats import FAMILY
+from activetest.formats import FAMILY, read_file_notes
 from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.specification import describe_pool, find_metrics
 from activetest.nouns import inspection as found
 from activetest.nouns.arguments import read_path
 from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.class_names import read_class_names
-from activetest.nouns.file_notes import read_file_notes
 from activetest.nouns.inspection import LabelsFound, Lacking, StudyReading
 from activetest.nouns.log import LABELLED
 from activetest.nouns.name_lists import join_names

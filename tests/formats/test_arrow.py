@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import PoolError
-from activetest.formats import find_format
+from activetest.formats import find_format, read_file_notes
 from activetest.nouns.file_head import read_head
-from activetest.nouns.file_notes import read_file_notes
 from activetest.pool import convert
 
 TABLE = pa.table(

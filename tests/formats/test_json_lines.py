@@ -6,10 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import ColumnsUnclear, LabelError, PoolError
-from activetest.formats import _json_values, find_format, json_lines
+from activetest.formats import _json_values, find_format, json_lines, read_file_notes
 from activetest.labels import exports
 from activetest.nouns.file_head import take_head
-from activetest.nouns.file_notes import read_file_notes
 from activetest.pool import convert
 
 ROWS = [{"id": f"i{k}", "text": 'a "b"\n[{', "p": [k / 10, 1 - k / 10]} for k in range(10)]

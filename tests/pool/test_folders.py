@@ -9,7 +9,7 @@ import pytest
 
 import activetest as at
 from activetest.errors import PoolError
-from activetest.nouns.file_notes import read_file_notes
+from activetest.formats import read_file_notes
 from activetest.pool import convert, folders
 from activetest.pool.parts import describe_parts
 from tests.formats import logs

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from activetest.nouns.file_notes import FileNotes, read_file_notes
+from activetest.formats import FileNotes, read_file_notes
 
 
 def test_what_a_reader_says_is_read_and_shown_safely():
