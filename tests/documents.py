@@ -9,7 +9,6 @@ from activetest.cli import pages
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = {topic: pages.read_page(topic) for topic in pages.list_topics()}
-BENCHMARKS = (ROOT / "tests" / "benchmarks" / "README.md").read_text(encoding="utf-8")
 # Everything that users read, by the name of the file.
 DOCUMENTS = {"README.md": README} | {f"{topic}.md": text for topic, text in PAGES.items()}
 

@@ -1,18 +1,22 @@
-"""The page of benchmarks names every script, and its commands can be run as they stand."""
+"""The page of benchmarks names every script, which fills its tables; its commands can be run."""
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from argparse import Namespace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.benchmarks import picture
+from tests.benchmarks import benchmark, picture
+from tests.documents import DOCUMENTS, code_blocks
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "benchmarks"
@@ -23,12 +27,20 @@ SHARED = sorted(set(SOURCES) - set(SCRIPTS))
 
 
 def read_commands() -> list[str]:
-    """What the indented blocks run, one command each, joined where a line ends in a backslash."""
-    lines = re.findall(r"^ {4}(.*)$", PAGE.replace("\\\n", " "), flags=re.MULTILINE)
-    return [line for line in lines if re.search(r"\b(?:python|activetest) ", line)]
+    """The commands of indented blocks and of cells of tables."""
+    lines = re.findall(r"^ {4}(.*)$", PAGE, flags=re.MULTILINE)
+    lines += re.findall(r"`((?:python|activetest) [^`]*)`", PAGE)
+    return [line for line in lines if "SCRIPT.py" not in line]
 
 
-COMMANDS = read_commands()
+def read_elsewhere() -> list[str]:
+    """The commands of benchmarks that README and pages show."""
+    blocks = (block for text in DOCUMENTS.values() for block in code_blocks(text))
+    lines = (line for block in blocks for line in block.replace("\\\n", " ").splitlines())
+    return [line for line in lines if "tests/benchmarks/" in line]
+
+
+COMMANDS = read_commands() + read_elsewhere()
 
 
 def find_program(command: str) -> tuple[str, ...]:
@@ -102,11 +114,6 @@ def find_options(text: str) -> set[str]:
     return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
 
 
-def make_anchor(heading: str) -> str:
-    """The link to a heading, as code hosts make it."""
-    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-
-
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_script_has_a_command(script):
     assert any(find_program(command) == (f"tests/benchmarks/{script}",) for command in COMMANDS)
@@ -140,9 +147,9 @@ def test_every_script_that_is_named_exists():
     assert set(re.findall(r"\b(\w+\.py)\b", PAGE)) - {"SCRIPT.py"} == set(SOURCES)
 
 
-def test_the_index_lists_every_table_and_nothing_else():
-    headings = re.findall(r"^## (Other packages)$|^### (.*)$", PAGE, flags=re.MULTILINE)
-    anchors = [make_anchor("".join(pair)) for pair in headings]
+def test_the_index_lists_every_section_and_nothing_else():
+    headings = re.findall(r"^### .*$", PAGE, flags=re.MULTILINE)
+    anchors = [benchmark.anchor(heading) for heading in headings]
     assert len(anchors) > 20
     index = PAGE[: PAGE.index("\n## ")]
     assert re.findall(r"\]\(#([^)]*)\)", index) == anchors
@@ -155,6 +162,129 @@ def test_every_row_of_a_table_has_a_cell_for_each_column():
     for table in tables:
         widths = {len(line.split("|")) for line in table.splitlines()}
         assert len(widths) == 1, table.splitlines()[0]
+
+
+def find_imports(source: str) -> list[tuple[str, str]]:
+    """(module, name) of everything that is imported from the package, also within functions."""
+    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+    return [
+        (node.module, each.name)
+        for node in nodes
+        if node.module and node.module.split(".")[0] == "activetest"
+        for each in node.names
+    ]
+
+
+@pytest.mark.parametrize("script", [name for name in SOURCES if find_imports(SOURCES[name])])
+def test_what_a_script_imports_exists(script):
+    for module, name in find_imports(SOURCES[script]):
+        found = import_module(module)
+        if not hasattr(found, name):
+            import_module(f"{module}.{name}")
+
+
+# --- tables that scripts fill
+
+
+def test_every_section_shows_a_table_with_the_columns_that_tell_its_rows_apart():
+    sections = re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]
+    for text in sections:
+        found = re.findall(r"^<!-- by (.*) -->\n(\|.*)\n\|.*\n((?:\|.*\n)+)", text, re.MULTILINE)
+        assert found, text.splitlines()[0]
+        for keys, columns, rows in found:
+            places = [benchmark.read_cells(columns).index(key) for key in keys.split(", ")]
+            cells = map(benchmark.read_cells, rows.splitlines())
+            told = [tuple(row[place] for place in places) for row in cells]
+            assert len(set(told)) == len(told), text.splitlines()[0]
+
+
+TABLE = """# Page
+
+### Some pools
+
+<!-- by pool -->
+| pool | saved |
+|---|---|
+| digits | 1.0 ± 0.1 |
+| adult | 2.0 |
+
+### Other pools
+
+<!-- by pool, metric -->
+| pool | metric | saved |
+|---|---|---|
+| digits | error | |
+"""
+
+
+def fill(section: str, **values: str) -> list[str]:
+    """The lines of TABLE that change."""
+    text = benchmark.fill_page(TABLE, section, values)
+    return sorted(set(text.splitlines()) - set(TABLE.splitlines()))
+
+
+def test_a_row_is_filled_where_the_page_has_it():
+    assert fill("some-pools", pool="digits", saved="3.0") == ["| digits | 3.0 |"]
+    assert fill("some-pools", pool="digits", metric="f1", saved="3.0") == ["| digits | 3.0 |"]
+    assert fill("other-pools", pool="digits", metric="error", saved="3.0") == [
+        "| digits | error | 3.0 |"
+    ]
+
+
+def test_rows_and_columns_that_the_page_does_not_show_are_left_out():
+    assert fill("some-pools", pool="reviews", saved="3.0") == []
+    assert fill("some-pools", saved="3.0") == []
+    assert fill("other-pools", pool="digits", metric="f1", saved="3.0") == []
+    assert fill("other-pools", pool="digits", saved="3.0") == []
+    assert fill("some-pools", pool="digits", width="3.0") == []
+
+
+def test_a_section_has_to_be_there():
+    with pytest.raises(ValueError, match="no section 'pools'"):
+        fill("pools", pool="digits")
+
+
+def test_a_table_is_printed_and_fills_the_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(benchmark, "PAGE", tmp_path / "page.md")
+    benchmark.PAGE.write_text(TABLE, encoding="utf-8")
+    for options in (None, Namespace(page=None), Namespace(page="some-pools")):
+        benchmark.Table(options, "pool | metric", "saved").add("digits", "error | 3.0 +- 0.2")
+        assert capsys.readouterr().out.splitlines()[1:] == [
+            "| pool | metric | saved |",
+            "|---|---|---|",
+            "| digits | error | 3.0 ± 0.2 |",
+        ]
+        filled = "| digits | 3.0 ± 0.2 |" in benchmark.PAGE.read_text(encoding="utf-8")
+        assert filled == bool(options and options.page)
+    with pytest.raises(ValueError, match="zip"):
+        benchmark.Table(None, "pool | saved").add("digits")
+
+
+def test_what_was_kept_is_not_computed_again_and_a_torn_line_is_written_anew(tmp_path):
+    path = tmp_path / "kept" / "cells.jsonl"
+    benchmark.append_lines(path, [{"é": 1}])
+    path.write_bytes(path.read_bytes() + b'{"torn": ')
+    assert benchmark.read_lines(path) == [{"é": 1}]
+    benchmark.append_lines(path, [2, 3])
+    assert benchmark.read_lines(path) == [{"é": 1}, 2, 3]
+    cells = tmp_path / "computed.jsonl"
+    assert [benchmark.KeptCells(cells).compute({"run": 1}, lambda: 7) for _ in range(2)] == [7, 7]
+    assert benchmark.KeptCells(cells).compute({"run": 1}, lambda: 8) == 7
+    assert benchmark.KeptCells(cells).compute({"run": 2}, lambda: 8) == 8
+    assert benchmark.KeptCells(None).compute({"run": 2}, lambda: 9) == 9
+
+
+def test_options_have_the_types_of_their_defaults(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["script", "here", "--runs", "3", "--batch-size", "2"])
+    options = benchmark.read_options(
+        "About.", "folder", runs=1, batch_size=int, save=Path, fast=False, pools=""
+    )
+    assert options == Namespace(
+        folder=Path("here"), runs=3, batch_size=2, save=None, fast=False, pools="", page=None
+    )
+
+
+# --- the picture
 
 
 def test_the_picture_is_the_one_that_the_script_draws():
@@ -174,20 +304,21 @@ def test_the_readme_shows_the_picture_and_says_what_is_on_it():
 
 def test_the_readme_says_what_the_surrogate_saves_alone_on_every_pool():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for pool, cell, _ in picture.read_table(PAGE, "| pool | surrogate alone:"):
+    for row in picture.read_table(PAGE, "The surrogate alone"):
+        pool, cell = row.values()
         saved, _, coverage, _ = cell.split(", ")
         shown = f"{float(saved.split()[0]):.1f}x, {100 * float(coverage):.0f} %"
         [line] = [each for each in readme.splitlines() if each.startswith(f"| {pool} (")]
         assert line.split(" | ")[2] == shown
 
 
-def test_the_picture_shows_the_table_of_all_the_evidence():
+def test_the_picture_shows_what_the_tables_of_evidence_say():
     """m random labels have the squared error S^2 (1/m - 1/N)."""
     row = {row.pool: row for row in picture.read_savings(PAGE)}["reviews"]
-    table = PAGE[PAGE.index("| pool | predictions alone:") :]
-    line = re.search(r"^\| reviews \|.*$", table, re.MULTILINE)[0]
-    ratios = [tuple(map(float, each)) for each in re.findall(r"([\d.]+) ± ([\d.]+) \|", line)]
-    for at, (ratio, error) in enumerate((ratios[3], ratios[1])):
+    for at, title in enumerate(("All the evidence", "Predictions alone")):
+        text = PAGE[PAGE.index(f"### {title}\n") :]
+        line = re.search(r"^\| reviews \|.*$", text, re.MULTILINE)[0]
+        ratio, error = map(float, re.findall(r"([\d.]+) ± ([\d.]+)", line)[1])
         exact = [
             1 / (1 / 1600 + (1 / 200 - 1 / 1600) / (ratio + step)) for step in (0, -error, error)
         ]

@@ -24,7 +24,6 @@ from activetest.reporting.requirements import parse_requirement
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 from tests.documents import (
-    BENCHMARKS,
     DOCUMENTS,
     PAGES,
     ROOT,
@@ -267,18 +266,6 @@ def test_every_command_that_is_shown_can_be_parsed(name, words):
     names = {"help_option_names": ["-h", "--help"]}
     context = command.make_context("activetest", list(words[2:]), **names)
     assert context.args == []
-
-
-def test_the_benchmarks_know_the_options_they_are_shown_with():
-    blocks = [block for text in (*DOCUMENTS.values(), BENCHMARKS) for block in code_blocks(text)]
-    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
-    shown = [line for line in lines if "tests/benchmarks/" in line]
-    assert shown
-    for line in shown:
-        (script,) = re.findall(r"tests/benchmarks/\w+\.py", line)
-        text = (ROOT / script).read_text(encoding="utf-8")
-        unknown = [each for each in re.findall(r"--[a-z]+", line) if f'"{each}"' not in text]
-        assert unknown == [], line
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -28,7 +28,6 @@ width        the median
 
 import argparse
 import json
-import os
 import re
 import sys
 import tempfile
@@ -43,12 +42,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("MKL_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 import adversarial_pools as pools
+import benchmark
 import numpy as np
 
 BATCH, TOGETHER, BLOCKS_OF_A_POOL = 25, 20, 10
@@ -63,7 +58,7 @@ FIELDS = ("estimate", "lower", "upper", "reliable", "saved", "low", "high", "sur
 # gates, and claims above the truth.
 ENOUGH, COVERS, OF_ALL, ONE_SIDE, GATE, CLAIMS = 300, 0.93, 0.90, 0.07, 0.065, 0.60
 _NOTHING = "-"
-_HEAD = re.compile(r'{"pool": "([^"]+)", "seed": (\d+), "block": (\d+), "look": (\d+), ')
+_HEAD = re.compile(r'{"pool": ?"([^"]+)", ?"seed": ?(\d+), ?"block": ?(\d+), ?"look": ?(\d+), ?')
 
 
 @dataclass(frozen=True)
@@ -90,28 +85,25 @@ def main() -> None:
         compare(names, options)
         return
     play_missing(names, options)
-    lines = list(make_table(names, options))
-    if options.table:
-        options.table.write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+    print_table(names, options)
 
 
 def read_options() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pools", help="names, separated by commas")
-    parser.add_argument("--save", type=Path, required=True)
-    parser.add_argument("--studies", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--looks", default=",".join(map(str, LOOKS)))
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--table", type=Path)
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--cells", default="", help="only these, played and shown: error;f1[1]")
-    parser.add_argument("--flagged", action="store_true", help="only cells that miss the goal")
-    parser.add_argument("--without", default="", help="sequential, anytime, gates, claims, groups")
-    parser.add_argument("--against", type=Path)
-    return parser.parse_args()
+    return benchmark.read_options(
+        __doc__,
+        ("pools", {"help": "names, separated by commas"}),
+        save={"type": Path, "required": True},
+        studies=1000,
+        seed=1,
+        looks=",".join(map(str, LOOKS)),
+        workers=2,
+        folder=Path,
+        cells={"default": "", "help": "only these, played and shown: error;f1[1]"},
+        flagged={"action": "store_true", "help": "only cells that miss the goal"},
+        without={"default": "", "help": "sequential, anytime, gates, claims, groups"},
+        against=Path,
+    )
 
 
 def split_cells(options: argparse.Namespace) -> frozenset[str]:
@@ -140,19 +132,16 @@ def play_missing(names: list[str], options: argparse.Namespace) -> None:
     left.sort(key=lambda task: (task[1] // BLOCKS_OF_A_POOL, names.index(task[0]), task[1]))
     job = partial(play_block, options)
     workers = ProcessPoolExecutor(options.workers, get_context("spawn"))
-    with workers, options.save.open("a") as file:
-        # After a line that was cut off.
-        file.write("\n" * bool(file.tell()))
+    with workers:
         for lines in (workers.map if options.workers > 1 else map)(job, left):
-            file.writelines(json.dumps(line) + "\n" for line in lines)
-            file.flush()
+            benchmark.append_lines(options.save, lines)
             print(f"{lines[0]['pool']}, block {lines[0]['block']}", file=sys.stderr, flush=True)
 
 
 def read_texts(path: Path) -> list[str]:
     """The lines of a file that are whole; none where there is no file."""
     texts = path.read_text().splitlines() if path.exists() else []
-    return [text for text in texts if '"ms": {' in text and text.endswith("}}")]
+    return [text for text in texts if re.search(r'"ms": ?{', text) and text.endswith("}}")]
 
 
 def read_lines(path: Path, names: list[str], seed: int) -> list[dict]:
@@ -605,32 +594,51 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def make_table(names: list[str], options: argparse.Namespace) -> Iterator[str]:
-    """The lines of the table, and what the pieces of a study cost."""
-    yield f"| {' | '.join(COLUMNS)} |"
-    yield "|---" * len(COLUMNS) + "|"
-    chosen = split_cells(options)
+def print_table(names: list[str], options: argparse.Namespace) -> None:
+    """A row for every cell and every pool, and what the pieces of a study cost."""
+    table = benchmark.Table(None, *COLUMNS)
+    chosen, of_pools = split_cells(options), defaultdict(list)
     for (name, cell, draws), studies in collect(names, options.save, options.seed).items():
         if chosen and cell not in chosen:
             continue
         numbers = summarise(studies)
         misses = list_misses(numbers)
+        of_pools[name].append(numbers)
         if misses or not options.flagged:
             texts = [f"{numbers[column]:.3f}" for column in COLUMNS[4:13]]
             texts += [f"{numbers[column]:.2f}" for column in COLUMNS[13:16]]
             texts = [_NOTHING if text == "nan" else text for text in texts]
             texts += [f"{numbers['width']:.4g}", ", ".join(misses)]
-            row = name, cell, draws, f"{numbers['studies']:.0f}", *texts
-            yield f"| {' | '.join(map(str, row))} |"
+            table.add(name, cell, draws, f"{numbers['studies']:.0f}", *texts)
+    heads = "pool | studies | covers | reliable | side | sequential | claims"
+    table = benchmark.Table(options, heads)
+    for name, cells in of_pools.items():
+        table.add(name, *summarise_pool(cells))
     cost: dict[str, float] = defaultdict(float)
     lines = read_lines(options.save, names, options.seed)
     blocks = {(line["pool"], line["block"]) for line in lines}
     for line in lines:
         for piece, spent in line["ms"].items():
             cost[piece] += spent / len(blocks)
-    yield ""
     pieces = ", ".join(f"{piece} {spent:.0f}" for piece, spent in cost.items())
-    yield f"Milliseconds of a study: {pieces}."
+    print(f"\nMilliseconds of a study: {pieces}.")
+
+
+def summarise_pool(cells: list[dict[str, float]]) -> list[str]:
+    """Studies of a pool; then of its cells the worst coverage, the worst coverage, side of a gate
+    and sequential gate where enough studies are reliable, and how many claim too much.
+    """
+    sure = [each for each in cells if each["counted"] >= ENOUGH]
+    numbers = [
+        min(each["covers"] for each in cells),
+        min((each["if so"] for each in sure), default=np.nan),
+        max((each["if so "] for each in sure), default=np.nan),
+        np.nanmax([0.0, *(each["sequential"] for each in cells)]),
+    ]
+    texts = [_NOTHING if np.isnan(each) else f"{each:.3f}" for each in numbers]
+    claims = [each["above"] for each in cells if np.isfinite(each["above"])]
+    above = f"{sum(each > CLAIMS for each in claims)} of {len(claims)}" if claims else _NOTHING
+    return [f"{max(each['studies'] for each in cells):.0f}", *texts, above]
 
 
 def summarise(studies: Studies) -> dict[str, float]:
@@ -700,8 +708,7 @@ def compare(names: list[str], options: argparse.Namespace) -> None:
     now, before = (collect(names, path, options.seed) for path in (options.save, options.against))
     heads = ("pool", "cell", "labels", "studies", "covered", "covers", "width", "now", "ratio")
     heads += ("reliable before", "covered if so", "mark kept", "misses")
-    print(f"| {' | '.join(heads)} |")
-    print("|---" * len(heads) + "|")
+    table = benchmark.Table(options, *heads)
     for key in before:
         if key not in now:
             continue
@@ -721,7 +728,7 @@ def compare(names: list[str], options: argparse.Namespace) -> None:
         cells = [*map(str, key), str(count), f"{first['covers']:.3f}", f"{second['covers']:.3f}"]
         cells += [f"{widths[0]:.4g}", f"{widths[1]:.4g}", f"{ratio:.3f}"]
         cells += [f"{first['reliable']:.2f}", f"{first['if so']:.3f}", f"{kept:.3f}"]
-        print(f"| {' | '.join([*cells, ', '.join(misses)])} |")
+        table.add(*cells, ", ".join(misses))
 
 
 def take(studies: Studies, count: int) -> Studies:

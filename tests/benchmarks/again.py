@@ -11,19 +11,13 @@ squared error   mean over the runs, times 10,000
 difference      of chosen less random, of paired squared errors, with its standard error
 """
 
-import argparse
-import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
+import benchmark
 import numpy as np
 import pyarrow as pa
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from activetest.study.study import Study
 
@@ -69,13 +63,13 @@ def play(seed: int, labels: int, again: int, method: str, folder: Path) -> tuple
 
 def main() -> None:
     """Print a row per way to combine answers."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--labels", type=int, default=100)
-    parser.add_argument("--again", type=int, default=20)
-    options = parser.parse_args()
-    print("| annotators | runs | without | chosen | random | difference |")
-    print("|---|---|---|---|---|---|")
+    options = benchmark.read_options(
+        __doc__,
+        runs=100,
+        labels=100,
+        again=20,
+    )
+    table = benchmark.Table(options, "annotators | runs | without | chosen | random | difference")
     for method in ("majority", "dawid-skene"):
         errors = []
         for seed in range(options.runs):
@@ -85,9 +79,7 @@ def main() -> None:
         apart = found[:, 1] - found[:, 2]
         means = " | ".join(f"{mean:.2f}" for mean in found.mean(axis=0))
         spread = apart.std(ddof=1) / len(apart) ** 0.5
-        print(
-            f"| {method} | {len(found)} | {means} | {apart.mean():.2f} ± {spread:.2f} |", flush=True
-        )
+        table.add(method, len(found), means, f"{apart.mean():.2f} ± {spread:.2f}")
 
 
 if __name__ == "__main__":

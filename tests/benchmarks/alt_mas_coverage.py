@@ -15,15 +15,10 @@ kept, and only missing ones are made.
 """
 
 import argparse
-import os
-import sys
 import tempfile
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -66,8 +61,7 @@ def main() -> None:
     """Print one table."""
     options = read_arguments()
     labels = " | ".join(f"{count} labels" for count in options.at)
-    print(f"| way | estimator | metric | runs | {labels} |")
-    print(f"|{'---|' * (4 + len(options.at))}")
+    table = benchmark.Table(options, "way | estimator | metric | runs", labels)
     for way in options.ways:
         name = f"alt-mas-coverage-{options.pool or 'made'}-{way.replace(' ', '-')}.jsonl"
         what = {"way": way, "at": options.at, "seed": options.seed, "pool": options.pool}
@@ -80,22 +74,23 @@ def main() -> None:
             workers=options.workers,
         )
         for cells in summarise(found, SHOWN[way.rpartition(" ")[2]]):
-            print(f"| {way} | {' | '.join(cells)} |", flush=True)
+            table.add(way, *cells)
 
 
 def read_arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--pool", default="digits")
-    parser.add_argument("--wide", action="store_true", help="pools of 64 features")
-    parser.add_argument("--ways", default=",".join(WAYS), help="separated by commas")
-    parser.add_argument("--at", default="50,100,200")
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--workers", type=int)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        ("folder", {"type": Path, "nargs": "?"}),
+        pool="digits",
+        wide={"action": "store_true", "help": "pools of 64 features"},
+        ways={"default": ",".join(WAYS), "help": "separated by commas"},
+        at="50,100,200",
+        runs=200,
+        seed=0,
+        save=Path,
+        workers=int,
+    )
     options.at = tuple(map(int, options.at.split(",")))
     options.ways = options.ways.split(",")
     if not options.folder:

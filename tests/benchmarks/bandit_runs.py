@@ -6,18 +6,12 @@ order in which a cell gives its items away is drawn once per run, so that a choi
 uniform draw inside it. `activetest simulate --question` plays whole studies, one by one.
 """
 
-import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 import pyarrow as pa

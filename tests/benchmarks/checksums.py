@@ -8,13 +8,12 @@ turns in going first. Printed are the differences of wall and processor seconds,
 error, over the medians without checks.
 """
 
-import argparse
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -56,14 +55,16 @@ def measure(kind: str, verb: list[str], study: Path) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="an empty folder")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="of the pool (1000000)")
-    parser.add_argument("--pairs", type=int, default=30, help="of runs of each verb (30)")
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        ("folder", {"type": Path, "help": "an empty folder"}),
+        rows={"type": int, "default": 1_000_000, "help": "of the pool (1000000)"},
+        pairs={"type": int, "default": 30, "help": "of runs of each verb (30)"},
+    )
     options.folder.mkdir(parents=True, exist_ok=True)
     study = create_study(options.folder, options.rows)
     ledger = shutil.copy(study / "ledger.db", options.folder / "ledger.db")
+    table = benchmark.Table(options, "command | clock | added, ms | standard error | share")
     for verb in (["next", "-n", "10", "--new"], ["report"]):
         found: dict[str, list[list[float]]] = {"checked": [], "unchecked": []}
         for pair in range(options.pairs):
@@ -74,13 +75,9 @@ def main() -> None:
         error = added.std(axis=0, ddof=1) / np.sqrt(len(added))
         share = added.mean(axis=0) / np.median(found["unchecked"], axis=0)
         for place, clock in enumerate(("wall", "processor")):
-            print(
-                f"{verb[0]:6} {clock:9} {added.mean(axis=0)[place] * 1e3:+6.1f} ms "
-                f"(standard error {error[place] * 1e3:.1f}) = {share[place]:+.1%}",
-                flush=True,
-            )
+            numbers = f"{added.mean(axis=0)[place] * 1e3:+.1f}", f"{error[place] * 1e3:.1f}"
+            table.add(" ".join(verb), clock, *numbers, f"{share[place]:+.1%}")
 
 
 if __name__ == "__main__":
-    os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
     main()

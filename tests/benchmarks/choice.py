@@ -9,7 +9,6 @@ pool once, later ones do not; the draw adds keys and probabilities of all rows. 
 command, Python's start and the surrogate's pass over the pool included.
 """
 
-import argparse
 import statistics
 import subprocess
 import sys
@@ -19,8 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,24 +36,25 @@ _CHUNK = 131_072
 
 def main() -> None:
     """Print a row per task and metric, then the whole command."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--groups", type=int, default=1000)
-    parser.add_argument("--labels", type=int, default=2000)
-    parser.add_argument("--repeats", type=int, default=15)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        rows=1_000_000,
+        groups=1000,
+        labels=2000,
+        repeats=15,
+    )
     options.folder.mkdir(parents=True, exist_ok=True)
     pool = options.folder / f"choice-{options.rows}-{options.groups}.parquet"
     truth = made(pool, options.rows, options.groups)
-    print("| task | metric | first choice | a choice | with the draw |\n|---|---|---|---|---|")
+    table = benchmark.Table(options, "task | metric | first choice | a choice | with the draw")
     with tempfile.TemporaryDirectory() as folder:
         study = played(pool, truth, Path(folder) / "study", options.labels)
         for task in ("identify", "estimate"):
             for metric in ("accuracy", "ece[10]"):
                 times = measured(study, task, metric, options.repeats)
                 cells = " | ".join(f"{one:.0f} ms" for one in times)
-                print(f"| {task} | {metric} | {cells} |", flush=True)
+                table.add(task, metric, cells)
         command = [sys.executable, "-m", "activetest", "next", "--new", "--n", "10"]
         seconds = [
             clocked(

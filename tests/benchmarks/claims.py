@@ -13,16 +13,11 @@ held up    share of the studies whose variance is held up, and the share of thes
            how often "at least" would be false
 """
 
-import argparse
-import os
-import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 
 _COLUMNS = ["pool", "metric", "floor", "labels", "runs", "truth", "claimed", "early", "held_up"]
@@ -31,24 +26,24 @@ _BATCH = 25
 
 def main() -> None:
     """Print a row per pool, metric and number of labels."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pools", required=True)
-    parser.add_argument("--metric", action="append")
-    parser.add_argument("--floor", type=float, default=0.35)
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--budget", default="50,100,200")
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pools={"required": True},
+        metric={"action": "append"},
+        floor=0.35,
+        runs=200,
+        budget="50,100,200",
+    )
     budgets = tuple(map(int, options.budget.split(",")))
-    print(f"| {' | '.join(name.replace('_', ' ') for name in _COLUMNS)} |")
-    print("|---" * len(_COLUMNS) + "|")
+    table = benchmark.Table(options, *(name.replace("_", " ") for name in _COLUMNS))
     for name in options.pools.split(","):
         with tempfile.TemporaryDirectory() as folder:
             pool = open_pool(options.folder, name, Path(folder) / "cache")
             for title in options.metric or ["rmse" if pool.regression else "error"]:
                 for cells in measure(pool, title, options.floor, options.runs, budgets):
                     row = name, title, f"{options.floor:g}", *cells
-                    print(f"| {' | '.join(row)} |", flush=True)
+                    table.add(*row)
 
 
 def open_pool(folder: Path, name: str, where: Path) -> SimpleNamespace:

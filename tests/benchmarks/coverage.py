@@ -20,62 +20,53 @@ saved      uniform labels that would be as good, over the labels, as the report 
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from inspect import signature
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
+import benchmark
 import numpy as np
 
 # Studies in one file of samples.
 _CHUNK = 25
 _HEADER = (
-    "| pool | metric | floor | labels | runs | coverage | low | high | below 5% | above 5% "
-    "| width | ratio | reliable | if so | if not | saved | truly |"
+    "pool | metric | floor | labels | runs | coverage | low | high | below 5% | above 5% "
+    "| width | ratio | reliable | if so | if not | saved | truly"
 )
 
 
 def main() -> None:
     """Play the missing studies and print a row per pool, metric and number of labels."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--save", type=Path, required=True)
-    parser.add_argument("--pools", default="")
-    parser.add_argument("--floor", default="0.35")
-    parser.add_argument("--metric", action="append")
-    parser.add_argument("--outputs", default="", help="the column of scores, for regression")
-    parser.add_argument("--acquisition", default="optimal")
-    parser.add_argument("--students", action="store_true")
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--budget", default="50,100,200,400")
-    parser.add_argument("--seed", type=int, default=0, help="of the first study")
-    parser.add_argument("--batch", type=int, default=25)
-    parser.add_argument("--most", type=int, default=None, help="read no more studies than these")
-    parser.add_argument("--code", type=Path, default=Path(__file__).parents[2])
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        save={"type": Path, "required": True},
+        pools="",
+        floor="0.35",
+        metric={"action": "append"},
+        outputs={"default": "", "help": "the column of scores, for regression"},
+        acquisition="optimal",
+        students=False,
+        runs=2000,
+        budget="50,100,200,400",
+        seed={"type": int, "default": 0, "help": "of the first study"},
+        batch=25,
+        most={"type": int, "default": None, "help": "read no more studies than these"},
+        code=Path(__file__).parents[2],
+    )
     sys.path.insert(0, str(options.code))
     budgets = tuple(map(int, options.budget.split(",")))
-    names = (
-        options.pools.split(",")
-        if options.pools
-        else sorted(
-            key.name.removesuffix(".labels.csv") for key in options.folder.glob("*.labels.csv")
-        )
-    )
-    print(_HEADER)
-    print("|---" * (_HEADER.count("|") - 1) + "|")
-    for name in names:
+    table = benchmark.Table(options, _HEADER)
+    for file in benchmark.find_pools(options.folder, options.pools):
         for floor in map(float, options.floor.split(",")):
-            study = Study(options, name, floor, budgets)
+            study = Study(options, file.stem, floor, budgets)
             if not options.students:
                 study.play(options.runs)
             found = study.students(options.runs) if options.students else study.rows(options.most)
             for row in found:
-                print(f"| {' | '.join(row)} |", flush=True)
+                table.add(*row)
 
 
 class Study:

@@ -19,18 +19,12 @@ those of precision-recall of both. --apart counts pointwise intervals before rec
 positive rate are made monotone.
 """
 
-import argparse
-import os
-import sys
+from collections.abc import Iterator
 from itertools import chain, product
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
+import benchmark
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 _ITEMS, _BATCH, _BINS = 2000, 25, "equal-count,5"
 _BUDGETS = (100, 400)
@@ -50,28 +44,29 @@ _OFTEN = 0.2
 
 def main() -> None:
     """Play the missing studies and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0, help="of the first study")
-    parser.add_argument("--points", type=int, default=13, help="thresholds")
-    parser.add_argument("--apart", action="store_true")
-    parser.add_argument("--pools", default=",".join(_POOLS))
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        runs=2000,
+        seed={"type": int, "default": 0, "help": "of the first study"},
+        points={"type": int, "default": 13, "help": "thresholds"},
+        apart=False,
+        pools=",".join(_POOLS),
+    )
     options.folder.mkdir(parents=True, exist_ok=True)
     pools = [Pool(name, options.folder, options.points) for name in options.pools.split(",")]
     for first in range(options.seed, options.seed + options.runs, _CHUNK):
         for pool in pools:
             pool.play(range(first, min(first + _CHUNK, options.seed + options.runs)))
     measures = (*_RATES, "accuracy")
-    print(f"| pool | draws | labels | runs | {' | '.join(measures)} |")
-    print("|---" * (4 + len(measures)) + "|")
+    table = benchmark.Table(options, "pool | draws | labels | runs", *measures)
     for pool in pools:
-        pool.print_measures(measures, 1 if options.apart else 0)
-    print(f"\n| pool | draws | labels | runs | {' | '.join(_CURVES)} |")
-    print("|---" * (4 + len(_CURVES)) + "|")
+        for row in pool.list_measures(measures, 1 if options.apart else 0):
+            table.add(pool.name, *row)
+    table = benchmark.Table(options, "pool | draws | labels | runs", *_CURVES)
     for pool in pools:
-        pool.print_curves()
+        for row in pool.list_curves():
+            table.add(pool.name, *row)
 
 
 class Pool:
@@ -274,7 +269,7 @@ class Pool:
         parts = [np.load(file) for file in files if "partial" not in file.name]
         return {key: np.concatenate([each[key] for each in parts]) for key in parts[0].files}
 
-    def print_measures(self, measures: tuple[str, ...], kind: int) -> None:
+    def list_measures(self, measures: tuple[str, ...], kind: int) -> Iterator[tuple]:
         """How often the intervals of each measure hold, and how wide they are."""
         kept = self.read()
         for design, budget in product(_DESIGNS, _BUDGETS):
@@ -290,9 +285,9 @@ class Pool:
                 cells.append(
                     f"{shares.mean():.3f} ({shares.min():.3f}), {widths[0]:.3f}, {widths[1]:.3f}"
                 )
-            print(f"| {self.name} | {design} | {budget} | {len(ends):,} | {' | '.join(cells)} |")
+            yield design, budget, f"{len(ends):,}", *cells
 
-    def print_curves(self) -> None:
+    def list_curves(self) -> Iterator[tuple]:
         """How often all intervals of each curve hold."""
         kept = self.read()
         for design, budget in product(_DESIGNS, _BUDGETS):
@@ -306,7 +301,7 @@ class Pool:
                 )
                 cells.append(f"{together.mean():.3f} ({alone.mean():.3f})")
             runs = len(ends[0])
-            print(f"| {self.name} | {design} | {budget} | {runs:,} | {' | '.join(cells)} |")
+            yield design, budget, f"{runs:,}", *cells
 
 
 def _find_rate(name: str):

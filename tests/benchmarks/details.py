@@ -8,16 +8,13 @@ many items, all labelled, with a column of groups and one of text. Each line is 
 repeats: the report, the same with its details, and the page made of it. A minute.
 """
 
-import argparse
 import contextlib
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,14 +25,15 @@ from activetest.render import html
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--groups", type=int, default=50)
-    parser.add_argument("--repeats", type=int, default=6)
-    options = parser.parse_args()
-    print("| pool | report | details more | page more | bytes |\n|---|---|---|---|---|")
+    options = benchmark.read_options(
+        __doc__,
+        rows=10_000,
+        rounds=50,
+        count=20,
+        groups=50,
+        repeats=6,
+    )
+    table = benchmark.Table(options, "pool | report | details more | page more | bytes")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for classes in (10, 2, 0):
             study = make_study(classes, options.rows, options.groups)
@@ -47,7 +45,7 @@ def main() -> None:
             page = measure(lambda report=report: html.render(report), options.repeats)
             size = len(html.render(report).encode())
             name = f"{classes} classes" if classes else "values"
-            print(f"| {name} | {plain:.2f} | {full - plain:.2f} | {page:.2f} | {size:,} |")
+            table.add(name, f"{plain:.2f}", f"{full - plain:.2f}", f"{page:.2f}", f"{size:,}")
 
 
 # {number of classes: {id: label}}

@@ -17,11 +17,11 @@ votes        hard labels of one network and of 29 others, nothing else; 10 class
 labels       hard labels, nothing else; 6 classes; 3,000 items
 """
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -221,11 +221,12 @@ def _lists(probs: np.ndarray) -> pa.Array:
 
 def main() -> None:
     """Write the pools."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pools", default=",".join(POOLS))
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pools=",".join(POOLS),
+        seed=0,
+    )
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in options.pools.split(","):
         print(write_pool(options.folder, name, options.seed))

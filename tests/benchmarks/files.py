@@ -29,12 +29,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import feather
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 CLASSES = ("cat", "dog", "owl")
 
@@ -628,26 +627,20 @@ worked("Excel workbook: the second sheet", [], ("About", "Data"))
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="")
-    parser.add_argument("--table", type=Path)
-    parser.add_argument("--rows", type=int, default=200)
-    parser.add_argument("--large", action="store_true")
-    options = parser.parse_args()
+    benchmark.free_threads()
+    options = benchmark.read_options(
+        __doc__,
+        only="",
+        rows=200,
+        large=False,
+    )
     with tempfile.TemporaryDirectory(prefix="activetest-files-") as room:
-        lines = measure_large(Path(room)) if options.large else list_rows(options, Path(room))
-        shown = []
-        for line in lines:
-            print(line, flush=True)
-            shown.append(line)
-    if options.table:
-        options.table.write_text("\n".join(shown) + "\n")
+        (measure_large if options.large else print_rows)(options, Path(room))
 
 
-def list_rows(options: argparse.Namespace, room: Path):
-    """The lines of the table."""
-    yield "| shape | understood | asked | right | s | MB |"
-    yield "|---|---|---|---|---|---|"
+def print_rows(options: argparse.Namespace, room: Path) -> None:
+    """A row for every shape."""
+    table = benchmark.Table(options, "shape | understood | asked | right | s | MB")
     right = 0
     chosen = [words for words in MAKERS if not options.only or words in options.only.split(",")]
     for number, words in enumerate(chosen):
@@ -655,8 +648,8 @@ def list_rows(options: argparse.Namespace, room: Path):
         folder.mkdir()
         cells, fits = try_file(MAKERS[words], Items(folder, options.rows))
         right += fits
-        yield f"| {words} | {' | '.join(cells)} |"
-    yield f"| {right} of {len(chosen)} are read as they were written | | | | | |"
+        table.add(words, *cells)
+    print(f"\n{right} of {len(chosen)} are read as they were written.")
 
 
 def try_file(maker: Maker, items: Items) -> tuple[list[str], bool]:
@@ -725,10 +718,9 @@ def run(arguments: list[str], folder: Path) -> tuple[int, str, float, float]:
     return os.waitstatus_to_exitcode(status), text, seconds, used.ru_maxrss / 1024
 
 
-def measure_large(room: Path):
-    """Lines about a million hard predictions of few and many classes."""
-    yield "| classes | `inspect` s | MB | one scan s |"
-    yield "|---|---|---|---|"
+def measure_large(options: argparse.Namespace, room: Path) -> None:
+    """Rows about a million hard predictions of few and many classes."""
+    table = benchmark.Table(options, "classes | inspect, s | MB | one scan, s")
     rng, size = np.random.default_rng(1), 1_000_000
     for classes in (10, 1_000, 100_000):
         codes = rng.integers(classes, size=size)
@@ -737,7 +729,7 @@ def measure_large(room: Path):
         pq.write_table(pa.table({"id": ids, "pred": pred}), room / "pool.parquet")
         code, _, seconds, memory = run(["inspect", "pool.parquet"], room)
         scan, failed = measure_scan(room / "pool.parquet"), " (fails)" * bool(code)
-        yield f"| {classes:,} | {seconds:.1f}{failed} | {memory:.0f} | {scan:.2f} |"
+        table.add(f"{classes:,}", f"{seconds:.1f}{failed}", f"{memory:.0f}", f"{scan:.2f}")
 
 
 def measure_scan(path: Path) -> float:

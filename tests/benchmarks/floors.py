@@ -17,19 +17,11 @@ saved     the squared error of uniform draws over that of the studies
 coverage  of the 95 % interval, and its mean width; floor: its mean in the last round
 """
 
-import argparse
-import os
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
-from saved import pools
 from staging import Stage, staged
 from surrogates import sum_steps
 
@@ -39,18 +31,18 @@ USUAL, BUDGETS, BATCH = 0.35, (50, 100, 200), 25
 
 def main() -> None:
     """Print a row per pool and rule."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pools", default="")
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--metric", default="error")
-    parser.add_argument("--rule", default="0.2,0.5,seen-100,seen-300,raised-50")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pools="",
+        runs=20,
+        metric="error",
+        rule="0.2,0.5,seen-100,seen-300,raised-50",
+        seed=0,
+    )
     heads = [f"M = {budget}: gain, saved, coverage, width, floor" for budget in BUDGETS]
-    print(f"| pool | metric | floor | {' | '.join(heads)} |")
-    print("|---" * (3 + len(BUDGETS)) + "|")
-    for file in pools(options):
+    table = benchmark.Table(options, "pool | metric | floor", *heads)
+    for file in benchmark.find_pools(options.folder, options.pools):
         with staged(file, metric=options.metric, surrogate="agreement", floor=USUAL) as stage:
             seeds = range(options.seed, options.seed + options.runs)
             uniform, usual = stage.uniform(BUDGETS), None
@@ -58,7 +50,7 @@ def main() -> None:
                 found = np.array([play(stage, seed, read_rule(rule)) for seed in seeds])
                 usual = found if usual is None else usual
                 cells = " | ".join(summarise(found, usual, uniform))
-                print(f"| {file.stem} | {options.metric} | {rule} | {cells} |", flush=True)
+                table.add(file.stem, options.metric, rule, cells)
 
 
 def read_rule(rule: str) -> Callable:

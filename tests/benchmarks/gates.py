@@ -12,37 +12,36 @@ all of them.
 
 import argparse
 import os
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 
 
 def main() -> None:
     """Print a table row per pool, kind of draws and gate."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pools", required=True)
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--labels", type=int, default=1000)
-    parser.add_argument("--batch", type=int, default=10)
-    parser.add_argument("--margin", type=float, default=0.03)
-    parser.add_argument("--acquisition", default="optimal,uniform")
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
-    options = parser.parse_args()
-    print("| pool | draws | gate | right | wrong | undecided | labels, median |")
-    print("|---|---|---|---|---|---|---|")
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pools={"required": True},
+        runs=1000,
+        labels=1000,
+        batch=10,
+        margin=0.03,
+        acquisition="optimal,uniform",
+        workers={"type": int, "default": os.cpu_count()},
+    )
+    table = benchmark.Table(
+        options, "pool | draws | gate | right | wrong | undecided | labels, median"
+    )
     for name in options.pools.split(","):
         for acquisition in options.acquisition.split(","):
             for row in pool_rows(options, name, acquisition):
-                print("| " + " | ".join([name, acquisition, *row]) + " |", flush=True)
+                table.add(name, acquisition, *row)
 
 
 def pool_rows(options: argparse.Namespace, name: str, acquisition: str) -> list[list[str]]:

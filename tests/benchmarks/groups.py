@@ -20,6 +20,7 @@ POOL the pool is one of its own: 4,000 items in 24 groups, the largest 24 times 
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -27,9 +28,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 
 BUDGETS, SMALLEST, FEWEST = (50, 100, 200), 30, 20
@@ -38,16 +37,17 @@ TOGETHER = (100, 200, 400)
 
 def main() -> None:
     """Print one row per metric and group."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pool", nargs="?")
-    parser.add_argument("key", nargs="?")
-    parser.add_argument("--group", action="append")
-    parser.add_argument("--explore", action="store_true")
-    parser.add_argument("--together", action="store_true")
-    parser.add_argument("--metric", action="append")
-    parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        ("pool", {"nargs": "?"}),
+        ("key", {"nargs": "?"}),
+        group={"action": "append"},
+        explore=False,
+        together=False,
+        metric={"action": "append"},
+        runs=500,
+        workers={"type": int, "default": os.cpu_count()},
+    )
     metrics = tuple(options.metric or ["accuracy"])
 
     from activetest.cache import cache
@@ -70,13 +70,13 @@ def main() -> None:
                     studies.append(each)
                     if len(studies) % 100 == 0:
                         print(f"{len(studies)} studies", file=sys.stderr)
-            table_together(studies)
+            table_together(studies, options)
             return
         with ProcessPoolExecutor(options.workers, get_context("spawn")) as workers:
             found = [row for rows in workers.map(job, range(options.runs)) for row in rows]
-        print("| metric | group | items | " + " | ".join(f"M = {b}" for b in BUDGETS) + " |")
-        print("|---|---|---|" + "---|" * len(BUDGETS))
-        table(made, labels, metrics, found)
+        table = benchmark.Table(options, "metric | group | items", *(f"M = {b}" for b in BUDGETS))
+        for row in list_rows(made, labels, metrics, found):
+            table.add(*row)
 
 
 def make_uneven(rng: np.random.Generator) -> tuple[dict, np.ndarray]:
@@ -152,14 +152,13 @@ def study_together(folder: Path, labels, name: str, seed: int) -> dict[tuple, tu
     return found
 
 
-def table_together(studies: list[dict[tuple, tuple]]) -> None:
+def table_together(studies: list[dict[tuple, tuple]], options: argparse.Namespace) -> None:
     """Print a row per column and number of labels."""
-    print(
-        "| column | groups | M | studies | intervals | all hold: each at 95 % | --simultaneous ",
-        end="",
+    shares = "all hold: each at 95 % | all hold: simultaneous | all hold: over the table"
+    widths = shares.replace("all hold", "width")
+    table = benchmark.Table(
+        options, f"column | groups | M | studies | intervals | {shares} | {widths}"
     )
-    print("| over the table | width: each at 95 % | --simultaneous | over the table |")
-    print("|---" * 11 + "|")
     for column, budget in sorted({key for each in studies for key in each}):
         cells = [each[column, budget] for each in studies if (column, budget) in each]
         shown = np.mean([cell[0] for cell in cells])
@@ -167,7 +166,7 @@ def table_together(studies: list[dict[tuple, tuple]]) -> None:
         width = np.mean([cell[3] for cell in cells], axis=0)
         numbers = [f"{each:.3f}" for each in (*held, *width)]
         line = [column, str(cells[0][1]), str(budget), str(len(cells)), f"{shown:.1f}", *numbers]
-        print("| " + " | ".join(line) + " |")
+        table.add(*line)
 
 
 def study(
@@ -212,8 +211,8 @@ def study(
     return rows
 
 
-def table(made, labels, metrics: tuple[str, ...], found: list[tuple]) -> None:
-    """Print the rows; coverage, mean width and studies with an interval."""
+def list_rows(made, labels, metrics: tuple[str, ...], found: list[tuple]) -> Iterator[list[str]]:
+    """Coverage, mean width and studies with an interval, of each group."""
     from activetest.estimation import samples
     from activetest.item_statistics.metric import evaluate
 
@@ -242,9 +241,8 @@ def table(made, labels, metrics: tuple[str, ...], found: list[tuple]) -> None:
                 width = (ends[:, 1] - ends[:, 0]).mean()
                 cells.append(f"{held:.3f}, {width:.3f} ({len(ends)})")
             if set(cells) != {"-"}:
-                line = [f"`{metric.title}`", group.name, f"{group.size:,}", *cells]
-                print("| " + " | ".join(line) + " |")
-    print(f"| lowest coverage | | | {lowest:.3f} | | |")
+                yield [metric.title, group.name, f"{group.size:,}", *cells]
+    yield ["lowest coverage", "", "", f"{lowest:.3f}", *[""] * (len(BUDGETS) - 1)]
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ rare                97 % at confidence .998, the others uniform between .5 and .
 blind               confidence says nothing: uniform between .5 and 1, and 8 % are wrong throughout
 """
 
-import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -94,11 +94,12 @@ def write_pools(
     about: str, names: Iterable[str], write: Callable[[Path, str, int, int], Path], size: int
 ) -> None:
     """The command line of a script that writes pools: its description, and the usual size."""
-    parser = argparse.ArgumentParser(description=about.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--size", type=int, default=size)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        about,
+        "folder",
+        size=size,
+        seed=0,
+    )
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         print(write(options.folder, name, options.size, options.seed))

@@ -14,7 +14,6 @@ own, and count the package's modules and their lines that it loads, and the pack
 `report` calls, once all of it is loaded.
 """
 
-import argparse
 import ast
 import json
 import pstats
@@ -26,6 +25,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
+
+import benchmark
 
 # Fields that two records share when they are called mirrors, and lines of a small step.
 SHARED, SMALL = 8, 5
@@ -42,9 +43,10 @@ LOOP = (
 
 def main() -> None:
     """Print the figures of a package."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("package", type=Path, help="folder of the package")
-    package = parser.parse_args().package.resolve()
+    package = benchmark.read_options(
+        __doc__,
+        ("package", {"type": Path, "help": "folder of the package"}),
+    ).package.resolve()
     trees = {
         file: ast.parse(file.read_text(encoding="utf-8"))
         for file in sorted(package.rglob("*.py"))

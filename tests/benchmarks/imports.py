@@ -11,16 +11,10 @@ keeps every run: those that it has are not made again, and all count. 2,000 runs
 twenty minutes.
 """
 
-import argparse
-import json
-import os
-import sys
 import tempfile
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -113,20 +107,21 @@ def find_truth(score: Array, labels: Array) -> list[float]:
 
 def main() -> None:
     """Run what is not in SAMPLES yet, then print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("samples", type=Path)
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--size", type=int, default=2000)
-    parser.add_argument("--budget", type=int, action="append")
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "samples",
+        runs=2000,
+        size=2000,
+        budget={"type": int, "action": "append"},
+    )
     options.samples.mkdir(parents=True, exist_ok=True)
     score, labels = make_pool(options.size)
     truth = np.repeat(find_truth(score, labels), len(ESTIMATORS))
     names = [(metric, estimator) for metric in METRICS for estimator in ESTIMATORS]
-    print(
-        "| draws, studies | labels | metric | estimator | bias | coverage (missed) | mean width |"
+    table = benchmark.Table(
+        options,
+        "draws | studies | labels | metric | estimator | bias | coverage (missed) | mean width",
     )
-    print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pool.parquet"
         ids = [f"item-{row}" for row in range(options.size)]
@@ -135,16 +130,13 @@ def main() -> None:
         for sampler in SAMPLERS:
             for budget in options.budget or (50, 200):
                 path = options.samples / f"{sampler}-{options.size}-{budget}.jsonl"
-                done = path.read_text().count("\n") if path.exists() else 0
-                with path.open("a") as kept:
-                    for seed in range(done, options.runs):
-                        found = run(cache, score, labels, sampler, budget, seed)
-                        kept.write(json.dumps(found) + "\n")
-                        kept.flush()
-                runs = np.array([json.loads(line) for line in path.read_text().splitlines()])
+                for seed in range(len(benchmark.read_lines(path)), options.runs):
+                    found = run(cache, score, labels, sampler, budget, seed)
+                    benchmark.append_lines(path, [found])
+                runs = np.array(benchmark.read_lines(path))
                 for place, (metric, estimator) in enumerate(names):
                     row = f"{metric} | {estimator} | {describe(runs[:, place], truth[place])}"
-                    print(f"| {sampler}, {len(runs):,} | {budget} | {row} |", flush=True)
+                    table.add(sampler, len(runs), budget, row)
 
 
 def describe(found: Array, truth: float) -> str:

@@ -23,16 +23,11 @@ Every share has its standard error. Finished studies are kept in FILE, one a lin
 """
 
 import argparse
-import json
-import os
-import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 
 COLUMNS = ("normal", "length", "tenth", "difficulty")
@@ -42,25 +37,27 @@ _ALPHA = 0.05
 
 def main() -> None:
     """Print a row per judge and kind of draws."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", type=Path, default=Path("judge.jsonl"))
-    parser.add_argument("--ceiling", action="store_true")
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--labels", type=int, default=100)
-    parser.add_argument("--effect", type=float, default=0.0)
-    parser.add_argument("--judge", default="verdicts,scores")
-    parser.add_argument("--acquisition", default="optimal,uniform")
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        save=Path("judge.jsonl"),
+        ceiling=False,
+        runs=2000,
+        labels=100,
+        effect=0.0,
+        judge="verdicts,scores",
+        acquisition="optimal,uniform",
+    )
     if options.ceiling:
         print_ceilings(options)
         return
-    print(f"| judge | draws | labels | effect | runs | any | {' | '.join(COLUMNS)} | within |")
-    print("|---" * (7 + len(COLUMNS)) + "|")
+    table = benchmark.Table(
+        options, "judge | draws | labels | effect | runs | any", *COLUMNS, "within"
+    )
     for judge in options.judge.split(","):
         for acquisition in options.acquisition.split(","):
             found = run_studies(options, judge, acquisition)
             cells = judge, acquisition, options.labels, f"{options.effect:g}", len(found)
-            print("| " + " | ".join([*map(str, cells), *summarise(found)]) + " |", flush=True)
+            table.add(*cells, *summarise(found))
 
 
 def print_ceilings(options: argparse.Namespace) -> None:
@@ -81,14 +78,13 @@ def print_ceilings(options: argparse.Namespace) -> None:
 def run_studies(options: argparse.Namespace, judge: str, acquisition: str) -> list[dict]:
     """What every study found; those of the file are not repeated."""
     key = [judge, acquisition, options.labels, options.effect]
-    saved = options.save.read_text().splitlines() if options.save.exists() else []
     done = {
         entry["seed"]: entry
-        for entry in map(json.loads, saved)
+        for entry in benchmark.read_lines(options.save)
         if entry["key"] == key and entry["seed"] < options.runs
     }
     pool = None
-    with options.save.open("a") as file, tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         for seed in range(options.runs):
             if seed in done:
                 continue
@@ -97,8 +93,7 @@ def run_studies(options: argparse.Namespace, judge: str, acquisition: str) -> li
                 where.mkdir()
                 pool = build_pool(judge, seed // _STUDIES, options.effect, where)
             done[seed] = {"key": key, "seed": seed} | play(pool, acquisition, options.labels, seed)
-            file.write(json.dumps(done[seed]) + "\n")
-            file.flush()
+            benchmark.append_lines(options.save, [done[seed]])
     return [done[seed] for seed in range(options.runs)]
 
 

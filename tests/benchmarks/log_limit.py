@@ -11,14 +11,10 @@ draw, q their probability; uniform draws with the plain mean have e (1 - e). The
 With --saved, what was saved: the share is the ratio of the logarithms.
 """
 
-import argparse
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
-from saved import pools
 from scipy.special import expit, logit
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -34,21 +30,23 @@ LEAST = 0.005
 
 def main() -> None:
     """Print a row per pool."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pools", default="")
-    parser.add_argument("--saved", default="", help="NAME=RATIO,...")
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pools="",
+        saved={"default": "", "help": "NAME=RATIO,..."},
+    )
     pairs = (pair.split("=") for pair in options.saved.split(",") if pair)
     saved = {name: float(ratio) for name, ratio in pairs}
-    print("| pool | model of errors | limit | saved | share of the logarithm |")
-    print("|---|---|---|---|---|")
-    for file in pools(options):
+    table = benchmark.Table(
+        options, "pool | model of errors | limit | saved | share of the logarithm"
+    )
+    for file in benchmark.find_pools(options.folder, options.pools):
         model, limit = find_limit(file)
         ratio = saved.get(file.stem)
         share = "" if ratio is None else f"{np.log(ratio) / np.log(limit):.2f}"
         cells = [file.stem, model, f"{limit:.2f}", "" if ratio is None else f"{ratio:.2f}", share]
-        print(f"| {' | '.join(cells)} |", flush=True)
+        table.add(*cells)
 
 
 def find_limit(file: Path) -> tuple[str, float]:

@@ -18,6 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -166,12 +167,14 @@ def modules(code: str) -> int:
 
 def main() -> None:
     """Make the pool, run everything, print the table."""
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("folder", type=Path)
-    options.add_argument("--rows", type=int, default=1_000_000)
-    options.add_argument("--repeats", type=int, default=5)
-    options.add_argument("--layout", choices=["lists", "columns"], default="lists")
-    chosen = options.parse_args()
+    benchmark.free_threads()
+    chosen = benchmark.read_options(
+        __doc__,
+        "folder",
+        rows=1_000_000,
+        repeats=5,
+        layout={"choices": ["lists", "columns"], "default": "lists"},
+    )
     pool = chosen.folder.resolve() / f"pool-{chosen.rows}-{chosen.layout}.parquet"
     if not pool.exists():
         make_pool(pool, chosen.rows, chosen.layout)
@@ -180,20 +183,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=chosen.folder) as studies:
         costs = measure(pool, Path(studies), chosen.rows, chosen.repeats)
     scans += [scan(pool) for _ in range(chosen.repeats)]
-    _print_table(costs, statistics.median(scans))
+    print_table(costs, statistics.median(scans), chosen)
     start = modules("from activetest.cli.app import main; main(['--help'])")
     print(
         f"\nmodules: activetest --help {start}, python -c 'import typer' {modules('import typer')}"
     )
 
 
-def _print_table(costs: dict[str, Cost], one_scan: float) -> None:
+def print_table(costs: dict[str, Cost], one_scan: float, options: argparse.Namespace) -> None:
+    """A row for every command, in seconds and in scans of the same columns."""
     status = costs["status"].seconds
     print(f"one scan of the columns: {one_scan:.3f} s")
-    print(f"{'verb':<24}{'seconds':>9}{'in scans':>10}{'beyond status':>15}{'peak MB':>9}")
+    table = benchmark.Table(
+        options, "verb | seconds | in scans | beyond status, in scans | peak MB"
+    )
     for verb, cost in costs.items():
         scans, beyond = cost.seconds / one_scan, (cost.seconds - status) / one_scan
-        print(f"{verb:<24}{cost.seconds:>9.2f}{scans:>10.1f}{beyond:>15.1f}{cost.memory:>9.0f}")
+        numbers = f"{cost.seconds:.2f} | {scans:.1f} | {beyond:.1f} | {cost.memory:.0f}"
+        table.add(verb, numbers)
 
 
 if __name__ == "__main__":

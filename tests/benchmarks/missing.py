@@ -19,16 +19,11 @@ is their share; they count as an interval of the metric's whole range. --save ke
 every study in FILE, and a later call with the same FILE plays only the studies that it lacks.
 """
 
-import argparse
-import json
-import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -49,18 +44,19 @@ from activetest.simulation.simulate import answered
 
 METRICS = ("error", "recall[1]")
 COUNTS = (1, 5, 20)
-HEADER = "| metric | missing | how | interval | coverage | low | high | width | none |"
+HEADER = "metric | missing | how | interval | coverage | low | high | width | none"
 
 
 def main() -> None:
     """Play the studies and print a row per metric, number of missing answers and interval."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--size", type=int, default=2000)
-    parser.add_argument("--labels", type=int, default=300)
-    parser.add_argument("--batch", type=int, default=50)
-    parser.add_argument("--save", type=Path)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        runs=2000,
+        size=2000,
+        labels=300,
+        batch=50,
+        save=Path,
+    )
     with tempfile.TemporaryDirectory() as folder:
         options.save = options.save or Path(folder) / "intervals.jsonl"
         pool, truth = build(Path(folder), options.size)
@@ -69,17 +65,15 @@ def main() -> None:
         outputs = pool.rows(0, pool.size).outputs
         true = [evaluate(metric, outputs, truth) for metric in metrics]
         found: dict[tuple, list] = {}
-        kept = options.save.read_text().splitlines() if options.save.exists() else []
+        kept = benchmark.read_lines(options.save)
         for seed in range(options.runs):
             if seed == len(kept):
-                kept.append(json.dumps(list(play(pool, truth, metrics, seed, options))))
-                with options.save.open("a") as file:
-                    file.write(f"{kept[-1]}\n")
-            for key, interval in json.loads(kept[seed]):
+                kept.append(list(play(pool, truth, metrics, seed, options)))
+                benchmark.append_lines(options.save, [kept[-1]])
+            for key, interval in kept[seed]:
                 found.setdefault(tuple(key), []).append(interval)
     print(f"{options.runs:,} studies; true values: {', '.join(f'{each:.4f}' for each in true)}\n")
-    print(HEADER)
-    print("|---" * (HEADER.count("|") - 1) + "|")
+    table = benchmark.Table(options, HEADER)
     for (place, count, how, kind), intervals in found.items():
         ends = np.array(intervals)
         none = np.isnan(ends[:, 0])
@@ -87,7 +81,7 @@ def main() -> None:
         low, high = (true[place] < ends[:, 0]).mean(), (true[place] > ends[:, 1]).mean()
         cells = [metrics[place].title, str(count), how, kind, f"{1 - low - high:.3f}"]
         cells += [f"{low:.3f}", f"{high:.3f}", f"{np.ptp(ends, axis=1).mean():.4f}"]
-        print(f"| {' | '.join([*cells, f'{none.mean():.3f}'])} |")
+        table.add(*cells, f"{none.mean():.3f}")
 
 
 def build(folder: Path, size: int):

@@ -23,17 +23,11 @@ Every cell is kept in --results as it is finished, and is not computed again.
 """
 
 import argparse
-import json
-import os
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 from scipy.special import expit
 
@@ -68,13 +62,14 @@ class NoisyPool:
 
 def main() -> None:
     """Compute what is missing, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--methods", default="beta,stacked")
-    parser.add_argument("--labels", default="500,1000,2000,4000,16000")
-    parser.add_argument("--hardest", type=float, default=0.4)
-    parser.add_argument("--results", type=Path, default=Path("noisy_attributes.jsonl"))
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        seeds=10,
+        methods="beta,stacked",
+        labels="500,1000,2000,4000,16000",
+        hardest=0.4,
+        results=Path("noisy_attributes.jsonl"),
+    )
     methods = options.methods.split(",")
     labels = [int(count) for count in options.labels.split(",")]
     hardest = options.hardest
@@ -95,18 +90,15 @@ def main() -> None:
                     cell["hardest"] = hardest
                     cell |= measure(pool, arms, method, count, seed)
                     cells[model, method, count, seed] = cell
-                    with options.results.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(cell) + "\n")
+                    benchmark.append_lines(options.results, [cell])
     for method in methods:
-        print_tables(cells, method, labels, options.seeds)
+        print_tables(cells, method, labels, options)
 
 
 def read_cells(file: Path) -> dict[tuple, dict]:
     """What was computed before."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    found = map(json.loads, lines)
     names = ("hardest", "model", "method", "labels", "seed")
-    return {tuple(cell[name] for name in names): cell for cell in found}
+    return {tuple(cell[name] for name in names): cell for cell in benchmark.read_lines(file)}
 
 
 def make_pool(seed: int, hardest: float) -> NoisyPool:
@@ -189,27 +181,29 @@ def measure(pool: NoisyPool, arms: Arms, method: str, labels: int, seed: int) ->
     return {"macro": error, "arms": int(gold.sum()), "seconds": seconds}
 
 
-def print_tables(cells: dict, method: str, labels: list[int], seeds: int) -> None:
+def print_tables(cells: dict, method: str, labels: list[int], options: argparse.Namespace) -> None:
     """Errors of a method by model and labels, and their differences."""
+    seeds = options.seeds
 
     def collect(model: str, count: int, name: str = "macro") -> np.ndarray:
         rows = (cells.get((model, method, count, seed), {}) for seed in range(seeds))
         return np.array([row.get(name, np.nan) for row in rows])
 
     print(f"\n{method}: macro squared error x 1,000 by labels beyond {GOLD}, {seeds} seeds\n")
-    print("| attributes | " + " | ".join(f"{count:,}" for count in labels) + " | log P |")
-    print("|---" * (len(labels) + 2) + "|")
+    table = benchmark.Table(
+        options, "method | attributes", *(f"{count:,}" for count in labels), "log P"
+    )
     for model in MODELS:
         row = [summarise(1000 * collect(model, count)) for count in labels]
         likely = collect(model, labels[0], "log_likelihood")
         row.append("" if np.isnan(likely).all() else summarise(likely))
-        print(f"| {model} | " + " | ".join(row) + " |")
+        table.add(method, model, *row)
     pairs = (("temperature", "raw"), ("full", "raw"), ("full", "temperature"), ("exact", "full"))
     for first, second in pairs:
         row = [summarise(1000 * (collect(first, n) - collect(second, n))) for n in labels]
         likely = collect(first, labels[0], "log_likelihood")
         row.append(summarise(likely - collect(second, labels[0], "log_likelihood")))
-        print(f"| {first} - {second} | " + " | ".join(row) + " |")
+        table.add(method, f"{first} - {second}", *row)
 
 
 def summarise(values: np.ndarray) -> str:

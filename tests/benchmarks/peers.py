@@ -19,7 +19,6 @@ oasis    adaptive importance sampling from strata, for f1
 
 import argparse
 import contextlib
-import os
 import random
 import sys
 import tempfile
@@ -29,11 +28,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
-from saved import pools
 
 # Half of a 95 % normal interval, in standard errors.
 _HALF = 1.959964
@@ -158,27 +154,34 @@ def main() -> None:
     options = arguments()
     header = [f"M = {budget}: saved, coverage" for budget in options.budget]
     present = [name for name in options.peers if name in OURS or installed(name)]
-    print(f"| pool | metric | method | {' | '.join(header)} | ms per label |")
-    print(f"|{'---|' * (4 + len(header))}")
-    for file in pools(options):
+    table = benchmark.Table(None, "pool | metric | method", *header, "ms per label")
+    summary = []
+    for file in benchmark.find_pools(options.folder, options.pools):
         for metric in options.metric:
+            summary.append({"pool": file.stem, "metric": metric})
             for name in present:
                 cells = row(name, file, metric, options)
                 if cells:
-                    print(f"| {file.stem} | {metric} | {name} | {' | '.join(cells)} |", flush=True)
+                    table.add(file.stem, metric, name, *cells)
+                    saved = " / ".join(cell.partition(" ")[0] for cell in cells[:-1])
+                    summary[-1][name] = f"{saved}, {cells[-2].rpartition(', ')[2]}"
+    table = benchmark.Table(options, "pool | metric", *present)
+    for cells in summary:
+        table.add(*(cells.get(name, "-") for name in ("pool", "metric", *present)))
 
 
 def arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas, budgets and metrics repeat the option."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--peers", default=",".join([*OURS, *PEERS]))
-    parser.add_argument("--pools", default="")
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--budget", type=int, action="append")
-    parser.add_argument("--metric", action="append")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        peers=",".join([*OURS, *PEERS]),
+        pools="",
+        runs=1000,
+        budget={"type": int, "action": "append"},
+        metric={"action": "append"},
+        seed=0,
+    )
     options.budget = tuple(options.budget or (50, 100, 200))
     options.metric = options.metric or ["error", "log-loss"]
     options.peers = options.peers.split(",")

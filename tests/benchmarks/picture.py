@@ -2,15 +2,16 @@
 
     python tests/benchmarks/picture.py
 
-Reads the tables of pools and of all the evidence in README.md beside this file, and writes
-savings.svg beside it: a bar for each pool with the model's probabilities, and one with its
-predictions alone. Whiskers are two Monte-Carlo standard errors.
+Reads the tables of pools, of all the evidence and of predictions alone in README.md beside this
+file, and writes savings.svg beside it: a bar for each pool with the model's probabilities, and one
+with its predictions alone. Whiskers are two Monte-Carlo standard errors.
 The picture brings its own background, in the colours of the reader's light or dark mode.
 """
 
 import argparse
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -21,7 +22,8 @@ LABELS = 200
 WIDTH, TOP, ROW, BAR = 760, 96, 50, 15
 LEFT, PER_LABEL, TICKS = 196, 0.5, (0, 200, 400, 600, 800)
 FIGURE = 'font-weight="600" font-size="12"'
-KINDS = ("with probabilities", "predictions alone")
+# What the bars are of, and the section with their table.
+KINDS = {"with probabilities": "All the evidence", "predictions alone": "Predictions alone"}
 
 STYLE = """
 .page { fill: #ffffff; stroke: #d1d9e0 }
@@ -103,29 +105,34 @@ def draw(page: str) -> str:
 
 
 def read_savings(page: str) -> list[Savings]:
-    """The pools of the table of all the evidence.
+    """The pools of the tables of KINDS: what `auto` saves.
 
-    The table gives the ratio of squared errors of LABELS random labels and as many chosen ones,
+    The tables give the ratio of squared errors of LABELS random labels and as many chosen ones,
     with its standard error. In a pool of N items m random labels have the squared error
     S^2 (1/m - 1/N), so m has (1 - m/N) times the relative error of the ratio.
     """
-    pools = {row[0]: row for row in read_table(page, "| pool | items | classes |")}
+    pools = {row["pool"]: row for row in read_table(page, "What the numbers mean")}
+    known, alone = (read_table(page, title) for title in KINDS.values())
     savings = []
-    for pool, *cells in read_table(page, "| pool | predictions alone:"):
-        size, error = int(pools[pool][1].replace(",", "")), float(pools[pool][3])
+    for first, second in zip(known, alone, strict=True):
+        pool = first["pool"]
+        size, error = int(pools[pool]["items"].replace(",", "")), float(pools[pool]["error"])
         equal, whiskers = [], []
-        for cell in (cells[3], cells[1]):
-            ratio, deviation = map(float, re.search(r"([\d.]+) ± ([\d.]+)$", cell).groups())
+        for cell in (first["auto"], second["auto"]):
+            ratio, deviation = map(float, re.search(r"([\d.]+) ± ([\d.]+)", cell).groups())
             equal.append(1 / (1 / size + (1 / LABELS - 1 / size) / ratio))
             whiskers.append(2 * equal[-1] * (1 - equal[-1] / size) * deviation / ratio)
         savings.append(Savings(pool, error, tuple(equal), tuple(whiskers)))
     return savings
 
 
-def read_table(page: str, beginning: str) -> list[list[str]]:
-    """Cells of the first table whose head begins so, row by row."""
-    lines = page[page.index(beginning) :].split("\n\n", maxsplit=1)[0].splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+def read_table(page: str, title: str) -> list[dict[str, str]]:
+    """{column: cell} of each row of the first table below a heading."""
+    lines = page[page.index(f"# {title}\n") :].splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("|"))
+    table = takewhile(lambda line: line.startswith("|"), lines[start:])
+    columns, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def draw_tick(labels: int, bottom: int) -> list[str]:

@@ -14,21 +14,15 @@ width       mean width of the population's interval; pool: that of the pool's
 ratio       width over 3.92 standard deviations of the estimate over pools and draws
 """
 
-import argparse
-import os
-import sys
 import tempfile
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from activetest.cache import cache as caches
 from activetest.errors import NotEstimable
@@ -123,16 +117,16 @@ def _list_intervals(view, metrics) -> dict[str, tuple[float, float, float]]:
 
 def main() -> None:
     """Play and print a row per process, size, number of labels and metric."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--sizes", default="500,2000")
-    parser.add_argument("--clusters", default="0,1")
-    parser.add_argument("--budget", default="100,200,400")
-    options = parser.parse_args()
-    header = "| clusters | items | labels | metric | truth | runs | coverage | low | high "
-    header += "| without cluster | pool | width | pool | ratio |"
-    print(header)
-    print("|---" * (header.count("|") - 1) + "|")
+    options = benchmark.read_options(
+        __doc__,
+        runs=2000,
+        sizes="500,2000",
+        clusters="0,1",
+        budget="100,200,400",
+    )
+    header = "clusters | items | labels | metric | truth | runs | coverage | low | high "
+    header += "| without cluster | pool | width | width of the pool | ratio"
+    table = benchmark.Table(options, header)
     budgets = list(map(int, options.budget.split(",")))
     for clustered in map(bool, map(int, options.clusters.split(","))):
         truths = measure_truth(make_items(np.random.default_rng(0), _LARGE, clustered=clustered))
@@ -144,20 +138,30 @@ def main() -> None:
                 for key, value in found.items():
                     cells[key].append(value)
             for (budget, name), values in cells.items():
-                _print_cell(clustered, size, budget, name, truths[name], np.array(values))
+                cell = _describe(size, budget, name, truths[name], np.array(values))
+                table.add("yes" if clustered else "no", *cell)
 
 
-def _print_cell(clustered, size, budget, name, truth, values) -> None:
+def _describe(size, budget, name, truth, values) -> tuple:
     """values (R, 3, 3): run; population, without clusters, pool; estimate, lower, upper."""
     low, high = truth < values[:, :, 1], truth > values[:, :, 2]
     held, width = 1 - (low | high).mean(axis=0), (values[..., 2] - values[..., 1]).mean(axis=0)
     ratio = width[0] / (3.92 * values[:, 0, 0].std())
     labels = "all" if budget == size else budget
-    print(
-        f"| {'yes' if clustered else 'no'} | {size} | {labels} | {name} | {truth:.4f} "
-        f"| {len(values)} | {held[0]:.3f} | {low[:, 0].mean():.3f} | {high[:, 0].mean():.3f} "
-        f"| {held[1]:.3f} | {held[2]:.3f} | {width[0]:.4f} | {width[2]:.4f} | {ratio:.2f} |",
-        flush=True,
+    return (
+        size,
+        labels,
+        name,
+        f"{truth:.4f}",
+        len(values),
+        f"{held[0]:.3f}",
+        f"{low[:, 0].mean():.3f}",
+        f"{high[:, 0].mean():.3f}",
+        f"{held[1]:.3f}",
+        f"{held[2]:.3f}",
+        f"{width[0]:.4f}",
+        f"{width[2]:.4f}",
+        f"{ratio:.2f}",
     )
 
 

@@ -12,17 +12,12 @@ not repeated when the same version runs again. 2,000 runs of all take about 20 m
 import argparse
 import csv
 import json
-import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("MKL_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 
 _SCORE = {"task": "regression", "outputs": "score"}
@@ -88,29 +83,29 @@ def main() -> None:
     options = arguments()
     options.keep.mkdir(parents=True, exist_ok=True)
     heads = ("pool", "metric", "labels", "saved", "coverage", "width", "over ppi", "ppi: coverage")
-    print(f"| {' | '.join(heads)} |")
-    print(f"|{'---|' * len(heads)}")
+    table = benchmark.Table(options, *heads)
     for name in options.pools or POOLS:
-        for row in table(name, POOLS[name], options):
-            print("| " + " | ".join(row) + " |", flush=True)
+        for row in list_rows(name, POOLS[name], options):
+            table.add(*row)
 
 
 def arguments() -> argparse.Namespace:
     """The command line; budgets repeat the option."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--pools", default="")
-    parser.add_argument("--budget", type=int, action="append")
-    parser.add_argument("--keep", type=Path, default=Path("rates-runs"))
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        runs=2000,
+        pools="",
+        budget={"type": int, "action": "append"},
+        keep=Path("rates-runs"),
+        seed=0,
+    )
     options.budget = tuple(options.budget or (50, 100, 200))
     options.pools = [name for name in options.pools.split(",") if name]
     return options
 
 
-def table(name: str, scene: Scene, options: argparse.Namespace) -> list[list[str]]:
+def list_rows(name: str, scene: Scene, options: argparse.Namespace) -> list[list[str]]:
     """One row of cells per budget."""
     import activetest as at
 

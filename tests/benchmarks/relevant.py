@@ -13,39 +13,38 @@ MSE      of the studies' estimates, with its standard error
 ratio    random over MSE
 """
 
-import argparse
 import csv
 import os
 import sys
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
+import benchmark
 import numpy as np
 import pyarrow.parquet as pq
 
 STUDIES = ("mammography:precision", "cifar10:precision[3]", "cifar10:confusion[5 as 3]")
-_HEADER = "| pool | metric | items | labels | random | MSE | ratio | coverage | width |"
+_HEADER = "pool | metric | items | labels | random | MSE | ratio | coverage | width"
 
 
 def main() -> None:
     """Play the studies and print a row per metric and number of labels."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--study", action="append")
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--budget", default="50,100")
-    parser.add_argument("--batch", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=14)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--code", type=Path, default=Path(__file__).parents[2])
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        study={"action": "append"},
+        runs=2000,
+        budget="50,100",
+        batch=10,
+        seed=14,
+        workers=1,
+        save=Path,
+        code=Path(__file__).parents[2],
+    )
     sys.path.insert(0, str(options.code))
     os.environ["PYTHONPATH"] = str(options.code)
     import activetest as at
 
-    print(f"{_HEADER}\n|{'---|' * (_HEADER.count('|') - 1)}")
+    table = benchmark.Table(options, _HEADER)
     budgets = tuple(map(int, options.budget.split(",")))
     for place, study in enumerate(options.study or STUDIES):
         name, _, metric = study.partition(":")
@@ -69,11 +68,16 @@ def main() -> None:
             random = share**2 * values.var(ddof=1) / each.budget * max(left, 0.0)
             mse = each.rmse**2
             error = mse * each.mse_ratio_se / each.mse_ratio if each.mse_ratio else np.nan
-            print(
-                f"| {name} | {metric} | {len(values)} | {each.budget} | {random:.3g} "
-                f"| {mse:.3g} ± {error:.2g} | {random / mse:.2f} | {each.coverage:.3f} "
-                f"| {each.width:.4f} |",
-                flush=True,
+            table.add(
+                name,
+                metric,
+                len(values),
+                each.budget,
+                f"{random:.3g}",
+                f"{mse:.3g} ± {error:.2g}",
+                f"{random / mse:.2f}",
+                f"{each.coverage:.3f}",
+                f"{each.width:.4f}",
             )
 
 

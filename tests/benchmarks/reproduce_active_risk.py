@@ -18,15 +18,10 @@ Without replacement, q of a draw is its share of what is left.
 """
 
 import argparse
-import os
-import sys
 import tempfile
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 from staging import played
 from toys import gp
@@ -56,11 +51,10 @@ def main() -> None:
     kept = options.save and options.save / f"active-risk-{options.items}.jsonl"
     found = played(play, scene, options.runs, what=what, file=kept, workers=options.workers)
     header = " | ".join(f"M = {budget}: bias, s.d." for budget in options.budget)
-    print(f"| way | paper | runs | {header} | the paper says |")
-    print(f"|{'---|' * (4 + len(options.budget))}")
+    table = benchmark.Table(options, "way | paper | runs", header, "the paper says")
     for way, (figure, said) in WAYS.items():
         cells = " | ".join(summarise(found, f"{way} {budget}") for budget in options.budget)
-        print(f"| {way} | {figure} | {len(found)} | {cells} | {said} |")
+        table.add(way, figure, len(found), cells, said)
     draws = np.array([line["draws"] / line["size"] for line in found])
     print("\nDraws until every item was seen, over the number of items: ", end="")
     print(f"{draws.mean():.1f} ± {draws.std():.1f} (the paper, of 45 items: 9.8 ± 3.1)")
@@ -68,14 +62,15 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     """The command line; budgets repeat the option."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--items", type=int, default=FEW)
-    parser.add_argument("--budget", type=int, action="append")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--workers", type=int)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        runs=100,
+        items=FEW,
+        budget={"type": int, "action": "append"},
+        seed=0,
+        save=Path,
+        workers=int,
+    )
     options.budget = tuple(sorted(options.budget or (5, 10, 20, 40)))
     return options
 

@@ -23,15 +23,10 @@ are learned.
 """
 
 import argparse
-import os
-import sys
 import tempfile
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 from staging import played
 from toys import TOYS
@@ -51,29 +46,29 @@ def main() -> None:
     """Print one row per toy and way."""
     options = arguments()
     header = " | ".join(f"M = {budget}: bias, s.d., as uniform" for budget in options.budget)
-    print(f"| data | way | runs | {header} |")
-    print(f"|{'---|' * (3 + len(options.budget))}")
+    table = benchmark.Table(options, "data | way | runs", header)
     for toy in options.toy.split(","):
         scene = (toy, options.ways, options.budget, options.floor, options.seed)
         what = dict(zip(("toy", "ways", "budgets", "floor", "seed"), scene, strict=True))
         kept = options.save and options.save / f"{toy}-{options.floor}.jsonl"
         found = played(play, scene, options.runs, what=what, file=kept, workers=options.workers)
         for name, cells in rows(found, options.budget):
-            print(f"| {toy} | {name} | {len(found)} | {' | '.join(cells)} |", flush=True)
+            table.add(toy, name, len(found), *cells)
 
 
 def arguments() -> argparse.Namespace:
     """The command line; toys are separated by commas, budgets repeat the option."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--toy", default=",".join(TOYS))
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--budget", type=int, action="append")
-    parser.add_argument("--ways", default=",".join(WAYS))
-    parser.add_argument("--floor", type=float, default=0.05)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--workers", type=int)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        toy=",".join(TOYS),
+        runs=1000,
+        budget={"type": int, "action": "append"},
+        ways=",".join(WAYS),
+        floor=0.05,
+        seed=0,
+        save=Path,
+        workers=int,
+    )
     options.budget = tuple(sorted(options.budget or (5, 10, 20, 40)))
     options.ways = options.ways.split(",")
     return options

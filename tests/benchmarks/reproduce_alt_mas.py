@@ -32,17 +32,11 @@ the tables in README.md. All of a seed is played before the next one begins.
 """
 
 import argparse
-import json
-import os
-import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 from alt_mas_studies import (
     METHODS,
@@ -97,32 +91,31 @@ def main() -> None:
     with open_scene(options.folder, options.pools, options.models) as scene:
         kept = read_records(options.results)
         if not options.summary:
-            drop_torn_line(options.results)
             missing = [task for task in tasks if task not in kept]
             workers = options.workers
             for task, record in run_tasks(keep_scene, (scene,), play_study, missing, workers):
-                with options.results.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(record, separators=(",", ":")) + "\n")
+                benchmark.append_lines(options.results, [record])
                 kept[task] = record
         summarise(scene, tasks, kept, options)
 
 
 def arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pools", default=",".join(PLAN))
-    parser.add_argument("--models", default=",".join(MODELS))
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--first", type=int, help="random labels that a study begins with")
-    parser.add_argument("--last", type=int, help="labels that a study ends with")
-    parser.add_argument("--step", type=int, help="labels between two fits")
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--summary", action="store_true", help="play nothing")
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pools=",".join(PLAN),
+        models=",".join(MODELS),
+        sets=",".join(SETS),
+        methods=",".join(METHODS),
+        seeds=5,
+        first={"type": int, "help": "random labels that a study begins with"},
+        last={"type": int, "help": "labels that a study ends with"},
+        step={"type": int, "help": "labels between two fits"},
+        results=RESULTS,
+        workers=2,
+        summary={"action": "store_true", "help": "play nothing"},
+    )
     for name in ("pools", "models", "sets", "methods"):
         setattr(options, name, getattr(options, name).split(","))
     return options
@@ -150,29 +143,24 @@ def list_tasks(options: argparse.Namespace) -> list[Task]:
 
 def read_records(file: Path) -> Records:
     """{task: record} of the complete lines of a file."""
-    lines = file.read_text(encoding="utf-8").splitlines(keepends=True) if file.exists() else []
-    records = [json.loads(line) for line in lines if line.endswith("\n")]
     names = Task.__dataclass_fields__
-    return {Task(**{name: record[name] for name in names}): record for record in records}
-
-
-def drop_torn_line(file: Path) -> None:
-    """Remove a last line that was not written to its end."""
-    if file.exists():
-        text = file.read_text(encoding="utf-8")
-        file.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")
+    return {
+        Task(**{name: record[name] for name in names}): record
+        for record in benchmark.read_lines(file)
+    }
 
 
 def summarise(scene: Scene, tasks: list[Task], kept: Records, options: argparse.Namespace) -> None:
     """Print everything that the finished studies say."""
-    there = [task for task in tasks if task in kept]
+    there, summary = [task for task in tasks if task in kept], []
     truths = {key: find_truth(stage) for key, stage in scene.items()}
-    print("| pool | model | accuracy | precision[2] | recall[2] | metrics without a value |")
-    print("|---|---|---|---|---|---|")
+    table = benchmark.Table(
+        options, "pool | model | accuracy | precision[2] | recall[2] | metrics without a value"
+    )
     for (pool, model), truth in truths.items():
         values = " | ".join(f"{truth[t]:.3f}" for t in ("accuracy", "precision[2]", "recall[2]"))
         without = ", ".join(title for title, value in truth.items() if np.isnan(value)) or "none"
-        print(f"| {pool} | {model} | {values} | {without} |")
+        table.add(pool, model, values, without)
     for pool in options.pools:
         mine = [task for task in there if task.pool == pool]
         if not mine:
@@ -198,9 +186,36 @@ def summarise(scene: Scene, tasks: list[Task], kept: Records, options: argparse.
             print_errors(errors, VARIANTS, options, MEAN)
             print(f"\n{pool}, {step}: ALT-MAS minus another, {kind}, {span}\n")
             print_differences(errors, options)
+            if relative:
+                for (model, metrics), cells in summarise_errors(errors, options):
+                    summary.append([pool, model, metrics, *cells])
         print(f"\n{pool}, {step}: the network\n")
-        print_networks(mine, kept)
+        print_networks(mine, kept, options)
+    print("\nRelative error, %: mean over all looks / at the last")
+    table = benchmark.Table(options, "pool | model | metrics", *COMPARED)
+    for row in summary:
+        table.add(*row)
     print_progress(tasks, kept)
+
+
+def summarise_errors(
+    errors: Errors, options: argparse.Namespace
+) -> Iterator[tuple[tuple[str, str], list[str]]]:
+    """((model, set), a cell for every way), each over the seeds that it has."""
+    for model in options.models:
+        for metrics in options.sets:
+            courses = [errors[model, metrics, way].values() for way in COMPARED]
+            if any(courses):
+                cells = [
+                    " / ".join(
+                        show_mean(np.array([course[part] for course in each]))
+                        for part in (MEAN, LAST)
+                    )
+                    if each
+                    else ""
+                    for each in courses
+                ]
+                yield (model, metrics), cells
 
 
 def collect_errors(
@@ -230,8 +245,7 @@ def print_errors(
     ways = [
         way for way in ways if any(errors[m, s, way] for m in options.models for s in options.sets)
     ]
-    print(f"| model | metrics | seeds | {' | '.join(ways)} |")
-    print(f"|{'---|' * (3 + len(ways))}")
+    table = benchmark.Table(options, "model | metrics | seeds", *ways)
     for model in options.models:
         for metrics in options.sets:
             courses = [errors[model, metrics, way] for way in ways]
@@ -247,7 +261,7 @@ def print_errors(
             cells = [show_mean(value) for value in values]
             best = int(np.argmin([np.inf if each is None else each.mean() for each in values]))
             cells[best] = f"**{cells[best]}**"
-            print(f"| {model} | {metrics} | {len(seeds)} | {' | '.join(cells)} |")
+            table.add(model, metrics, len(seeds), *cells)
 
 
 def show_mean(values: np.ndarray | None) -> str:
@@ -261,8 +275,7 @@ def show_mean(values: np.ndarray | None) -> str:
 
 def print_differences(errors: Errors, options: argparse.Namespace) -> None:
     """ALT-MAS minus each rival over the seeds of both, and how often who wins."""
-    print(f"| model | metrics | seeds | {' | '.join(RIVALS)} |")
-    print(f"|{'---|' * (3 + len(RIVALS))}")
+    table = benchmark.Table(options, "model | metrics | seeds", *RIVALS)
     wins = {rival: [0, 0, 0] for rival in RIVALS}
     for model in options.models:
         for metrics in options.sets:
@@ -281,19 +294,20 @@ def print_differences(errors: Errors, options: argparse.Namespace) -> None:
                 word = ("better", "", "worse")[verdict]
                 cells.append(f"{mean:+.2f} ± {doubt / 2:.2f} {word}".strip())
             if any(cells):
-                print(f"| {model} | {metrics} | {min(counts)} | {' | '.join(cells)} |")
+                table.add(model, metrics, min(counts), *cells)
     for rival, (better, neither, worse) in wins.items():
         print(f"\nALT-MAS against {rival}: {better} better, {neither} neither, {worse} worse.")
 
 
-def print_networks(tasks: list[Task], kept: Records) -> None:
+def print_networks(tasks: list[Task], kept: Records, options: argparse.Namespace) -> None:
     """Figures 3 and 4: the network, where no label is known, and what it learned of the model.
 
     Accuracy of the mean of its passes and in one pass, at the first, the middle and the last look,
     and how often 95 % intervals by the method's own estimator hold the truth.
     """
-    print("| model | metrics | method | seeds | mean | one pass | augmented | right | coverage |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    table = benchmark.Table(
+        options, "model | metrics | method | seeds | mean | one pass | augmented | right | coverage"
+    )
     groups: dict[tuple[str, str, str], list[dict]] = defaultdict(list)
     for task in tasks:
         groups[task.model, task.metrics, task.method].append(kept[task])
@@ -305,7 +319,7 @@ def print_networks(tasks: list[Task], kept: Records) -> None:
         added = describe_augmented(studies)
         covered = f"{held / intervals:.3f}" if intervals else ""
         cells = (model, metrics, method, len(studies), *accuracies, *added, covered)
-        print(f"| {' | '.join(map(str, cells))} |")
+        table.add(*cells)
 
 
 def describe_course(studies: list[dict], name: str) -> str:

@@ -22,6 +22,7 @@ from itertools import combinations
 from pathlib import Path
 
 import bandit_design
+import benchmark
 import numpy as np
 from bandit_runs import (
     INFORMATIVE,
@@ -52,7 +53,7 @@ def main() -> None:
     """Print a row per pool."""
     options = arguments()
     names = [*(way.name for way in PAPERS), "uniform draws, no task"]
-    print(f"| pool | pairs | {' | '.join(names)} |\n|{'---|' * (2 + len(names))}", flush=True)
+    table = benchmark.Table(options, "pool | pairs", *names)
     for name in options.pools.split(","):
         file = options.folder / f"{name}.parquet"
         with seated(file, (PREDICTED,)) as seat:
@@ -61,19 +62,20 @@ def main() -> None:
             found = [told_apart(on, way, pairs, options) for way in PAPERS]
             if options.studies:
                 found.append(by_design(seat, on, file, pairs, options))
-        print(f"| {name} | {len(pairs)} | {' | '.join(noted(each, 1) for each in found)} |")
+        table.add(name, len(pairs), *(noted(each, 1) for each in found))
 
 
 def arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--studies", type=int, default=90)
-    parser.add_argument("--pools", default="digits,cifar10,mnist_missing7")
-    parser.add_argument("--rope", type=float, default=0.05)
-    parser.add_argument("--seed", type=int, default=0)
-    return parser.parse_args()
+    return benchmark.read_options(
+        __doc__,
+        "folder",
+        runs=500,
+        studies=90,
+        pools="digits,cifar10,mnist_missing7",
+        rope=0.05,
+        seed=0,
+    )
 
 
 def told_apart(on: Board, way: Way, pairs: np.ndarray, options) -> np.ndarray:

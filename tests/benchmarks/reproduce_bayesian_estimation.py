@@ -28,6 +28,7 @@ import argparse
 from pathlib import Path
 
 import bandit_design
+import benchmark
 import numpy as np
 from bandit_runs import (
     EQUAL_COUNT,
@@ -47,7 +48,6 @@ from bandit_runs import (
     played,
     seated,
 )
-from kept_cells import KeptCells
 
 from activetest.bandits.arms import CONFUSION, compute_values, expect_outcome_shares, sample_values
 from activetest.bandits.credible import outcome_share_intervals
@@ -90,25 +90,27 @@ def main() -> None:
                 of_strengths += strengths(name, seat, options)
     if of_strengths:
         names = [f"{way.name}: RMSE, coverage, ECE" for way in INFORMED]
-        print(f"\n| pool | strength | N | {' | '.join(names)} |\n|{'---|' * (3 + len(names))}")
-        print("\n".join(of_strengths))
+        table = benchmark.Table(options, "pool | strength | N", *names)
+        for row in of_strengths:
+            table.add(row)
     for title, rows in tables.items():
         if rows:
-            show(title, rows)
+            show(title, rows, options)
 
 
 def arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--studies", type=int, default=200)
-    parser.add_argument("--pools", default="digits,cifar10,mnist_missing7,adult")
-    parser.add_argument("--tables", default="accuracy,confusion,floors")
-    parser.add_argument("--strengths", default="2,10,100")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save", type=Path)
-    return parser.parse_args()
+    return benchmark.read_options(
+        __doc__,
+        "folder",
+        runs=500,
+        studies=200,
+        pools="digits,cifar10,mnist_missing7,adult",
+        tables="accuracy,confusion,floors",
+        strengths="2,10,100",
+        seed=0,
+        save=Path,
+    )
 
 
 def accuracies(name: str, seat: Seat, columns, options: argparse.Namespace, tables: dict) -> None:
@@ -213,7 +215,7 @@ def floors(name: str, seat: Seat, columns, options: argparse.Namespace, tables: 
 
 def strengths(name: str, seat: Seat, options: argparse.Namespace) -> list[str]:
     """Rows of the table of strengths."""
-    kept, rows = KeptCells(options.save), []
+    kept, rows = benchmark.KeptCells(options.save), []
     budgets = tuple(each for each in AMOUNTS if each < seat.made.size)
     for strength in map(float, options.strengths.split(",")):
         on, found = board(seat, "accuracy", EQUAL_WIDTH, strength=strength), []
@@ -231,7 +233,7 @@ def strengths(name: str, seat: Seat, options: argparse.Namespace) -> list[str]:
             origin |= {"runs": options.runs, "seed": options.seed}
             found.append(kept.compute(origin, measure))
         rows += [
-            f"| {name} | {strength:g} | {budget} | {' | '.join(each[place] for each in found)} |"
+            f"{name} | {strength:g} | {budget} | {' | '.join(each[place] for each in found)}"
             for place, budget in enumerate(budgets)
         ]
     return rows
@@ -242,19 +244,21 @@ def spread(on: Board, shares: np.ndarray) -> np.ndarray:
     return np.sqrt(((shares - on.shares) ** 2).sum(axis=-1) @ on.weight)
 
 
-def show(title: str, rows: list[tuple[str, list]]) -> None:
+def show(title: str, rows: list[tuple[str, list]], options: argparse.Namespace) -> None:
     """Print one table; a cell has as many numbers as there are lists of columns (R,)."""
     widest = max(len(columns) for _, cells in rows for columns in cells)
     names = [way.name for way in FLOORS] if title == "floors" else WITH_DESIGN[:widest]
-    print(f"\n{TITLES[title]}\n\n| pool | groups by | N/K | N | {' | '.join(names)} |")
-    print(f"|{'---|' * (4 + widest)}")
+    print(f"\n{TITLES[title]}")
+    # The page shows the first table alone; the others have the same columns.
+    shown = options if title == "accuracy" else None
+    table = benchmark.Table(shown, "pool | groups by | N/K | N", *names)
     digits = {"covered": 1, "ece": 1, "mean": 1, "confusion": 3}.get(title, 2)
     best, plain = [], title in ("covered", "floors")
     for start, lists in rows:
         marked = [marks(columns, digits, not plain) for columns in lists]
         padded = [[*cells, *[""] * (widest - len(cells))] for cells in marked]
         cells = [", ".join(filter(None, each)) for each in zip(*padded, strict=True)]
-        print(f"| {start} | {' | '.join(cells)} |")
+        table.add(start, *cells)
         best.append(np.argmin([column.mean() for column in lists[0][: len(PAPERS)]]))
     thompson = [way.acquisition == THOMPSON and way.prior == INFORMATIVE for way in PAPERS]
     if not plain:

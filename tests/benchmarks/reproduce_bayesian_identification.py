@@ -23,6 +23,7 @@ With --save, finished cells are kept in FILE, and the same command goes on from 
 import argparse
 from pathlib import Path
 
+import benchmark
 import numpy as np
 from bandit_runs import (
     FLOORS,
@@ -38,7 +39,6 @@ from bandit_runs import (
     played,
     seated,
 )
-from kept_cells import KeptCells
 
 from activetest.simulation.answers import find_first_for_good, find_reciprocal_rank
 
@@ -68,10 +68,9 @@ KINDS = {
 def main() -> None:
     """Print one table for the mean over runs, and one for single runs."""
     options = arguments()
-    ways, kept = WAYS[options.ways], KeptCells(options.save)
-    head = f"| pool | groups by | m | worst | {' | '.join(way.name for way in ways)} |"
-    print(f"{head}\n|{'---|' * (4 + len(ways))}", flush=True)
-    alone = []
+    ways, kept = WAYS[options.ways], benchmark.KeptCells(options.save)
+    heads = ["pool | groups by | m | worst", *(way.name for way in ways)]
+    table, alone = benchmark.Table(options, *heads), []
     for name in options.pools.split(","):
         with seated(options.folder / f"{name}.parquet", (GROUPS.get(name, PREDICTED),)) as seat:
             for title, on in boards(name, seat, options):
@@ -86,27 +85,29 @@ def main() -> None:
                         origin |= {"judged": options.judged, "runs": options.runs}
                         found.append(kept.compute(origin | {"seed": options.seed}, measure))
                     names = " ".join(on.names[each] for each in on.truth.worst_first[:worst])
-                    start = f"| {name} | {title} | {worst} | {names} |"
-                    print(f"{start} {' | '.join(cells for cells, _ in found)} |", flush=True)
-                    alone.append(f"{start} {' | '.join(each for _, each in found)} |")
-    print(f"\n{head}\n|{'---|' * (4 + len(ways))}")
-    print("\n".join(alone))
+                    start = name, title, worst, names
+                    table.add(*start, *(cells for cells, _ in found))
+                    alone.append([*start, *(each for _, each in found)])
+    table = benchmark.Table(None, *heads)
+    for row in alone:
+        table.add(*row)
 
 
 def arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--judged", choices=("accuracy", "cost", "ece"), default="accuracy")
-    parser.add_argument("--ways", choices=tuple(WAYS), default="papers")
-    parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--pools", default="")
-    parser.add_argument("--worst", default="1,3")
-    parser.add_argument("--ratios", default="10")
-    parser.add_argument("--strengths", default="")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save", type=Path)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        judged={"choices": ("accuracy", "cost", "ece"), "default": "accuracy"},
+        ways={"choices": tuple(WAYS), "default": "papers"},
+        runs=500,
+        pools="",
+        worst="1,3",
+        ratios="10",
+        strengths="",
+        seed=0,
+        save=Path,
+    )
     usual = POOLS if options.judged == "accuracy" else POOLS.removesuffix(",adult")
     options.pools = options.pools or usual
     return options

@@ -10,14 +10,9 @@ fits in brackets, and the log-loss of the ensemble itself on the pool.
 """
 
 import argparse
-import os
-import sys
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 from paired import follow_lure
 from staging import Stage, played, staged
@@ -29,29 +24,29 @@ def main() -> None:
     """Print one row per network and one column per number of members."""
     options = arguments()
     members = [int(each) for each in options.members.split(",")]
-    print(f"| hidden layers | {' | '.join(f'{count} members' for count in members)} |")
-    print(f"|{'---|' * (1 + len(members))}", flush=True)
+    table = benchmark.Table(options, "hidden layers", *(f"{count} members" for count in members))
     for network in options.networks.split(","):
         layers, width = map(int, network.split("x"))
         cells = [
             measure(options, f"ensemble[members={count};layers={layers};width={width}]")
             for count in members
         ]
-        print(f"| {layers} of {width} units | {' | '.join(cells)} |", flush=True)
+        table.add(f"{layers} of {width} units", *cells)
 
 
 def arguments() -> argparse.Namespace:
     """The command line; numbers of members and networks are separated by commas."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pool", default="digits")
-    parser.add_argument("--members", default="1,2,5,10")
-    parser.add_argument("--networks", default="1x8,1x32,2x64,3x128")
-    parser.add_argument("--fits", type=int, default=3)
-    parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--workers", type=int)
-    return parser.parse_args()
+    return benchmark.read_options(
+        __doc__,
+        "folder",
+        pool="digits",
+        members="1,2,5,10",
+        networks="1x8,1x32,2x64,3x128",
+        fits=3,
+        runs=50,
+        save=Path,
+        workers=int,
+    )
 
 
 def measure(options: argparse.Namespace, surrogate: str) -> str:

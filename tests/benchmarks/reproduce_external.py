@@ -8,14 +8,9 @@ good as the black box; here they are weaker, and ASE believes them. Next to them
 mean squared error of uniform draws over that of the method, +- its Monte-Carlo standard error.
 """
 
-import argparse
-import os
-import sys
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
+import benchmark
 
 # Acquisition and floor: as the papers draw, and as this program does by default.
 WAYS = {"expected-loss": 0.2, "optimal": None}
@@ -24,24 +19,24 @@ ESTIMATORS = ("ase", "lure", "doubly-robust")
 
 def main() -> None:
     """Print one row per metric, surrogate, acquisition and estimator."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pool", default="cifar10")
-    parser.add_argument("--surrogate", default="external,stack,agreement,model")
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--budget", type=int, action="append")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save", type=Path)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pool="cifar10",
+        surrogate="external,stack,agreement,model",
+        runs=1000,
+        budget={"type": int, "action": "append"},
+        seed=0,
+        save=Path,
+    )
     options.budget = tuple(sorted(options.budget or (50, 100, 200)))
     header = [f"M = {budget}: saved, bias, coverage" for budget in options.budget]
-    print(f"| metric | surrogate | acquisition | estimator | {' | '.join(header)} |")
-    print(f"|{'---|' * (4 + len(header))}")
+    table = benchmark.Table(options, "metric | surrogate | acquisition | estimator", *header)
     for metric in ("log-loss", "accuracy"):
         for surrogate in options.surrogate.split(","):
             for acquisition, floor in WAYS.items():
                 for names, cells in rows(metric, surrogate, acquisition, floor, options):
-                    print(f"| {metric} | {surrogate} | {names} | {' | '.join(cells)} |", flush=True)
+                    table.add(metric, surrogate, names, *cells)
 
 
 def rows(metric: str, surrogate: str, acquisition: str, floor: float | None, options):

@@ -22,17 +22,12 @@ loss draw, constant                appendix B.2: the surrogate learns no label
 """
 
 import argparse
-import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 from staging import Stage, played, staged
 
@@ -57,8 +52,7 @@ def main() -> None:
     options = arguments()
     steps = options.at
     shares = []
-    print(f"| surrogate | way | estimate of | by | runs | {' | '.join(map(str, steps))} |")
-    print(f"|{'---|' * (5 + len(steps))}")
+    table = benchmark.Table(options, "surrogate | way | estimate of | by | runs", *steps)
     for surrogate in options.surrogate.split(","):
         wishes = {"metric": "log-loss", "metrics": METRICS, "floor": 0.2, "surrogate": surrogate}
         columns = {"features": (options.features,), "feature_shape": SHAPES[options.features]}
@@ -73,12 +67,12 @@ def main() -> None:
             what = {"ways": options.ways, "at": steps, "seed": options.seed}
             found = played(play, scene, options.runs, what=what, file=kept, workers=options.workers)
             for cells in errors(stage, found, steps):
-                print(f"| {surrogate} | {' | '.join(cells)} |", flush=True)
+                table.add(surrogate, *cells)
         shares += [(surrogate, *cells) for cells in sevens(found, steps)]
     stretches = [f"{a} to {b}" for a, b in zip((0, *steps), steps, strict=False)]
-    print(f"\n| surrogate | way | {' | '.join(stretches)} |\n|{'---|' * (2 + len(stretches))}")
+    table = benchmark.Table(options, "surrogate | way", *stretches)
     for cells in shares:
-        print(f"| {' | '.join(cells)} |")
+        table.add(*cells)
 
 
 @contextmanager
@@ -120,18 +114,19 @@ def with_box(file: Path, box: str) -> Iterator[Path]:
 
 def arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--surrogate", default="ensemble,radial-bnn")
-    parser.add_argument("--features", default="embedding", choices=tuple(SHAPES))
-    parser.add_argument("--box", default="given", choices=("given", "scaled"))
-    parser.add_argument("--ways", default=";".join(WAYS), help="separated by semicolons")
-    parser.add_argument("--at", default="25,50,100,200,400")
-    parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--workers", type=int)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        surrogate="ensemble,radial-bnn",
+        features={"default": "embedding", "choices": tuple(SHAPES)},
+        box={"default": "given", "choices": ("given", "scaled")},
+        ways={"default": ";".join(WAYS), "help": "separated by semicolons"},
+        at="25,50,100,200,400",
+        runs=50,
+        seed=0,
+        save=Path,
+        workers=int,
+    )
     options.at = tuple(map(int, options.at.split(",")))
     options.ways = options.ways.split(";")
     return options

@@ -14,15 +14,10 @@ smaller (pairs are runs), beside what the paper found, with other models, data a
 """
 
 import argparse
-import os
-import sys
 import tempfile
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -58,32 +53,34 @@ def main() -> None:
             errors, said = compare_surrogates(options), {way: it[1] for way, it in WAYS.items()}
         else:
             errors, said = compare_scores(options), {way: it[1] for way, it in SCORES.items()}
-        print_table(figure, errors, said)
+        print_table(figure, errors, said, options)
 
 
 def arguments() -> argparse.Namespace:
     """The command line; figures are separated by commas."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pool", default="digits")
-    parser.add_argument("--figure", default="4,8b")
-    parser.add_argument("--runs", type=int, default=20, help="of figure 4")
-    parser.add_argument("--studies", type=int, default=400, help="of figure 8 (b)")
-    parser.add_argument("--labels", type=int, default=100)
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--workers", type=int)
-    return parser.parse_args()
+    return benchmark.read_options(
+        __doc__,
+        "folder",
+        pool="digits",
+        figure="4,8b",
+        runs={"type": int, "default": 20, "help": "of figure 4"},
+        studies={"type": int, "default": 400, "help": "of figure 8 (b)"},
+        labels=100,
+        save=Path,
+        workers=int,
+    )
 
 
-def print_table(figure: str, errors: dict[str, np.ndarray], said: dict[str, str]) -> None:
+def print_table(
+    figure: str, errors: dict[str, np.ndarray], said: dict[str, str], options: argparse.Namespace
+) -> None:
     """One row per way: median squared error, p against the best, and what the paper has."""
     best = find_best(errors)
     tests = compare_with_best(errors, best)
-    print(f"| figure {figure} | runs | median squared error | p | the paper |")
-    print("|---|---|---|---|---|")
+    table = benchmark.Table(options, "figure | way | runs | median squared error | p | the paper")
     for way, found in errors.items():
         p = f"{tests[way]:.1e}" if way in tests else "best"
-        print(f"| {way} | {len(found)} | {np.median(found):.2e} | {p} | {said[way]} |")
+        table.add(figure, way, len(found), f"{np.median(found):.2e}", p, said[way])
     print(flush=True)
 
 

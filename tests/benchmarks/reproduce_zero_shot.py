@@ -18,15 +18,10 @@ Numbers are the median squared error, with the 10 % and 90 % quantiles in bracke
 """
 
 import argparse
-import os
-import sys
 import tempfile
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 from pyarrow import parquet
 from staging import staged
@@ -41,17 +36,18 @@ DRAWS = (10, 25, 50)
 
 def main() -> None:
     """Print one row per metric, surrogate and estimate."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pool", default="cifar10")
-    parser.add_argument("--rows", default="20000,5000")
-    parser.add_argument("--size", type=int, default=2000)
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--metrics", default="log-loss,error")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pool="cifar10",
+        rows="20000,5000",
+        size=2000,
+        runs=1000,
+        metrics="log-loss,error",
+        seed=0,
+    )
     header = " | ".join(f"M = {count}" for count in DRAWS)
-    print(f"| metric | surrogate | estimate | labels | {header} |\n|{'---|' * (4 + len(DRAWS))}")
+    table = benchmark.Table(options, "metric | surrogate | estimate | labels", header)
     surrogates = [("ensemble", int(count)) for count in options.rows.split(",")] + [("model", 0)]
     printed = set()
     for name, rows in surrogates:
@@ -66,7 +62,7 @@ def main() -> None:
                 cells = [describe(column) for column in squares.T]
                 cells = cells if labels == "M" else [cells[0], *[""] * (len(cells) - 1)]
                 words = [metric, "" if alone else label, what, labels, *cells]
-                print(f"| {' | '.join(words)} |", flush=True)
+                table.add(*words)
 
 
 def expect_losses(name: str, count: int, options: argparse.Namespace):

@@ -19,17 +19,12 @@ powered    with uniform draws: mean squared error of prediction-powered inferenc
 """
 
 import argparse
-import os
-import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
+import benchmark
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from adversarial_pools import open_files
 
 COLUMNS = ("ratio", "saved", "coverage", "width", "bias", "powered")
@@ -37,27 +32,28 @@ COLUMNS = ("ratio", "saved", "coverage", "width", "bias", "powered")
 
 def main() -> None:
     """Print a row per pool, batch and budget."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pools", required=True)
-    parser.add_argument("--batch", default="200")
-    parser.add_argument("--budget", default="200")
-    parser.add_argument("--metric", default="error")
-    parser.add_argument("--group", default="")
-    parser.add_argument("--outputs", default="")
-    parser.add_argument("--surrogate", default="")
-    parser.add_argument("--acquisition", default="optimal")
-    parser.add_argument("--runs", type=int, default=300)
-    options = parser.parse_args()
-    print(f"| pool | metric | batch | labels | runs | {' | '.join(COLUMNS)} |")
-    print("|---" * (5 + len(COLUMNS)) + "|")
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pools={"required": True},
+        batch="200",
+        budget="200",
+        metric="error",
+        group="",
+        outputs="",
+        surrogate="",
+        acquisition="optimal",
+        runs=300,
+    )
+    table = benchmark.Table(options, "pool | metric | batch | labels | runs", *COLUMNS)
     for name in options.pools.split(","):
         for batch in map(int, options.batch.split(",")):
-            print_pool(options, name, batch)
+            for row in list_rows(options, name, batch):
+                table.add(*row)
 
 
-def print_pool(options: argparse.Namespace, name: str, batch: int) -> None:
-    """Play the studies of one pool in such batches, and print its rows."""
+def list_rows(options: argparse.Namespace, name: str, batch: int) -> Iterator[list]:
+    """Play the studies of one pool in such batches: a row for every number of labels."""
     from activetest.system.parallel import one_blas_thread
 
     found: dict[int, list] = {}
@@ -69,8 +65,7 @@ def print_pool(options: argparse.Namespace, name: str, batch: int) -> None:
                 found.setdefault(budget, []).append(numbers)
     for budget, numbers in sorted(found.items()):
         row = summarise(np.array(numbers), options)
-        head = name, options.metric, batch, budget, len(numbers)
-        print(f"| {' | '.join([*map(str, head), *row])} |", flush=True)
+        yield [name, options.metric, batch, budget, len(numbers), *row]
 
 
 def build(options: argparse.Namespace, name: str, folder: Path):

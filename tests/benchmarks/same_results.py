@@ -34,6 +34,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TypeGuard
 
+import benchmark
+
 # {key of the version before: key of the version after}: paths from the top of a document with dots
 # between the names and no places in lists, such as "estimates.n_eff". The longest that fits counts.
 RENAMED: dict[str, str] = {
@@ -772,13 +774,14 @@ def print_comparison(comparison: Comparison) -> None:
 
 def read_options() -> argparse.Namespace:
     """What the command line says."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("before", help="interpreter with the version before")
-    parser.add_argument("after", help="interpreter with the version after")
-    parser.add_argument("folder", type=Path, help="folder of the pools")
-    parser.add_argument("--only", default="", help="names that hold this text")
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
-    return parser.parse_args()
+    return benchmark.read_options(
+        __doc__,
+        ("before", {"help": "interpreter with the version before"}),
+        ("after", {"help": "interpreter with the version after"}),
+        ("folder", {"type": Path, "help": "folder of the pools"}),
+        only={"default": "", "help": "names that hold this text"},
+        workers={"type": int, "default": os.cpu_count()},
+    )
 
 
 def main() -> None:

@@ -10,61 +10,44 @@ budgets, floor, interval, surrogates, acquisitions, estimators, seed.
 """
 
 import argparse
-import os
-import sys
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
+import benchmark
 
 
 def main() -> None:
     """Print one table, a row at a time."""
     options = arguments()
     header = [f"M = {budget}: saved, labels, coverage, width" for budget in options.budget]
-    print(f"| pool | metric | acquisition | estimator | {' | '.join(header)} |")
-    print(f"|{'---|' * (4 + len(header))}")
-    for file in pools(options):
-        for row in table(file, options):
-            print("| " + " | ".join(row) + " |", flush=True)
+    table = benchmark.Table(options, "pool | metric | acquisition | estimator", *header)
+    for file in benchmark.find_pools(options.folder, options.pools):
+        for row in list_rows(file, options):
+            table.add(*row)
 
 
 def arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas, budgets repeat the option."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--pools", default="")
-    parser.add_argument("--budget", type=int, action="append")
-    parser.add_argument("--metric", action="append")
-    parser.add_argument("--interval", default="fixed")
-    parser.add_argument("--aim", default="")
-    parser.add_argument("--floor", type=float, default=0.35)
-    parser.add_argument("--surrogate", default="")
-    parser.add_argument("--acquisition", default="optimal")
-    parser.add_argument("--estimator", default="doubly-robust")
-    parser.add_argument("--batch", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        runs=2000,
+        pools="",
+        budget={"type": int, "action": "append"},
+        metric={"action": "append"},
+        interval="fixed",
+        aim="",
+        floor=0.35,
+        surrogate="",
+        acquisition="optimal",
+        estimator="doubly-robust",
+        batch=10,
+        seed=0,
+    )
     options.budget = tuple(options.budget or (50, 100, 200))
     return options
 
 
-def pools(options: argparse.Namespace) -> list[Path]:
-    """The pools that have an answer key, by name."""
-    wanted = options.pools.split(",") if options.pools else None
-    keyed = sorted(
-        key.with_name(key.name.removesuffix(".labels.csv"))
-        for key in options.folder.glob("*.labels.csv")
-    )
-    return [
-        file.with_name(f"{file.name}.parquet")
-        for file in keyed
-        if wanted is None or file.name in wanted
-    ]
-
-
-def table(file: Path, options: argparse.Namespace) -> list[list[str]]:
+def list_rows(file: Path, options: argparse.Namespace) -> list[list[str]]:
     """One row of cells per metric, acquisition and estimator."""
     from activetest.pool.pool import Pool
     from activetest.simulation.simulate import simulate

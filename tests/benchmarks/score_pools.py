@@ -32,10 +32,10 @@ wine            grades from 3 to 9 by twelve measurements; the model is a linear
                 other wines, which wine.train.parquet holds with their grades; 4,500 items
 """
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -235,10 +235,11 @@ def write_pool(folder: Path, name: str, seed: int) -> Path:
 
 def main() -> None:
     """Write every pool."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        seed=0,
+    )
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in POOLS | VERDICTS:
         print(write_pool(options.folder, name, options.seed))

@@ -19,15 +19,9 @@ such studies are from the truth on average, in percentage points, with the budge
 """
 
 import argparse
-import os
-import sys
 from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("MKL_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
@@ -38,21 +32,22 @@ ALPHA = 0.05
 
 def main() -> None:
     """Play the missing studies and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--save", type=Path, required=True)
-    parser.add_argument("--pools", required=True)
-    parser.add_argument("--metric", default="error")
-    parser.add_argument("--acquisition", default="optimal")
-    parser.add_argument("--floor", type=float, default=0.35)
-    parser.add_argument("--looks", type=int, default=5)
-    parser.add_argument("--spending", default="cubic")
-    parser.add_argument("--budgets", default="50,100,150,200,250,300,350,400")
-    parser.add_argument("--margin", type=float, default=0.05)
-    parser.add_argument("--batch", type=int, default=10, help="draws of a round; looks end rounds")
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0, help="of the first study")
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        save={"type": Path, "required": True},
+        pools={"required": True},
+        metric="error",
+        acquisition="optimal",
+        floor=0.35,
+        looks=5,
+        spending="cubic",
+        budgets="50,100,150,200,250,300,350,400",
+        margin=0.05,
+        batch={"type": int, "default": 10, "help": "draws of a round; looks end rounds"},
+        runs=2000,
+        seed={"type": int, "default": 0, "help": "of the first study"},
+    )
     studies = [Studies(options, name) for name in options.pools.split(",")]
     for first in range(0, options.runs, _CHUNK):
         # Every pool in turn, so that whoever stops early has as many studies of each.
@@ -60,23 +55,19 @@ def main() -> None:
             each.play(first)
     for each in studies:
         each.read()
-    print_rows(
-        "| pool | budget | runs | passes at the truth | fails at the truth | width, one look: 1 |",
-        (row for each in studies for row in each.list_errors()),
+    table = benchmark.Table(
+        options, "pool | budget | runs | passes at the truth | fails at the truth | width"
     )
-    print_rows(
-        "| pool | margin | runs | budget | labels | plain: budget | labels | ratio | lean |",
-        (row for each in studies for row in each.list_power(options.margin)),
+    for each in studies:
+        for row in each.list_errors():
+            table.add(*row)
+    table = benchmark.Table(
+        options,
+        "pool | margin | runs | budget | labels | plain: budget | plain: labels | ratio | lean",
     )
-
-
-def print_rows(heading: str, rows) -> None:
-    """A table."""
-    print(heading)
-    print("|---" * (heading.count("|") - 1) + "|")
-    for row in rows:
-        print(f"| {' | '.join(row)} |", flush=True)
-    print()
+    for each in studies:
+        for row in each.list_power(options.margin):
+            table.add(*row)
 
 
 class Studies:

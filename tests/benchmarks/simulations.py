@@ -13,7 +13,6 @@ runs of ten labels: the interpreter, the cache of the pool, and the errors of un
 `next --new -n 10` and `report` after 100 labels, with all of their start.
 """
 
-import argparse
 import csv
 import os
 import resource
@@ -23,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import benchmark
 import pyarrow.parquet as pq
 
 # Options of the simulation on each pool.
@@ -35,24 +35,24 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--repeats", type=int, default=3)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        python=sys.executable,
+        runs=200,
+        repeats=3,
+    )
     # Of commands that run elsewhere; symbolic links stay, for they are what environments are.
     pythons = [os.path.abspath(each) for each in options.python.split(",")]
     folder = options.folder.resolve()
-    head = "".join(f" version {number + 1} | of it start |" for number in range(len(pythons)))
-    print(f"| simulation |{head}\n|---|{'---|---|' * len(pythons)}")
+    versions = [f"version {number + 1}" for number in range(len(pythons))]
+    heads = [f"{version} | {version}: start" for version in versions]
+    table = benchmark.Table(options, "simulation", *heads)
     for name in SIMULATIONS:
         whole = measure(pythons, options.repeats, simulate(folder, name, options.runs))
         start = measure(pythons, options.repeats, simulate(folder, name, 2, BATCH))
-        cells = (f" {a:.2f} s | {b:.2f} s |" for a, b in zip(whole, start, strict=True))
-        print(f"| {name} |{''.join(cells)}", flush=True)
-    head = "".join(f" version {number + 1} |" for number in range(len(pythons)))
-    print(f"\n| command |{head}\n|---|{'---|' * len(pythons)}")
+        table.add(name, *(f"{a:.2f} s | {b:.2f} s" for a, b in zip(whole, start, strict=True)))
+    table = benchmark.Table(options, "command | pool", *versions)
     for name, rows in STUDIED.items():
         with tempfile.TemporaryDirectory() as place:
             pool, studies = take_rows(folder, name, rows, Path(place)), []
@@ -61,8 +61,7 @@ def main() -> None:
                 make_study(python, pool, folder / f"{name}.labels.csv", studies[-1])
             for words in (["next", "--new", "-n", "10"], ["report"]):
                 times = measure(pythons, options.repeats, words, studies)
-                cells = "".join(f" {each:.2f} s |" for each in times)
-                print(f"| `{' '.join(words)}`, {name} |{cells}", flush=True)
+                table.add(" ".join(words), name, *(f"{each:.2f} s" for each in times))
 
 
 def simulate(folder: Path, name: str, runs: int, labels: int = LABELS) -> list[str]:

@@ -38,8 +38,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import loop
 import numpy as np
 
@@ -53,16 +52,17 @@ _COMMANDS = ("status", "report --format json", "next --new -n 1")
 
 def main() -> None:
     """Print all tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--small", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=900)
-    parser.add_argument("--information", type=int, default=10_000)
-    parser.add_argument("--augmented", default="1000,7000", help="empty for none")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--surrogate", default="forest,ensemble")
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        rows=1_000_000,
+        small=10_000,
+        rounds=900,
+        information=10_000,
+        augmented={"default": "1000,7000", "help": "empty for none"},
+        repeats=3,
+        surrogate="forest,ensemble",
+    )
     folder = options.folder.resolve()
     if options.rows:
         million(pool_of(folder, options.rows), folder, options)
@@ -89,8 +89,10 @@ def million(pool: Path, folder: Path, options: argparse.Namespace) -> None:
     repeats = range(options.repeats)
     scanned = statistics.median(loop.scan(pool) for _ in repeats)
     truth = loop._labels(pool)
-    print("| surrogate | next --n 10 | scan | library | own prediction | next / (library + scan) |")
-    print("|---|---|---|---|---|---|")
+    table = benchmark.Table(
+        options,
+        "surrogate | next --n 10 | scan | library | own prediction | next / (library + scan)",
+    )
     for surrogate in options.surrogate.split(","):
         with tempfile.TemporaryDirectory(dir=folder) as place:
             study = Path(place)
@@ -104,7 +106,7 @@ def million(pool: Path, folder: Path, options: argparse.Namespace) -> None:
             own, library = bare(study, surrogate, options.repeats)
         ratio = spent / (library + scanned)
         numbers = (f"{each:.2f} s" for each in (spent, scanned, library, own))
-        print(f"| {surrogate} | {' | '.join(numbers)} | {ratio:.2f} |", flush=True)
+        table.add(surrogate, *numbers, f"{ratio:.2f}")
 
 
 def bare(study: Path, surrogate: str, repeats: int) -> tuple[float, float]:
@@ -188,8 +190,8 @@ def by_label(pool: Path, folder: Path, options: argparse.Namespace) -> None:
         entries = {"metric": "error", "metrics": ("error",), "surrogate": "forest"}
         reference = one_by_one(made, truth, 20)
         header = f"way, {made.size:,} rows | processor seconds per label | reference / this"
-        print(f"\n| {header} |\n|---|---|---|")
-        print(f"| reference loop, one by one | {reference:.3f} | 1.0 |", flush=True)
+        table = benchmark.Table(options, header)
+        table.add("reference loop, one by one", f"{reference:.3f}", "1.0")
         for name, batch, refit in (
             ("rounds of 10", _BATCH, "every"),
             ("rounds of 10, refit doubling", _BATCH, "doubling"),
@@ -197,7 +199,7 @@ def by_label(pool: Path, folder: Path, options: argparse.Namespace) -> None:
         ):
             choices = check_choices(entries | {"refit": refit}, roles, where="benchmark")
             spent = in_rounds(made, truth, choices, batch)
-            print(f"| {name} | {spent:.4f} | {reference / spent:.1f} |", flush=True)
+            table.add(name, f"{spent:.4f}", f"{reference / spent:.1f}")
 
 
 def refits(pool: Path, folder: Path, options: argparse.Namespace) -> None:
@@ -214,8 +216,9 @@ def refits(pool: Path, folder: Path, options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as place:
         made = cache.build_cache(looked, Path(place) / "cache")
         made = auxiliary.attach_auxiliary(made, looked, [choices.surrogate])
-        print("\n| augmented items | seconds | processor seconds | slowest | epochs |")
-        print("|---|---|---|---|---|")
+        table = benchmark.Table(
+            options, "augmented items | seconds | processor seconds | slowest | epochs"
+        )
         for count in map(int, options.augmented.split(",")):
             free = made.size - _REFIT_LABELS
             _augmentation.find_threshold = lambda *_, n=count, of=free: (-1e30, n, of)
@@ -240,7 +243,7 @@ def refits(pool: Path, folder: Path, options: argparse.Namespace) -> None:
                 assert len(fitted.augmented) == count
             medians = [statistics.median(each[1:]) for each in (seconds, spent, epochs)]
             numbers = f"{medians[0]:.2f} | {medians[1]:.2f} | {max(seconds[1:]):.2f}"
-            print(f"| {count:,} | {numbers} | {medians[2]:.0f} |", flush=True)
+            table.add(f"{count:,}", numbers, f"{medians[2]:.0f}")
 
 
 def one_by_one(made, truth: np.ndarray, labels: int) -> float:
@@ -343,14 +346,15 @@ def by_information(pool: Path, folder: Path, options: argparse.Namespace) -> Non
             for strip in scores._cut(rows):
                 learned.members.draws(strip, which)
 
-        print(f"\n| {made.size:,} items, {len(objectives)} metrics | all | passes | beyond them |")
-        print("|---|---|---|---|")
+        table = benchmark.Table(
+            options, f"{made.size:,} items, {len(objectives)} metrics", "all | passes | beyond them"
+        )
         for name in ("metric-information", "bald"):
             chosen = replace(choices, acquisition=name)
             score = scores.make_scorer(learned, chosen, seed=0, number=2)
             bare = _median(passes, options.repeats)
             whole = _median(partial(score, rows, objectives), options.repeats)
-            print(f"| {name} | {whole:.2f} s | {bare:.2f} s | {whole - bare:.2f} s |", flush=True)
+            table.add(name, f"{whole:.2f} s", f"{bare:.2f} s", f"{whole - bare:.2f} s")
 
 
 def many_rounds(folder: Path, options: argparse.Namespace) -> None:
@@ -359,7 +363,9 @@ def many_rounds(folder: Path, options: argparse.Namespace) -> None:
 
     with open(_SAMPLE / "digits.labels.csv", newline="", encoding="utf-8") as file:
         key = {row["id"]: row["label"] for row in csv.DictReader(file)}
-    print(f"\n| command | {_FEW} rounds | {options.rounds} rounds | ratio |\n|---|---|---|---|")
+    table = benchmark.Table(
+        options, "command", f"{_FEW} rounds", f"{options.rounds} rounds", "ratio"
+    )
     with tempfile.TemporaryDirectory(dir=folder) as place:
         pool = shutil.copy(_SAMPLE / "digits.parquet", place)
         study = activetest.Study.create(pool, Path(place) / "study", seed=1)
@@ -377,7 +383,7 @@ def many_rounds(folder: Path, options: argparse.Namespace) -> None:
                 for number, copy in copies.items():
                     spent[number].append(processor_seconds(command.split(), copy))
             few, many = (statistics.median(each[1:]) for each in spent.values())
-            print(f"| {command} | {few:.3f} s | {many:.3f} s | {many / few:.2f} |", flush=True)
+            table.add(command, f"{few:.3f} s", f"{many:.3f} s", f"{many / few:.2f}")
     growth = (sizes[options.rounds] - sizes[_FEW]) / (options.rounds - _FEW)
     print(f"\nledger: {growth:,.0f} bytes a round")
 

@@ -13,12 +13,10 @@ missed   share of studies whose interval, at some draw up to the last, had left 
 """
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
+import benchmark
 import numpy as np
 from hard_pools import POOLS
 
@@ -33,28 +31,28 @@ def sharp(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     """Print a row per pool and size, and the geometric means of the widths."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--size", default="600,1000,3000")
-    parser.add_argument("--floor", type=float, default=0.5)
-    parser.add_argument("--budget", default="50,100,200,400")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--code", type=Path, default=Path(__file__).parents[2])
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        runs=200,
+        size="600,1000,3000",
+        floor=0.5,
+        budget="50,100,200,400",
+        seed=0,
+        code=Path(__file__).parents[2],
+    )
     sys.path.insert(0, str(options.code))
     budgets = tuple(map(int, options.budget.split(",")))
     heads = [f"M = {budget}: width, ratio" for budget in budgets]
-    print(f"| items | pool | {' | '.join(heads)} | missed |")
-    print("|---" * (len(budgets) + 3) + "|")
+    table = benchmark.Table(options, "items | pool", *heads, "missed")
     for size in map(int, options.size.split(",")):
         widths = []
         for name, make in (POOLS | {"sharp": sharp}).items():
             found = play(make, size, budgets, options)
             widths.append(found[0])
             cells = [f"{width:.4f}, {ratio:.2f}" for width, ratio in zip(*found[:2], strict=True)]
-            print(f"| {size:,} | {name} | {' | '.join(cells)} | {found[2]:.3f} |", flush=True)
+            table.add(f"{size:,}", name, *cells, f"{found[2]:.3f}")
         means = [f"{width:.4f}" for width in np.exp(np.log(widths).mean(axis=0))]
-        print(f"| {size:,} | geometric mean | {' | '.join(means)} | |", flush=True)
+        table.add(f"{size:,}", "geometric mean", *means, "")
 
 
 def play(make, size: int, budgets: tuple[int, ...], options: argparse.Namespace) -> tuple:

@@ -19,16 +19,10 @@ Every study is kept in --results as it is finished, and is not played again.
 """
 
 import argparse
-import json
-import os
-import sys
 import time
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 from surface_pools import SurfacePool, make_pool
 
@@ -43,17 +37,18 @@ UNIFORM = "uniform"
 
 def main() -> None:
     """Play the studies that are missing, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pools", default="main,pairs,adult")
-    parser.add_argument("--method", default="stacked")
-    parser.add_argument("--labels", default="250,500,750,1000,1500,2000")
-    parser.add_argument("--step", type=int, default=60)
-    parser.add_argument("--floor", type=float, default=0.1)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--strategies", default="uniform,surface-variance")
-    parser.add_argument("--results", type=Path, default=Path("surface_exploration.jsonl"))
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pools="main,pairs,adult",
+        method="stacked",
+        labels="250,500,750,1000,1500,2000",
+        step=60,
+        floor=0.1,
+        seeds=10,
+        strategies="uniform,surface-variance",
+        results=Path("surface_exploration.jsonl"),
+    )
     pools, strategies = options.pools.split(","), options.strategies.split(",")
     labels = [int(count) for count in options.labels.split(",")]
     found = read_studies(options.results)
@@ -64,9 +59,7 @@ def main() -> None:
                 if not {*map(str, labels)} <= {*found.get(key, {}).get("errors", {})}:
                     pool = make_pool(name, seed, options.folder)
                     found[key] = play(pool, strategy, labels, seed, options)
-                    record = {"key": key, **found[key]}
-                    with options.results.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(record) + "\n")
+                    benchmark.append_lines(options.results, [{"key": key, **found[key]}])
     for name in pools:
         print_pool(name, found, labels, strategies, options)
 
@@ -79,8 +72,7 @@ def make_key(name: str, strategy: str, seed: int, options: argparse.Namespace) -
 
 def read_studies(file: Path) -> dict[str, dict]:
     """The studies that were played before."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    return {record["key"]: record for record in map(json.loads, lines)}
+    return {record["key"]: record for record in benchmark.read_lines(file)}
 
 
 def play(
@@ -209,8 +201,7 @@ def print_pool(
     counts = np.array(labels, float)
     base = collect(UNIFORM)
     print(f"\n{name}, {options.method}, {options.seeds} seeds, batches of {options.step}\n")
-    print("| labels | " + " | ".join(strategies) + " | difference | labels needed, % |")
-    print("|---|" + "---|" * (len(strategies) + 2))
+    table = benchmark.Table(options, "pool | labels", *strategies, "difference | labels needed, %")
     others = [each for each in strategies if each != UNIFORM]
     for place, count in enumerate(labels):
         cells = [describe(collect(strategy)[:, place], spread=True) for strategy in strategies]
@@ -223,9 +214,7 @@ def print_pool(
                 for own, uniform in zip(errors, base, strict=True)
             ]
             needed.append(describe(np.array(share) / 1000, spread=False, digits=0))
-        print(
-            f"| {count:,} | {' | '.join(cells)} | {'; '.join(difference)} | {'; '.join(needed)} |"
-        )
+        table.add(name, f"{count:,}", *cells, "; ".join(difference), "; ".join(needed))
 
 
 def describe(values: np.ndarray, *, spread: bool, digits: int = 2) -> str:

@@ -15,17 +15,10 @@ seconds of one processor for both.
 Every cell is kept in --results as it is finished, and is not computed again.
 """
 
-import argparse
-import json
-import os
-import sys
 import time
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 from surface_pools import SurfacePool, make_pool
 from surfaces import fit
@@ -35,15 +28,16 @@ FEWEST = 5
 
 def main() -> None:
     """Compute what is missing, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pools", default="main,pairs,adult")
-    parser.add_argument("--methods", default="stacked")
-    parser.add_argument("--labels", default="200,1000")
-    parser.add_argument("--growths", default="1.06,1.25,1.5,1.9")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--results", type=Path, default=Path("surface_refits.jsonl"))
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pools="main,pairs,adult",
+        methods="stacked",
+        labels="200,1000",
+        growths="1.06,1.25,1.5,1.9",
+        seeds=10,
+        results=Path("surface_refits.jsonl"),
+    )
     labels = [int(count) for count in options.labels.split(",")]
     growths = options.growths.split(",")
     cells = read_cells(options.results)
@@ -60,10 +54,10 @@ def main() -> None:
                 cells[key] = measure(
                     make_pool(name, seed, options.folder), method, count, growths, seed
                 )
-                with options.results.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"key": key, "found": cells[key]}) + "\n")
-    print("| pool | method | labels | then | anew | continued | difference | seconds |")
-    print("|---|---|---|---|---|---|---|---|")
+                benchmark.append_lines(options.results, [{"key": key, "found": cells[key]}])
+    table = benchmark.Table(
+        options, "pool | method | labels | then | anew | continued | difference | seconds"
+    )
     for name, method, count in kinds:
         for growth in growths:
             found = np.array(
@@ -72,17 +66,21 @@ def main() -> None:
             anew, continued, *seconds = found.mean(axis=0)
             gap = found[:, 1] - found[:, 0]
             error = gap.std(ddof=1) / len(gap) ** 0.5 if len(gap) > 1 else 0.0
-            print(
-                f"| {name} | {method} | {count:,} | {int(count * float(growth)):,} | {anew:.2f} "
-                f"| {continued:.2f} | {gap.mean():.2f} ± {error:.2f} "
-                f"| {seconds[0]:.2f}, {seconds[1]:.2f} |"
+            table.add(
+                name,
+                method,
+                f"{count:,}",
+                f"{int(count * float(growth)):,}",
+                f"{anew:.2f}",
+                f"{continued:.2f}",
+                f"{gap.mean():.2f} ± {error:.2f}",
+                f"{seconds[0]:.2f}, {seconds[1]:.2f}",
             )
 
 
 def read_cells(file: Path) -> dict[str, dict]:
     """What was computed before."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    return {cell["key"]: cell["found"] for cell in map(json.loads, lines)}
+    return {cell["key"]: cell["found"] for cell in benchmark.read_lines(file)}
 
 
 def measure(

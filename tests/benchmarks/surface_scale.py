@@ -20,10 +20,10 @@ what it has is not fitted again.
 """
 
 import argparse
-import json
 import time
 from pathlib import Path
 
+import benchmark
 import numpy as np
 
 from activetest import catalog
@@ -51,15 +51,12 @@ SETTINGS: dict[str, dict[str, dict]] = {
 
 def main() -> None:
     """Fit what FILE lacks, then print both tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    options = benchmark.read_options(
+        __doc__,
+        seeds={"type": int, "default": 20, "help": "surfaces of each setting"},
+        settings={"default": ",".join(SETTINGS), "help": "which of the settings"},
+        results={"type": Path, "default": Path("surface_scale.jsonl"), "help": "what is kept"},
     )
-    parser.add_argument("--seeds", type=int, default=20, help="surfaces of each setting")
-    parser.add_argument("--settings", default=",".join(SETTINGS), help="which of the settings")
-    parser.add_argument(
-        "--results", type=Path, default=Path("surface_scale.jsonl"), help="what is kept"
-    )
-    options = parser.parse_args()
     kept = read_results(options.results)
     settings = {name: SETTINGS[name] for name in options.settings.split(",")}
     for seed in range(options.seeds):
@@ -68,19 +65,16 @@ def main() -> None:
                 if (setting, name, seed) not in kept:
                     found = fit_once(name, chosen, seed)
                     kept[setting, name, seed] = found
-                    with options.results.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps([setting, name, seed, found]) + "\n")
+                    benchmark.append_lines(options.results, [[setting, name, seed, found]])
     rows = [(setting, name) for setting, methods in settings.items() for name in methods]
-    print_scales(kept, rows, options.seeds)
-    print_errors(kept, rows, options.seeds)
+    print_scales(kept, rows, options)
+    print_errors(kept, rows, options)
     print(f"\n{sum(each['seconds'] for each in kept.values()) / 3600:.2f} hours")
 
 
 def read_results(file: Path) -> dict[tuple[str, str, int], dict]:
     """{(setting, method, seed): what was found} of an earlier run."""
-    if not file.exists():
-        return {}
-    lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    lines = benchmark.read_lines(file)
     return {(setting, name, seed): found for setting, name, seed, found in lines}
 
 
@@ -106,7 +100,7 @@ def fit_once(name: str, options: dict, seed: int) -> dict:
     began = time.perf_counter()
     rng = np.random.default_rng([9, seed])
     surface = catalog.load("surfaces", name).fit(draw_labels(seed), rng=rng, **options)
-    raw = surface.state["parameters"]["raw_length"][:, 0]
+    raw = surface.state["raw_length"][:, 0]
     return {
         "mean": surface.mean.tolist(),
         "psi": surface.psi.astype(float).mean(axis=0).tolist(),
@@ -120,36 +114,39 @@ def gather(kept: dict, setting: str, name: str, key: str, seeds: int) -> Array:
     return np.array([kept[setting, name, seed][key] for seed in range(seeds)])
 
 
-def print_scales(kept: dict, rows: list[tuple[str, str]], seeds: int) -> None:
+def print_scales(kept: dict, rows: list[tuple[str, str]], options: argparse.Namespace) -> None:
     """Table 8."""
-    print("| setting | method |", " | ".join(map(str, range(1, 11))), "|")
-    print("|---" * 12 + "|")
+    table = benchmark.Table(options, "setting | method", *range(1, 11))
     for setting, name in rows:
-        psi = gather(kept, setting, name, "psi", seeds)
+        psi = gather(kept, setting, name, "psi", options.seeds)
         cells = [
             f"{mean:.2f} ± {deviation:.2f}"
             for mean, deviation in zip(psi.mean(axis=0), psi.std(axis=0), strict=True)
         ]
-        print(f"| {setting} | {name} |", " | ".join(cells), "|")
+        table.add(setting, name, *cells)
 
 
-def print_errors(kept: dict, rows: list[tuple[str, str]], seeds: int) -> None:
+def print_errors(kept: dict, rows: list[tuple[str, str]], options: argparse.Namespace) -> None:
     """Table 9 and the kernel lengths."""
-    print(
-        "\n| setting | method | bias^2 | variance | squared error | length of f | before softplus |"
+    table = benchmark.Table(
+        options,
+        "setting | method | bias^2 | variance | squared error | length of f | before softplus",
     )
-    print("|---" * 7 + "|")
     for setting, name in rows:
-        mean = gather(kept, setting, name, "mean", seeds)
-        raw = gather(kept, setting, name, "raw_length", seeds)[:, 0]
+        mean = gather(kept, setting, name, "mean", options.seeds)
+        raw = gather(kept, setting, name, "raw_length", options.seeds)[:, 0]
         bias = ((mean.mean(axis=0) - ACCURACIES) ** 2).sum()
         variance = mean.var(axis=0).sum()
         errors = ((mean - ACCURACIES) ** 2).sum(axis=1)
         length = np.logaddexp(0, raw)
-        print(
-            f"| {setting} | {name} | {bias:.3f} | {variance:.3f} "
-            f"| {errors.mean():.3f} ± {errors.std():.3f} "
-            f"| {length.mean():.2f} ± {length.std():.2f} | {raw.mean():.2f} |"
+        table.add(
+            setting,
+            name,
+            f"{bias:.3f}",
+            f"{variance:.3f}",
+            f"{errors.mean():.3f} ± {errors.std():.3f}",
+            f"{length.mean():.2f} ± {length.std():.2f}",
+            f"{raw.mean():.2f}",
         )
 
 

@@ -30,18 +30,12 @@ methods have.
 """
 
 import argparse
-import json
-import os
 import resource
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 from surface_pools import SYNTHETIC, SurfacePool, make_pool
 
@@ -67,25 +61,26 @@ Facts = dict[tuple[str, int], dict]
 
 def main() -> None:
     """Compute what is missing, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pools", default=",".join(("adult", *SYNTHETIC)))
-    parser.add_argument("--methods", default="constant,beta,stacked")
-    parser.add_argument("--labels", default="500,1000,2000,3500")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--fewest", type=int, default=5, choices=GOLD)
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--summary", action="store_true", help="compute nothing")
-    options = parser.parse_args()
-    pools, methods = options.pools.split(","), options.methods.split(",")
-    labels = [int(count) for count in options.labels.split(",")]
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        pools=",".join(("adult", *SYNTHETIC)),
+        methods="constant,beta,stacked",
+        labels="500,1000,2000,3500",
+        seeds=10,
+        fewest={"type": int, "default": 5, "choices": GOLD},
+        results=RESULTS,
+        summary={"action": "store_true", "help": "compute nothing"},
+    )
+    pools, options.methods = options.pools.split(","), options.methods.split(",")
+    options.labels = [int(count) for count in options.labels.split(",")]
     cells, facts = read_results(options.results)
     wanted = [
         (name, method, count, seed)
         for seed in range(options.seeds)
         for name in pools
-        for method in methods
-        for count in labels
+        for method in options.methods
+        for count in options.labels
         if (name, method, count, seed) not in cells
     ]
     opened: tuple[str, int] | None = None
@@ -94,33 +89,24 @@ def main() -> None:
             pool, opened = make_pool(name, seed, options.folder), (name, seed)
         if (name, seed) not in facts:
             facts[name, seed] = describe(pool)
-            keep(options.results, {"pool": name, "seed": seed, "facts": facts[name, seed]})
+            record = {"pool": name, "seed": seed, "facts": facts[name, seed]}
+            benchmark.append_lines(options.results, [record])
         cells[name, method, count, seed] = measure(pool, method, count, seed)
         about = {"pool": name, "method": method, "labels": count, "seed": seed}
-        keep(options.results, about | cells[name, method, count, seed])
+        benchmark.append_lines(options.results, [about | cells[name, method, count, seed]])
     for name in pools:
-        print_pool(name, cells, facts, methods, labels, options)
+        print_pool(name, cells, facts, options)
 
 
 def read_results(file: Path) -> tuple[Cells, Facts]:
-    """What was computed before; a line that was not written to its end is not read."""
-    lines = file.read_text(encoding="utf-8").splitlines(keepends=True) if file.exists() else []
+    """What was computed before."""
     cells, facts = {}, {}
-    for found in (json.loads(line) for line in lines if line.endswith("\n")):
+    for found in benchmark.read_lines(file):
         if "facts" in found:
             facts[found["pool"], found["seed"]] = found["facts"]
         else:
             cells[found["pool"], found["method"], found["labels"], found["seed"]] = found
     return cells, facts
-
-
-def keep(file: Path, record: dict) -> None:
-    """Add a line, in place of one that was not written to its end."""
-    if file.exists():
-        text = file.read_text(encoding="utf-8")
-        file.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")
-    with file.open("a", encoding="utf-8") as kept:
-        kept.write(json.dumps(record, separators=(",", ":")) + "\n")
 
 
 def shorten(value: float) -> float:
@@ -224,13 +210,11 @@ def print_pool(
     name: str,
     cells: Cells,
     facts: Facts,
-    methods: list[str],
-    labels: list[int],
     options: argparse.Namespace,
 ) -> None:
     """The tables of one pool, over the seeds that every method has."""
     gold = str(options.fewest)
-    wanted = [(method, count) for method in methods for count in labels]
+    wanted = [(method, count) for method in options.methods for count in options.labels]
     seeds = [
         seed
         for seed in range(options.seeds)
@@ -246,20 +230,19 @@ def print_pool(
     about = [facts[name, seed][gold] for seed in seeds]
     arms, floor = (np.mean([each[word] for each in about]) for word in ("arms", "floor"))
     print(f"\n{name}: {arms:.0f} gold arms, floor {1000 * floor:.1f}, {len(seeds)} seeds\n")
-    print("| labels | method | " + " | ".join(ERRORS) + " |")
-    print("|" + "---|" * (2 + len(ERRORS)))
-    for count in labels:
-        for method in methods:
+    table = benchmark.Table(options, "pool | labels | method", *ERRORS)
+    for count in options.labels:
+        for method in options.methods:
             row = [show_mean(1000 * collect(method, count, error)) for error in ERRORS]
-            print(f"| {count:,} | {method} | " + " | ".join(row) + " |")
+            table.add(name, f"{count:,}", method, *row)
     for base in ("beta", "constant"):
-        if base in methods:
-            print_ratios(base, collect, methods, labels)
+        if base in options.methods:
+            print_ratios(base, name, collect, options)
     found = {
         (method, count): [cells[name, method, count, seed] for seed in seeds]
         for method, count in wanted
     }
-    print_coverage(found, gold, methods, labels)
+    print_coverage(found, name, gold, options)
     quantiles = np.mean([each["quantiles"] for each in about], axis=0)
     means = np.mean([each["means"] for each in about], axis=0)
     print("accuracy, quantiles", *QUANTILES, "macro, micro:", *np.round([*quantiles, *means], 3))
@@ -272,38 +255,33 @@ def show_mean(values: np.ndarray) -> str:
 
 def print_ratios(
     base: str,
+    name: str,
     collect: Callable[[str, int, str], np.ndarray],
-    methods: list[str],
-    labels: list[int],
+    options: argparse.Namespace,
 ) -> None:
     """Errors over those of one method; collect gives those of a method over seeds."""
-    print(f"\n| labels | over {base} | " + " | ".join(ERRORS) + " |")
-    print("|" + "---|" * (2 + len(ERRORS)))
-    for count in labels:
-        for method in (each for each in methods if each != base):
+    table = benchmark.Table(options, f"pool | labels | over {base}", *ERRORS)
+    for count in options.labels:
+        for method in (each for each in options.methods if each != base):
             text = []
             for error in ERRORS:
                 ratio = collect(method, count, error) / collect(base, count, error)
                 spread = f" ± {ratio.std(ddof=1) / len(ratio) ** 0.5:.3f}" if len(ratio) > 1 else ""
                 text.append(f"{ratio.mean():.3f}{spread}")
-            print(f"| {count:,} | {method} | " + " | ".join(text) + " |")
+            table.add(name, f"{count:,}", method, *text)
 
 
 def print_coverage(
-    cells: dict[tuple[str, int], list[dict]], gold: str, methods: list[str], labels: list[int]
+    cells: dict[tuple[str, int], list[dict]], name: str, gold: str, options: argparse.Namespace
 ) -> None:
     """How often intervals hold, how long fits take, and what the last method is made of.
 
     cells   {(method, labels): what measure found for each seed}
     """
-    print(
-        "\n| labels | method | "
-        + " | ".join(f"{band} labels" for band in BANDS)
-        + " | seconds, warm, GB |"
-    )
-    print("|" + "---|" * (3 + len(BANDS)))
-    for count in labels:
-        for method in methods:
+    bands = [f"{band} labels" for band in BANDS]
+    table = benchmark.Table(options, "pool | labels | method", *bands, "seconds, warm, GB")
+    for count in options.labels:
+        for method in options.methods:
             found = cells[method, count]
             text = []
             for band in BANDS:
@@ -313,13 +291,15 @@ def print_coverage(
             spent = f"{np.median([cell['seconds'] for cell in found]):.1f}"
             spent += f", {np.median(warm):.1f}" if warm else ", "
             spent += f", {max(cell.get('memory', 0) for cell in found):.1f}"
-            print(f"| {count:,} | {method} | " + " | ".join(text) + f" | {spent} |")
+            table.add(name, f"{count:,}", method, *text, spent)
     parts: dict[str, float] = {}
-    last = [cell for count in labels for cell in cells[methods[-1], count]]
+    last = [cell for count in options.labels for cell in cells[options.methods[-1], count]]
     for cell in last:
         for part, share in cell["parts"].items():
             parts[part] = parts.get(part, 0) + share / len(last)
-    print("\nparts of", methods[-1] + ":", ", ".join(f"{k} {v:.2f}" for k, v in parts.items()))
+    print(
+        "\nparts of", options.methods[-1] + ":", ", ".join(f"{k} {v:.2f}" for k, v in parts.items())
+    )
 
 
 if __name__ == "__main__":

@@ -17,18 +17,12 @@ surrogate's it is, over the same runs.
 """
 
 import argparse
-import os
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
-from saved import pools
 from staging import Stage, played, staged
 
 # Runs by cost.
@@ -40,42 +34,53 @@ EVERY = ("agreement", "residual", "model", "auto")
 
 
 def main() -> None:
-    """Print a row per pool, metric and surrogate."""
+    """Print a row per pool, metric and surrogate; then a row per pool and metric."""
     options = arguments()
     first = options.surrogate[0]
     header = [f"M = {n}: saved, by runs, coverage, over {first}" for n in options.budget]
-    print(f"| pool | metric | surrogate | runs | {' | '.join(header)} | processor s per run |")
-    print(f"|{'---|' * (5 + len(header))}")
-    for file in pools(options):
+    table = benchmark.Table(
+        options, "pool | metric | surrogate | runs", *header, "processor s per run"
+    )
+    summary = []
+    for file in benchmark.find_pools(options.folder, options.pools):
         for metric in options.metric:
+            floor = f"{0.35 if options.floor is None else options.floor:g}"
+            summary.append({"pool": file.stem, "metric": metric, "floor": floor})
+            summary[-1] |= dict.fromkeys(options.surrogate, "-")
             first = None
             for surrogate in options.surrogate:
                 cells, variances = row(file, metric, surrogate, options, first)
                 if cells:
                     first = variances if first is None else first
-                    names = f"{file.stem} | {metric} | {surrogate}"
-                    print(f"| {names} | {' | '.join(cells)} |", flush=True)
+                    table.add(file.stem, metric, surrogate, *cells)
+                    saved = [cell.partition(",")[0].partition(" +-") for cell in cells[1:-1]]
+                    means, runs = " / ".join(mean for mean, *_ in saved), cells[0]
+                    summary[-1][surrogate] = f"{means} ±{saved[-1][2]} ({runs})"
+    table = benchmark.Table(options, "pool | metric | floor", *options.surrogate)
+    for cells in summary:
+        table.add(*cells.values())
 
 
 def arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas, budgets and metrics repeat the option."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--surrogate", default="model,agreement")
-    parser.add_argument("--pools", default="")
-    parser.add_argument("--metric", action="append")
-    parser.add_argument("--budget", type=int, action="append")
-    parser.add_argument("--train", action="store_true")
-    parser.add_argument("--outputs", default="", help="the column of scores, for regression")
-    parser.add_argument("--runs", type=int)
-    parser.add_argument("--refit", default="")
-    parser.add_argument("--floor", type=float)
-    parser.add_argument("--acquisition", default="optimal")
-    parser.add_argument("--batch", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--workers", type=int)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        surrogate="model,agreement",
+        pools="",
+        metric={"action": "append"},
+        budget={"type": int, "action": "append"},
+        train=False,
+        outputs={"default": "", "help": "the column of scores, for regression"},
+        runs=int,
+        refit="",
+        floor=float,
+        acquisition="optimal",
+        batch=10,
+        seed=0,
+        save=Path,
+        workers=int,
+    )
     options.surrogate = options.surrogate.split(",")
     options.metric = options.metric or ["error", "log-loss"]
     options.budget = tuple(sorted(options.budget or (50, 100, 200)))

@@ -16,11 +16,11 @@ two-moons          500 points, noise 0.1; the black box is a random forest fitte
 The paper gives no length of the axes; they are those of its published code.
 """
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -146,12 +146,13 @@ def _by_process(x: np.ndarray, y: np.ndarray, trained: np.ndarray) -> Toy:
 
 def main() -> None:
     """Write the toys that are asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--toy", default=",".join(TOYS))
-    parser.add_argument("--count", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        toy=",".join(TOYS),
+        count=1,
+        seed=0,
+    )
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in options.toy.split(","):
         for number in range(options.count):

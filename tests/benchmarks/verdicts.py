@@ -16,17 +16,12 @@ core.
 
 import argparse
 import csv
-import os
-import sys
 import tempfile
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -44,8 +39,7 @@ def main() -> None:
     options = arguments()
     levels = [f"right in {share:.0%}" for share in AGREEMENTS]
     heads = ("kind", "metric", "prior", *(f"M = {each}" for each in BUDGETS), *levels)
-    print(f"| {' | '.join(heads)} |")
-    print(f"|{'---|' * len(heads)}")
+    table = benchmark.Table(options, *heads)
     assumed = [(0.5, True), *((right, options.even) for right in options.right)]
     for kind, metric in product(options.kinds.split(","), options.metric.split(",")):
         first = None
@@ -54,20 +48,21 @@ def main() -> None:
             found = np.log(each)
             first = found if first is None else first
             names = f"{kind} | {metric} | {right:g}{', even' if even else ''}"
-            print(f"| {names} | {' | '.join(cells(found, first))} |", flush=True)
+            table.add(names, *cells(found, first))
 
 
 def arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kinds", default="verdicts,labels,rare")
-    parser.add_argument("--metric", default="rate,error")
-    parser.add_argument("--right", type=_read_numbers, default=(0.75,))
-    parser.add_argument("--even", action="store_true")
-    parser.add_argument("--pools", type=int, default=20)
-    parser.add_argument("--runs", type=int, default=4)
-    parser.add_argument("--save", type=Path)
-    return parser.parse_args()
+    return benchmark.read_options(
+        __doc__,
+        kinds="verdicts,labels,rare",
+        metric="rate,error",
+        right={"type": _read_numbers, "default": (0.75,)},
+        even=False,
+        pools=20,
+        runs=4,
+        save=Path,
+    )
 
 
 def _read_numbers(text: str) -> tuple[float, ...]:

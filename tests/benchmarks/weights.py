@@ -12,14 +12,10 @@ better, with the bootstrap's standard error of the ratio.
 """
 
 import argparse
-import os
-import sys
 import tempfile
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -88,8 +84,9 @@ def compare_weights(folder: Path, options: argparse.Namespace) -> None:
     facts = specification.describe_pool(cache.roles, None, cache)
     rows = cache.rows(0, cache.size)
     found = play(cache, truth, options, METRICS)
-    print("| metric | labels | truth | bias | saved | coverage | missed below, above | width |")
-    print("|---|---|---|---|---|---|---|---|")
+    table = benchmark.Table(
+        options, "metric | labels | truth | bias | saved | coverage | missed below, above | width"
+    )
     for name in METRICS:
         metric = specification.find_metric(name, facts)
         rng = np.random.default_rng(1)
@@ -109,7 +106,7 @@ def compare_weights(folder: Path, options: argparse.Namespace) -> None:
                 f"{below.mean():.3f}, {above.mean():.3f}",
                 f"{(upper - lower).mean():.3f}",
             )
-            print(f"| {' | '.join(cells)} |", flush=True)
+            table.add(*cells)
 
 
 def play_costs(cache: Cache, truth: Array, prices: Array, options: argparse.Namespace) -> Array:
@@ -147,8 +144,9 @@ def compare_prices(folder: Path, options: argparse.Namespace) -> None:
         play_costs(build(folder, table, **columns), truth, prices, options)
         for columns in ({"price": "price"}, {})
     )
-    print("| labels | cost with, without | rmse with, without | cost x mse, with / without |")
-    print("|---|---|---|---|")
+    table = benchmark.Table(
+        options, "labels | cost with, without | rmse with, without | cost x mse, with / without"
+    )
     rng = np.random.default_rng(2)
     for place, budget in enumerate(options.budget):
         pair = known[place], unknown[place]
@@ -162,21 +160,22 @@ def compare_prices(folder: Path, options: argparse.Namespace) -> None:
         costs = ", ".join(f"{each[:, 0].mean():.1f}" for each in pair)
         errors = ", ".join(f"{each[:, 1].mean() ** 0.5:.4f}" for each in pair)
         whole = ratio(np.arange(options.runs))
-        print(f"| {budget} | {costs} | {errors} | {whole:.3f} +- {spread:.3f} |", flush=True)
+        table.add(budget, costs, errors, f"{whole:.3f} +- {spread:.3f}")
 
 
 def main() -> None:
     """Print one table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prices", action="store_true")
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--size", type=int, default=_SIZE)
-    parser.add_argument("--budget", type=int, action="append")
-    parser.add_argument("--batch", type=int, default=25)
-    parser.add_argument("--aim", default="error")
-    parser.add_argument("--acquisition", default="optimal")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = benchmark.read_options(
+        __doc__,
+        prices=False,
+        runs=2000,
+        size=_SIZE,
+        budget={"type": int, "action": "append"},
+        batch=25,
+        aim="error",
+        acquisition="optimal",
+        seed=0,
+    )
     options.budget = tuple(options.budget or (50, 100, 200))
     with tempfile.TemporaryDirectory() as folder:
         (compare_prices if options.prices else compare_weights)(Path(folder), options)

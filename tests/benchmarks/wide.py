@@ -17,6 +17,7 @@ import sys
 import time
 from pathlib import Path
 
+import benchmark
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -48,26 +49,33 @@ GATES = ("error<=0.5", "recall[3]>=0.5", "accuracy@region=r7>=0.5")
 
 
 def main() -> None:
-    """Print one line per measurement."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--labels", type=int, default=500)
-    parser.add_argument("--batch", type=int, default=50)
-    parser.add_argument("--repeats", type=int, default=3)
-    options = parser.parse_args()
+    """Print one row per command."""
+    benchmark.free_threads()
+    options = benchmark.read_options(
+        __doc__,
+        "folder",
+        rows=1_000_000,
+        labels=500,
+        batch=50,
+        repeats=3,
+    )
     pool = options.folder / f"wide-{options.rows}.parquet"
     truth = make_pool(pool, options.rows)
     study = options.folder / f"wide-{options.rows}-{options.labels}-{options.batch}"
     if not study.exists():
         buy(study, pool, truth, options)
     asked = [word for metric in METRICS for word in ("--metric", metric)]
-    timed("status", ["status"], study, options.repeats)
-    timed("report, the study's metrics", ["report"], study, options.repeats)
-    timed(f"report, {len(METRICS)} metrics x 40 groups", ["report", *asked], study, options.repeats)
+    commands = {
+        "status": ["status"],
+        "report, the study's metrics": ["report"],
+        f"report, {len(METRICS)} metrics x 40 groups": ["report", *asked],
+    }
     for gate in GATES:
         words = ["report", "--metric", "error", "--require", gate]
-        timed(f"report --metric error --require '{gate}'", words, study, options.repeats)
+        commands[f"report --metric error --require '{gate}'"] = words
+    table = benchmark.Table(options, "command | seconds | peak MB")
+    for name, words in commands.items():
+        table.add(name, *timed(words, study, options.repeats))
 
 
 def make_pool(path: Path, rows: int) -> np.ndarray:
@@ -103,11 +111,11 @@ def buy(study: Path, pool: Path, truth: np.ndarray, options: argparse.Namespace)
         run(["ingest", str(batch), "--study", str(study)])
 
 
-def timed(name: str, words: list[str], study: Path, repeats: int) -> None:
-    """Print median seconds and the largest memory of a command."""
+def timed(words: list[str], study: Path, repeats: int) -> tuple[str, str]:
+    """Median seconds and the largest memory in MB of a command."""
     costs = [run([*words, "--study", str(study), "--format", "json"]) for _ in range(repeats)]
     seconds = statistics.median(cost for cost, _ in costs)
-    print(f"{name}: {seconds:.2f} s, {max(memory for _, memory in costs):.0f} MB", flush=True)
+    return f"{seconds:.2f}", f"{max(memory for _, memory in costs):.0f}"
 
 
 def run(words: list[str]) -> tuple[float, float]:
