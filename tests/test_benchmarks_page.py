@@ -214,6 +214,10 @@ TABLE = """# Page
 | pool | metric | saved |
 |---|---|---|
 | digits | error | |
+
+| question | answer |
+|---|---|
+| digits | 1.0 |
 """
 
 

@@ -106,12 +106,14 @@ def fill_page(text: str, section: str, values: dict[str, str]) -> str:
         if line.startswith("#"):
             break
         if found := re.fullmatch(r"<!-- by (.*) -->", line):
-            keys, columns = found[1].split(", "), []
-        elif line.startswith("|") and not columns:
+            keys = found[1].split(", ")
+        elif not line.startswith("|"):
+            keys, columns = [], []
+        elif not columns:
             columns = read_cells(line)
-        elif line.startswith("|") and set(keys) <= set(values):
+        elif keys and set(keys) <= set(values):
             row = dict(zip(columns, read_cells(line), strict=True))
-            if row.keys() & keys and all(row[key] == values[key] for key in keys):
+            if all(row[key] == values[key] for key in keys):
                 row |= {column: values[column] for column in columns if column in values}
                 lines[number] = f"| {' | '.join(row.values())} |"
     return "\n".join(lines) + "\n"
