@@ -17,12 +17,7 @@ from activetest.cli.options import write_table
 from activetest.item_statistics import specification
 from activetest.nouns.choices import DECLARATIONS, Choices
 from activetest.nouns.curve import CurveKind
-from activetest.nouns.report import SimulatedStrategy
-from activetest.nouns.simulated_answer import AnswerLook, SimulatedAnswer, Wait
-from activetest.render import json as as_json
 from activetest.reporting.requirements import parse_requirement
-from activetest.study.report import report
-from activetest.study.stored import StoredStudy
 from tests.documents import (
     DOCUMENTS,
     PAGES,
@@ -43,8 +38,21 @@ TOPICS = (
     *("commands", "pools", "labels", "metrics", "groups", "questions", "gates", "limits"),
     *("python", "json", "study", "simulate", "methods", "intervals", "papers", "threats"),
     *("surfaces", "judges", "reports", "pipelines", "spreadsheets", "images", "stopping"),
-    *("rounds", "glossary"),
+    *(
+        "rounds",
+        "glossary",
+        "surrogates",
+        "logs",
+        "tools",
+        "attributes",
+        "population",
+        "assumptions",
+    ),
+    *("results", "gaussian"),
 )
+# No page but the one of all options is longer.
+LONGEST = 250
+
 # Options of programs in tests/benchmarks, which pages may show.
 OF_BENCHMARKS = {"--pools", "--aim", "--peers", "--toy", "--ways", "--judged", "--tables"}
 OF_BENCHMARKS |= {"--studies"}
@@ -78,6 +86,13 @@ def test_a_page_has_short_lines_and_nothing_but_plain_markdown(topic):
     assert long == []
     assert text.isascii() and text.endswith("\n") and not text.endswith("\n\n")
     assert re.findall(r"<(?:/|[a-z]+[ />])", re.sub(r"`[^`]*`", "", prose(text))) == []
+
+
+@pytest.mark.parametrize("topic", sorted(set(PAGES) - {"commands"}))
+def test_a_page_answers_one_question_in_few_lines(topic):
+    assert len(PAGES[topic].splitlines()) <= LONGEST
+    question = PAGES[topic].split("\n\n")[1]
+    assert question.endswith("?")
 
 
 @pytest.mark.parametrize("topic", PAGES)
@@ -186,12 +201,12 @@ def test_exit_codes_are_those_of_the_program_and_in_one_table():
 
 HOMES = {
     "acquisition": "methods",
-    "surrogates": "methods",
+    "surrogates": "surrogates",
     "estimators": "methods",
     "intervals": "intervals",
     "metrics": "metrics",
     "surfaces": "surfaces",
-    "attribute_models": "surfaces",
+    "attribute_models": "attributes",
 }
 
 
@@ -236,9 +251,10 @@ def test_every_setting_is_in_the_page_of_python():
     assert [name for name in DECLARATIONS if name not in named] == []
 
 
-def test_every_public_name_is_in_the_page_of_python():
+def test_every_public_name_is_in_a_page_of_python():
     public = [name for name in activetest.__all__ if not name.startswith("_")]
-    assert [name for name in public if not re.search(rf"\b{name}\b", PAGES["python"])] == []
+    text = PAGES["python"] + PAGES["results"]
+    assert [name for name in public if not re.search(rf"\b{name}\b", text)] == []
 
 
 # --- all that is named is there
@@ -316,56 +332,33 @@ def test_every_file_that_is_named_exists(name):
 # --- JSON
 
 
-def fields_in_tables(title: str) -> set[str]:
-    """Every name in the first column of the tables of a section about JSON."""
-    return named_in_rows(section(PAGES["json"], title))
+# Where the fields of each kind of document stand.
+FIELDS = ("json", "simulate", "metrics", "reports", "judges")
 
 
-ROW = {"model", "part", "criterion", "repeat"}
+def read_fields() -> set[str]:
+    """Every name in the first column of the tables of fields."""
+    tables = [PAGES["json"], *(section(PAGES[topic], "As JSON") for topic in FIELDS[1:])]
+    return set().union(*map(named_in_rows, tables))
 
 
-def list_keys(block: str) -> set[str]:
-    """The keys in a block of the page; ROW stands for those that begin every row."""
-    return set(re.findall(r'"(\w+)"', block)) | (ROW if re.search(r"\bROW\b", block) else set())
+def read_properties(value: object) -> set[str]:
+    """The names of all properties in a JSON Schema."""
+    if isinstance(value, list):
+        return set().union(*map(read_properties, value))
+    if not isinstance(value, dict):
+        return set()
+    found = set().union(*map(read_properties, value.values()))
+    return found | set(value.get("properties", {}))
 
 
-def test_the_documented_json_has_the_keys_that_are_printed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    init(
-        ROOT / "sample_data" / "digits.parquet",
-        question="compare",
-        compare="3,8",
-        groups=("predicted",),
-        seed=1,
-    )
-    found = report(StoredStudy.open(), require=("error<=0.5",))
-    printed = set(re.findall(r'"(\w+)":', as_json.render(found)))
-    documented = next(block for block in code_blocks(PAGES["json"]) if '"estimates"' in block)
-    assert printed == list_keys(documented)
-    assert printed <= fields_in_tables("report")
-
-
-def test_the_documented_json_of_a_simulation_has_the_keys_that_are_printed():
-    documented = next(block for block in code_blocks(PAGES["json"]) if '"results"' in block)
-    records = (SimulatedStrategy, SimulatedAnswer, AnswerLook)
-    printed = {"schema_version", "results", "answers", *ROW}
-    printed |= {field.name for record in records for field in fields(record)}
-    assert list_keys(documented) == printed
-    printed |= {field.name for field in fields(Wait)}
-    assert printed <= fields_in_tables("simulate") | {"results", "answers", "schema_version", *ROW}
-
-
-def test_the_documented_json_of_a_curve_has_the_keys_that_are_printed(sample, capsys):
-    init("digits.parquet", seed=1)
-    documented = next(block for block in code_blocks(PAGES["json"]) if '"points"' in block)
-    for kind in CurveKind:
-        assert main(["export", "--curve", f"{kind}[8]", "--format", "json"]) == 0
-        printed = set(re.findall(r'"(\w+)":', capsys.readouterr().out))
-        assert {name.removesuffix("_lower").removesuffix("_upper") for name in printed} <= (
-            fields_in_tables("curve") | {"schema_version", *ROW}
-        )
-        if kind == CurveKind.ROC:
-            assert printed == list_keys(documented)
+def test_every_field_of_the_schema_is_documented_and_every_documented_field_is_there():
+    properties = read_properties(json.loads(pages.read_schema()))
+    named = read_fields()
+    words = set(re.findall(r"\w+", " ".join(PAGES[topic] for topic in FIELDS)))
+    assert len(properties) > 200
+    assert sorted(properties - words) == []
+    assert sorted(name for name in named - properties if name.isidentifier()) == []
 
 
 def test_the_version_of_the_documents_is_the_one_that_is_printed(tmp_path, monkeypatch, capsys):

@@ -7,23 +7,21 @@ from activetest.errors import ChoiceError
 FOLDER = Path(__file__).parents[1] / "docs"
 # The order in which a newcomer needs them; pages that are not named here come last.
 _ORDER = (
-    *("commands", "pools", "spreadsheets", "images", "labels", "metrics", "judges", "groups"),
-    "questions",
     *(
-        "surfaces",
-        "gates",
-        "stopping",
-        "reports",
-        "pipelines",
-        "limits",
-        "python",
-        "simulate",
-        "methods",
-        "rounds",
-        "intervals",
-        "papers",
+        "commands",
+        "pools",
+        "spreadsheets",
+        "logs",
+        "images",
+        "labels",
+        "tools",
+        "metrics",
+        "judges",
     ),
-    *("json", "study", "threats", "glossary"),
+    *("groups", "questions", "surfaces", "attributes", "gates", "stopping", "reports", "pipelines"),
+    *("limits", "population", "assumptions", "python", "results", "simulate", "methods"),
+    *("surrogates", "rounds", "intervals", "gaussian", "papers", "json", "study", "threats"),
+    "glossary",
 )
 # A file that programs read: it is shown as it stands.
 SCHEMA = "schema"

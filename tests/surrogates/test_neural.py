@@ -111,7 +111,7 @@ def test_the_usual_size_may_be_named(name):
     assert chosen == {
         each: parameters[each].default for each in parameters if each not in ("training", "rng")
     }
-    assert f"`{USUAL[name]}`" in (ROOT / "activetest" / "docs" / "methods.md").read_text()
+    assert f"`{USUAL[name]}`" in (ROOT / "activetest" / "docs" / "surrogates.md").read_text()
 
 
 @pytest.mark.parametrize("name", NAMES)
