@@ -25,7 +25,7 @@ def prose(text: str) -> str:
 
 
 def section(text: str, title: str) -> str:
-    """What stands under the heading, up to the next one that is not below it."""
+    """The text under the heading, up to the next one that is not below it."""
     found = re.search(rf"^(#+) {re.escape(title)}\n", text, flags=re.MULTILINE)
     assert found, f"no section {title!r}"
     after = text[found.end() :]
@@ -70,7 +70,7 @@ def links(text: str) -> list[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """What can follow # in a link to this text."""
+    """The words that can follow # in a link to this text."""
     titles = re.findall(r"^#+ (.*)$", prose(text), flags=re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 

@@ -100,7 +100,7 @@ def print_all_help() -> dict[tuple[str, ...], str]:
 
 
 def print_help(*words: str) -> str:
-    """What a program prints with --help."""
+    """The output of a program with --help."""
     if hasattr(os, "fork"):
         return print_all_help()[words]
     done = subprocess.run(

@@ -115,7 +115,7 @@ def test_every_link_leads_somewhere(name):
 
 @pytest.mark.parametrize("topic", PAGES)
 def test_pages_link_only_to_pages(topic):
-    """What is in the package is all that `activetest help` can show."""
+    """`activetest help` can show nothing but files of the package."""
     assert {target.partition("#")[0] for target in links(PAGES[topic])} <= {
         "",
         *(f"{other}.md" for other in PAGES),

@@ -1,4 +1,4 @@
-"""What the README shows is what there is. What it shares with the pages: see test_pages."""
+"""The README shows commands, pages and outputs that exist; see also test_pages."""
 
 import re
 import tomllib

@@ -100,6 +100,13 @@ SENTENCES = {
     r"practically (are none|none)": "Treat differences smaller than this as equal",
     r"error of \S+\.parquet: ": "The model is wrong on 6.4 % of items",
     r"\b(brought|picked)\b": "supplied by the user, chosen as a top score",
+    r"nobody can bet on": "there is no anytime-valid test",
+    r"between groups without a floor": "with some selection probabilities equal to 0",
+    r"draws are made for the groups": "Sampling is optimised for comparing groups",
+    r"draws suit\b": "sampling targets",
+    r"costs nothing of what|the 5 % do(es)? not pay for": "the error guarantee, the error budget",
+    r"every number of a report stays": "A report changes only when labels arrive",
+    r"\b[Nn]othing was saved so far\b": "active sampling has been worse than random so far",
     r"\b(foresight|wagers?|supplements?|strangers?|twins?|committee|voters)\b": "see TERMS",
 }
 
@@ -216,6 +223,77 @@ def test_pages_are_plain():
     assert not found, "\n".join(found)
 
 
+# --- sentences that open with What, Which or That
+
+_OPENS = re.compile(
+    r"(?:^|(?<=[.!?:] ))(?:\*\*|\*|- )?(What|Which|That)\b(?! is,)(?:[^.?!]|\.(?=\w))*([.?!]|$)"
+)
+# Comments and docstrings of the package and of tests that still do: fewer with each change.
+LEFT = {"activetest": 670, "tests": 290}
+
+
+def find_openers(text: str) -> list[str]:
+    """The sentences that open with one of these words and ask nothing."""
+    paragraphs = re.split(r"\n\s*\n|\n(?=\s*[-*|])", text)
+    found = (match for each in paragraphs for match in _OPENS.finditer(" ".join(each.split())))
+    return [match.group(0) for match in found if match.group(2) != "?"]
+
+
+def read_comments(source: str) -> list[str]:
+    """The comments of a module, those of adjacent lines together."""
+    lines = [re.match(r"\s*# (.*)", line) for line in source.splitlines()]
+    joined = "\n".join(match.group(1) if match else "\0" for match in lines)
+    return [each.strip() for each in joined.split("\0") if each.strip()]
+
+
+def read_docstrings(tree: ast.AST) -> list[str]:
+    """The docstrings of a module, its classes and functions."""
+    described = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    return [
+        text
+        for node in ast.walk(tree)
+        if isinstance(node, described) and (text := ast.get_docstring(node))
+    ]
+
+
+def test_no_sentence_of_a_page_opens_with_what_which_or_that_unless_it_asks():
+    pages = [ROOT / "README.md", ROOT / ".github" / "CONTRIBUTING.md"]
+    pages += [ROOT / "tests" / "benchmarks" / "README.md", *sorted((PACKAGE / "docs").glob("*.md"))]
+    for page in pages:
+        text = re.sub(r"^ {4}.*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        assert find_openers(text) == [], page.name
+
+
+def test_no_script_of_the_benchmarks_opens_a_sentence_so():
+    for file in sorted((ROOT / "tests" / "benchmarks").glob("*.py")):
+        source = file.read_text(encoding="utf-8")
+        texts = read_comments(source) + read_docstrings(ast.parse(source))
+        assert [each for text in texts for each in find_openers(text)] == [], file.name
+
+
+@pytest.mark.parametrize("folder", LEFT)
+def test_fewer_comments_and_docstrings_open_a_sentence_so(folder):
+    found = 0
+    for file, tree in modules(ROOT / folder):
+        source = (ROOT / file).read_text(encoding="utf-8")
+        texts = read_comments(source) + read_docstrings(tree)
+        found += sum(len(find_openers(text)) for text in texts)
+    assert found <= LEFT[folder]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("What is planned stays. It holds.", 1),
+        ("It holds. Which one\nfollows.", 1),
+        ("Which one is it? Whatever comes, that is it.", 0),
+        ("- **That is advice**, and no more.", 1),
+    ],
+)
+def test_a_sentence_that_opens_so_is_found(text, count):
+    assert len(find_openers(text)) == count
+
+
 # --- in what users see
 
 
@@ -224,7 +302,7 @@ COMMANDS = sorted(formatter.COMMANDS)
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options_and_their_help_are_the_fields_words(command, capsys):
-    """What `--help` shows, and `--help-all` of commands with many options."""
+    """`--help`, and `--help-all` of commands with many options."""
     assert main([command, "--help"]) == 0
     if formatter.list_needed(formatter.load_command(command)):
         assert main([command, formatter.ALL]) == 0

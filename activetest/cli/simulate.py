@@ -46,7 +46,7 @@ def simulate(
     ) = None,
     aim: options.take(
         "--aim METRIC",
-        "Metric that draws suit, instead of the first.",
+        "Metric that sampling targets, instead of the first.",
         completes="metrics",
         topic=Section.AIM,
     ) = None,

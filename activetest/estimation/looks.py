@@ -1,7 +1,7 @@
 """Looks of sequential gates: after which draws, at which time, and at which levels.
 
-What is planned stays: the number of draws at the last look, how many looks there are and how their
-error is spent are those that the first round was drawn with.
+The plan is fixed after the first draw: the number of draws at the last look, how many looks there
+are and how their error is spent are those that the first round was drawn with.
 """
 
 from collections.abc import Sequence

@@ -400,8 +400,8 @@ def _explain_missing_draws(log: Log, drawn: int, own_view: str) -> NotEstimable:
     """
     if any(lacked_floor(each) for each in log.history):
         return NotEstimable(
-            "items were drawn between groups without a floor, and an estimate needs at least 2 "
-            f"that were drawn with known probabilities ({drawn} so far)",
+            "items were drawn with some selection probabilities equal to 0, and an estimate needs "
+            f"at least 2 that were drawn with known probabilities ({drawn} so far)",
             f"read the groups or {own_view}, or give every item a chance: "
             "`study.change(floor=0.1)`",
         )

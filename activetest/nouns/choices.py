@@ -446,7 +446,7 @@ class Choices:
 
     metric: Name = declare(
         "Metric to estimate, such as recall[fraud]; items are drawn to suit it. With several, "
-        "draws suit all of them, and the first is the headline.",
+        "sampling targets all of them; the first is the main metric.",
         Section.AIM, required=True, kind=Kind.METRICS, metavar="METRIC,...",
         default="error; rmse for regression", simulated=Simulated.NO, completes="metrics",
         rank={"init": 6, "import": 8},

@@ -445,7 +445,7 @@ def standing(counts: Counts) -> list[tuple[str, str]]:
     rows = [("pool", f"{count(counts.n_pool)} items"), ("rounds", count(counts.rounds))]
     rows.append(("drawn", count(counts.drawn)))
     if counts.deterministic:
-        how = "top scores, or drawn between groups without a floor"
+        how = "top scores, or selection probabilities equal to 0"
         rows.append(("not drawn at random", f"{count(counts.deterministic)} ({how})"))
     meaning = _DECLINED_AS[counts.declined_as]
     rows += [

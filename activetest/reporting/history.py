@@ -170,7 +170,7 @@ class _Running:
 
     @staticmethod
     def start(view: View, metric: Metric) -> "_Running | None":
-        """The bets now; None where nobody can bet on the metric."""
+        """The bets now; None where the metric has no anytime-valid test."""
         whole, limits = view.evidence.groups[0], (metric.lower, metric.upper)
         try:
             bets, _ = view.bet_on_metric(metric, whole, metric.lower, limits)

@@ -327,8 +327,9 @@ def _describe_deterministic(view: View, headline: EstimateRow) -> list[Note]:
     if between:
         remedy = "`study.change(floor=0.1)` gives every item a chance"
         text = (
-            f"Items drawn between groups without a floor: {between}. They are used for the values "
-            "of their groups, the surrogate learns from them, and their labels count as known; "
+            f"Items drawn with some selection probabilities equal to 0: {between}. They are used "
+            "for the values of their groups, the surrogate learns from them, and their labels count "
+            "as known; "
             f"{_describe_rest(drawn, 'other items', find_own_view(view.choices), remedy)}"
         )
         notes.append(Note(text, Weight.FACT if drawn >= _FEWEST_DRAWN else Weight.WIDE))
@@ -454,7 +455,7 @@ def _describe_doubts(row: EstimateRow, minority_count: float, *, between: bool) 
         if saving.cost is not None and saving.spent:
             labels += f", which cost {saving.cost / saving.spent:.0%} of what was spent"
         notes.append(
-            Note(f"The draws are made for the groups: for the whole pool {labels}.")
+            Note(f"Sampling is optimised for comparing groups; for the overall estimate, {labels}.")
             if between
             else Note(
                 f"Active draws have not saved labels so far: {labels}. This can change with more "

@@ -47,7 +47,7 @@ _BY_SURFACE = (
     "decided by the surface's interval, which holds for one look and if its model is right"
 )
 
-# How gates are decided that nobody can bet on.
+# How gates without an anytime-valid test are decided.
 _OTHER_WAYS = (
     '`interval="fixed"` decides it once, at a number of labels fixed beforehand, and studies that '
     "begin with a budget decide it at planned looks"

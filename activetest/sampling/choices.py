@@ -294,7 +294,7 @@ def _check_acquisition(choices: Choices, pool: Mapping[str, Any], simulated: boo
         )
     if choices.selection == Selection.TOP and choices.interval == Interval.ANYTIME:
         raise ChoiceError(
-            "nobody can bet on items that are not drawn at random",
+            "there is no anytime-valid test of items that are not drawn at random",
             'leave `selection="draw"`, or `interval="fixed"`',
         )
     if choices.floor_rule == FloorRule.CLIP:

@@ -63,7 +63,7 @@ _HEAD = re.compile(r'{"pool": ?"([^"]+)", ?"seed": ?(\d+), ?"block": ?(\d+), ?"l
 
 @dataclass(frozen=True)
 class Cell:
-    """What is asked: a metric of a subject, by its name.
+    """A question: a metric of a subject, by its name.
 
     truth      over all items: intervals have to hold it, unless their row says that it is about the
                items that can be answered alone, as of losses without a bound
@@ -322,7 +322,7 @@ class Clock:
         self.spent, self.last = defaultdict(float), time.process_time()
 
     def add(self, piece: str) -> None:
-        """What has passed since the last call was this piece."""
+        """Count the time since the last call for this piece."""
         now = time.process_time()
         self.spent[piece] += now - self.last
         self.last = now
@@ -378,7 +378,7 @@ def hear(log, said: np.ndarray, classes: tuple[str, ...], method: str):
         known = [classes.index(name) for name in inferred.names]
         soft = np.zeros((len(said), len(classes)))
         soft[:, known] = [inferred.probs[f"{at}"] for at in range(len(said))]
-    # What each of them said, where labels are corrected for their errors.
+    # The answers of each, where labels are corrected for their errors.
     given = soft is not None and "given" in {each.name for each in fields(log)}
     return replace(
         log,

@@ -201,7 +201,7 @@ def make_random(rng: np.random.Generator, settings: Mapping[str, Any]) -> Column
 
 
 def draw_settings(seed: int) -> dict[str, Any]:
-    """What is random about a pool: its items, its model, its groups and the floor of draws."""
+    """The random parts of a pool: its items, its model, its groups and the floor of draws."""
     rng = np.random.default_rng([seed, 38])
     count = int(rng.choice([1, 2, 3, 5]))
     names = [f"g{place}" for place in range(count)]

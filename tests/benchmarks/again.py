@@ -1,4 +1,4 @@
-"""What second opinions are worth where `next --again` chooses the items, and where chance does.
+"""The worth of second opinions where `next --again` chooses the items, and where chance does.
 
     python tests/benchmarks/again.py [--runs 100] [--labels 100] [--again 20]
 

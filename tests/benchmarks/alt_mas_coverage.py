@@ -117,7 +117,7 @@ def play(scene: tuple, number: int) -> list:
 
 
 def name_metrics(pool: str) -> tuple[str, ...]:
-    """What is estimated: of a class, precision and recall."""
+    """The metrics: of a class, precision and recall."""
     of_class = "2" if pool not in ("", "wide") else "b"
     return "accuracy", f"precision[{of_class}]", f"recall[{of_class}]"
 
@@ -125,7 +125,7 @@ def name_metrics(pool: str) -> tuple[str, ...]:
 def estimate_all(
     stage: Stage, metrics: tuple[str, ...], at: tuple[int, ...], seeds: tuple[int, int]
 ) -> list:
-    """What every estimator found of every metric at every number of labels."""
+    """Results of every estimator for every metric at every number of labels."""
     facts = specification.describe_pool(stage.made.roles, None, stage.made)
     outputs = stage.made.rows(0, stage.made.size).outputs
     truths = {}

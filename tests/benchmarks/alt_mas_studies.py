@@ -192,7 +192,7 @@ def find_metrics(stage: Stage, names: tuple[str, ...]) -> list[Metric]:
 
 
 def play(scene: Scene, task: Task) -> list[dict]:
-    """What is found at every look of a study: see look."""
+    """Results at every look of a study: see look."""
     stage = scene[task.pool, task.model]
     made, choices = stage.made, make_choices(stage, task.method, task.metrics)
     log, surrogate = draw_first(stage, task), None
@@ -290,7 +290,7 @@ def look(stage: Stage, task: Task, choices: Choices, log: Log, surrogate: Surrog
 
 
 def play_study(scene: Scene, task: Task) -> dict:
-    """What is kept of a study: a record ready for JSON, see condense."""
+    """The record of a study: a record ready for JSON, see condense."""
     stage = scene[task.pool, task.model]
     titles = {name: [each.title for each in find_metrics(stage, SETS[name])] for name in SETS}
     looks = play(scene, task)
@@ -374,10 +374,10 @@ def shorten(value: float) -> float:
 
 @cache
 def hash_program() -> str:
-    """What tells results of one version from those of another."""
+    """Marks that tell results of one version from those of another."""
     return hash_package(Path(catalog.__file__).parent)[:12]
 
 
 def keep_scene(scene: Scene) -> Scene:
-    """What a worker needs."""
+    """The things that a worker needs."""
     return scene

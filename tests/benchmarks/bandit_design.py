@@ -1,4 +1,4 @@
-"""What the tool says without a task: uniform draws, surrogate agreement, doubly robust."""
+"""The tool without a task: uniform draws, surrogate agreement, doubly robust."""
 
 from collections.abc import Iterator
 
@@ -34,7 +34,7 @@ def grown(log: Log, seat: Seat, chosen: Choices, budget: int, seed: int) -> Log:
 def groupwise(
     seat: Seat, asked: dict[str, tuple[Board, str, tuple[int, ...]]], seed: int
 ) -> dict[str, list]:
-    """What one study reports of each column: {column: [(accuracies (A,), value of a metric)]}.
+    """The report of one study about each column: {column: [(accuracies (A,), value of a metric)]}.
 
     asked is {column: (board of accuracy, the metric, budgets)}. Accuracies are drawn towards what
     the surrogate foresees, as `report --groups` has them.

@@ -222,7 +222,7 @@ def noted(numbers: np.ndarray, digits: int = 2) -> str:
 
 
 class _Cells:
-    """What every cell gives next, in every run."""
+    """The next label of every cell, in every run."""
 
     def __init__(self, on: Board, runs: int, rng: np.random.Generator):
         parts = [on.outcome[on.cell == cell].astype(np.int8) for cell in range(len(on.known))]

@@ -1,4 +1,4 @@
-"""What the scripts share: one thread each, their options, kept results, and tables on the page.
+"""Shared by the scripts: one thread each, their options, kept results, and tables on the page.
 
 Import it before NumPy, whose libraries count their threads when they are loaded.
 """
@@ -141,7 +141,7 @@ class KeptCells:
         self.found = {_write_key(line["from"]): line["cell"] for line in lines}
 
     def compute(self, origin: dict[str, Any], compute: Callable[[], Any]) -> Any:
-        """What compute() returned for this origin, now or in an earlier run; both JSON-ready."""
+        """The result of compute() for this origin, now or in an earlier run; both JSON-ready."""
         key = _write_key(origin)
         if key not in self.found:
             self.found[key] = compute()

@@ -1,4 +1,4 @@
-"""What checking the cache costs a verb: pairs of runs, with checks and without them.
+"""Cost of checking the cache for a verb: pairs of runs, with checks and without them.
 
 python tests/benchmarks/checksums.py FOLDER [--rows 1000000] [--pairs 30]
 

@@ -1,4 +1,4 @@
-"""What choosing between groups costs: one Thompson choice among 1,000 groups of a million items.
+"""Cost of choosing between groups: one Thompson choice among 1,000 groups of a million items.
 
     python tests/benchmarks/choice.py FOLDER [--rows 1000000] [--groups 1000] [--labels 2000]
 

@@ -1,4 +1,4 @@
-"""What reports say was saved, against what was: the labels saved that studies claim, and the truth.
+"""Labels saved as reports claim them, against the truth.
 
     python tests/benchmarks/claims.py FOLDER [--pools NAME,...] [--metric error ...] [--floor 0.35]
         [--runs 200] [--budget 50,100,200]

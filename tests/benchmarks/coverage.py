@@ -238,7 +238,7 @@ def unpack(values: dict[str, np.ndarray]):
 
     closures = {"expect": expect, "label_variance": lambda weights: 0.0}
     if "spread" in {field.name for field in fields(Sample)}:
-        # What one uniform draw varies by, estimated from the draws.
+        # The variance of one uniform draw, estimated from the draws.
         chance = known["counted"] / known["q"]
         squares = (known["stats"][:, 0] - (chance @ known["stats"][:, 0]) / chance.sum()) ** 2
         closures["spread"] = lambda weights, mean: float(chance @ squares / chance.sum())

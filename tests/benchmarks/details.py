@@ -1,4 +1,4 @@
-"""What a page costs beyond its report: seconds of processor, and bytes.
+"""Cost of a page beyond its report: seconds of processor, and bytes.
 
     python tests/benchmarks/details.py [--rows 10000] [--rounds 50] [--count 20] [--groups 50]
         [--repeats 6]

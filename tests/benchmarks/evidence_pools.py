@@ -52,7 +52,7 @@ class Made:
 
 
 def learn(model, features: np.ndarray, labels: np.ndarray, train: int, classes: int) -> Made:
-    """What the model predicts for all rows but the first `train`, which it learns."""
+    """Predictions of the model for all rows but the first `train`, which it learns."""
     model.fit(features[:train], labels[:train])
     probs = np.full((len(labels) - train, classes), 1e-6)
     probs[:, model.classes_] += model.predict_proba(features[train:])

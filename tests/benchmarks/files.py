@@ -666,7 +666,7 @@ def try_file(maker: Maker, items: Items) -> tuple[list[str], bool]:
         problem = next((line for line in lines if line.startswith("error:")), f"exit {code}")
         asked = problem[:90].replace("|", "/")
     tail = [f"{seconds:.1f}", f"{memory:.0f}"]
-    # What a spreadsheet writes is one line, which may be folded on the way.
+    # A spreadsheet writes one line, which may be folded on the way.
     for line in reversed(offered):
         made, text, _, _ = run(shlex.split(line)[1:], items.folder)
         if made == 0:
@@ -678,7 +678,7 @@ def try_file(maker: Maker, items: Items) -> tuple[list[str], bool]:
 
 
 def read_study(folder: Path) -> tuple[str, list]:
-    """What the study in a folder is of, in words, and what the model predicts."""
+    """The subject of the study in a folder, in words, and the model's predictions."""
     from activetest.study.stored import StoredStudy
 
     with contextlib.chdir(folder):

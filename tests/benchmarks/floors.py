@@ -5,7 +5,7 @@
 
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. A rule is a floor, or seen-K or
 raised-K: before every round after the first it takes the floor of FLOORS with which the variance
-of the next draw is smallest. That is the sum over the pool of E[(h - g)^2] / q, estimated from the
+of the next draw is smallest: the sum over the pool of E[(h - g)^2] / q, estimated from the
 residuals of the draws so far, each over its own probability, and from K imaginary draws for which
 the usual floor would be the best. Residuals were predicted before their labels were known, and the
 floor is known before the round: estimates stay unbiased. raised-K never goes below the usual floor.

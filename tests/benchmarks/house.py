@@ -1,4 +1,4 @@
-"""What the package is made of: loose files, rooms, floors, arrows, records, and what a report runs.
+"""Structure of the package: loose files, rooms, floors, arrows, records, and what a report runs.
 
     python tests/benchmarks/house.py activetest
 

@@ -76,7 +76,7 @@ def print_ceilings(options: argparse.Namespace) -> None:
 
 
 def run_studies(options: argparse.Namespace, judge: str, acquisition: str) -> list[dict]:
-    """What every study found; those of the file are not repeated."""
+    """Results of every study; those of the file are not repeated."""
     key = [judge, acquisition, options.labels, options.effect]
     done = {
         entry["seed"]: entry

@@ -1,4 +1,4 @@
-"""What could be saved on the error rate at most, and what share of it is saved, as a table.
+"""Largest possible savings on the error rate, and the share of them that is saved, as a table.
 
     python tests/benchmarks/log_limit.py FOLDER [--pools NAME,...] [--saved NAME=RATIO,...]
 
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def find_limit(file: Path) -> tuple[str, float]:
-    """Which model of errors is better, and how many times fewer labels it allows."""
+    """The better model of errors, and how many times fewer labels it allows."""
     wrong, outputs, features = read_pool(file)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))

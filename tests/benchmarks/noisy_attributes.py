@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def read_cells(file: Path) -> dict[tuple, dict]:
-    """What was computed before."""
+    """Cells that were computed before."""
     names = ("hardest", "model", "method", "labels", "seed")
     return {tuple(cell[name] for name in names): cell for cell in benchmark.read_lines(file)}
 

@@ -22,7 +22,7 @@ LABELS = 200
 WIDTH, TOP, ROW, BAR = 760, 96, 50, 15
 LEFT, PER_LABEL, TICKS = 196, 0.5, (0, 200, 400, 600, 800)
 FIGURE = 'font-weight="600" font-size="12"'
-# What the bars are of, and the section with their table.
+# The kinds of bars, and the section with their table.
 KINDS = {"with probabilities": "All the evidence", "predictions alone": "Predictions alone"}
 
 STYLE = """
@@ -145,7 +145,7 @@ def draw_tick(labels: int, bottom: int) -> list[str]:
 
 
 def draw_key(y: int) -> list[str]:
-    """Which bar is which."""
+    """The key of the bars."""
     parts, x = [], 24
     for kind, style in zip(KINDS, ("saved", "surrogate"), strict=True):
         parts.append(f'<rect class="{style}" x="{x}" y="{y - 9}" width="22" height="10"/>')

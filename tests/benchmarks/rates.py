@@ -71,7 +71,7 @@ POOLS = {
 
 @dataclass(frozen=True)
 class Peer:
-    """What PPI++ found at a budget: mean squared error, its standard error, coverage."""
+    """Results of PPI++ at a budget: mean squared error, its standard error, coverage."""
 
     error: float
     error_se: float

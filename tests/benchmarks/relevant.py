@@ -1,4 +1,4 @@
-"""What draws of items that cannot change a metric cost, and whether intervals hold without them.
+"""Cost of draws of items that cannot change a metric, and whether intervals hold without them.
 
     python tests/benchmarks/relevant.py FOLDER [--study mammography:precision ...] [--runs 2000]
         [--budget 50,100] [--save RUNS] [--code CHECKOUT]

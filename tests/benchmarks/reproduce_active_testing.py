@@ -31,7 +31,7 @@ import numpy as np
 from staging import played
 from toys import TOYS
 
-# What is drawn with, in the order printed; "" stands for the surrogate.
+# Surrogates of the draws, in the order printed; "" stands for the surrogate.
 WAYS = {
     "lure": ("", "expected-loss", ("lure", "doubly-robust", "naive")),
     "model": ("model", "expected-loss", ("lure",)),

@@ -74,7 +74,7 @@ VARIANTS = {
 WAYS = COMPARED | VARIANTS
 RIVALS = ("BALD", "Tradition", "default")
 
-# What is kept of each study: see alt_mas_studies.condense.
+# The record of each study: see alt_mas_studies.condense.
 Records = dict[Task, dict]
 # {seed: (4,) errors: mean over all looks, at the first, the middle and the last}, and of every
 # model, set and way
@@ -339,7 +339,7 @@ def describe_augmented(studies: list[dict]) -> tuple[str, str]:
 
 
 def print_progress(tasks: list[Task], kept: Records) -> None:
-    """What is missing, and the hours that were and will be spent."""
+    """Studies that are missing, and the hours that were and will be spent."""
     there = [task for task in tasks if task in kept]
     seconds = {task: kept[task]["seconds"] for task in there}
     pace: dict[tuple, list[float]] = defaultdict(list)

@@ -174,7 +174,7 @@ def _side(arms: Arms, way: Way, rest: np.ndarray, rope: float, rng) -> np.ndarra
 
 
 def _queues(on: Board, pair: np.ndarray, rng) -> list[list[int]]:
-    """What each class of a pair gives, last first."""
+    """Labels of each class of a pair, last first."""
     return [rng.permutation(on.outcome[on.cell == cell]).tolist() for cell in pair]
 
 

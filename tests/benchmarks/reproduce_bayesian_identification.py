@@ -114,7 +114,7 @@ def arguments() -> argparse.Namespace:
 
 
 def boards(name: str, seat, options: argparse.Namespace) -> list[tuple[str, Board]]:
-    """What is played in a pool: (title, board), for every cost and every strength of priors."""
+    """Boards of a pool: (title, board), for every cost and every strength of priors."""
     group = GROUPS.get(name, PREDICTED)
     strengths = [float(each) for each in filter(None, options.strengths.split(","))]
     found = []

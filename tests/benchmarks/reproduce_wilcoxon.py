@@ -26,7 +26,7 @@ from staging import Stage, played, staged
 
 CLIPPED = {"metric": "log-loss", "floor": 0.2, "floor_rule": "clip"}
 RANDOM = "random labels"
-# What learns, and what the paper found: p of its best way (a forest in 4 b, a network in 4 a).
+# Learners, and results of the paper: p of its best way (a forest in 4 b, a network in 4 a).
 WAYS = {
     RANDOM: ({}, "4 a: 5e-61, 4 b: 4e-31"),
     "model itself": ({"surrogate": "model"}, "4 a: 1e-19, 4 b: 7e-125"),

@@ -1,4 +1,4 @@
-"""What a round's own labels add to its predictions, paired on the same draws.
+"""Gain of a round's own labels for its predictions, paired on the same draws.
 
     python tests/benchmarks/rounds.py FOLDER --pools digits,reviews [--batch 200] [--budget 200]
         [--metric error] [--runs 300] [--acquisition optimal] [--group COLUMN] [--outputs COLUMN]
@@ -117,7 +117,7 @@ def play(pool, surrogate: str, options, batch: int, seed: int) -> list:
                 try:
                     value = view.value(metric, "doubly-robust", group, alike=True)
                     interval = view.interval(value, 0.95, group=group)
-                    # What nothing limits: limits would bias the mean squared error.
+                    # Values without limits: limits would bias the mean squared error.
                     mean = value.value if value.several else float(value.means.mean[0])
                     line += [mean, interval.lower, interval.upper, real]
                 except NotEstimable:

@@ -65,7 +65,7 @@ RENAMED: dict[str, str] = {
 # any is compared, and of notes not even that.
 PROSE = {"answer", "next", "pool", "reason", "surrogate_note", "words"}
 LEFT_OUT = {"notes", "schema_version", "warnings"}
-# What was drawn, in order: round, id, probability.
+# The draws, in order: round, id, probability.
 DRAWS_BEFORE = "SELECT round, id, q FROM draws ORDER BY position"
 DRAWS_AFTER = "SELECT round, id, q FROM draws ORDER BY position"
 
@@ -447,7 +447,7 @@ UNWANTED = {"ACTIVETEST_STUDY", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
 
 @dataclass
 class Record:
-    """What a version said: {command: (exit code, document)}, and (round, id, probability)."""
+    """Output of a version: {command: (exit code, document)}, and (round, id, probability)."""
 
     documents: dict[str, tuple[int, object]] = field(default_factory=dict)
     draws: list[tuple] = field(default_factory=list)
@@ -540,7 +540,7 @@ class Player:
 
 
 def run_simulation(version: Version, what: Simulation, folder: Path, data: Path) -> Record:
-    """What a simulation finds."""
+    """Results of a simulation."""
     folder.mkdir()
     stem = f"{{data}}/{what.key}"
     line = f"simulate {stem}.parquet --labels {stem}.labels.csv --seed 7 --workers 1 --format json"
@@ -566,7 +566,7 @@ def read_key(data: Path, name: str) -> Labels:
 
 @dataclass
 class Comparison:
-    """What two records have in common, and what not.
+    """Agreements and differences of two records.
 
     rounds, draws   that were compared
     numbers         that were compared; largest is the largest difference
@@ -773,7 +773,7 @@ def print_comparison(comparison: Comparison) -> None:
 
 
 def read_options() -> argparse.Namespace:
-    """What the command line says."""
+    """The command line."""
     return benchmark.read_options(
         __doc__,
         ("before", {"help": "interpreter with the version before"}),

@@ -1,4 +1,4 @@
-"""What learned surrogates cost, a label against a loop of one by one, and many rounds.
+"""Cost of surrogates that learn, a label against a loop of one by one, and many rounds.
 
     python tests/benchmarks/speed.py FOLDER [--rows 1000000] [--small 10000] [--rounds 900]
         [--information 10000] [--augmented 1000,7000] [--repeats 3]
@@ -45,7 +45,7 @@ import numpy as np
 _KNOWN, _BATCH = 100, 10
 _REFIT_ITEMS, _REFIT_LABELS = 10_000, 500
 _SAMPLE = Path(__file__).parents[2] / "sample_data"
-# What is timed after few rounds and after many.
+# Commands that are timed after few rounds and after many.
 _FEW = 10
 _COMMANDS = ("status", "report --format json", "next --new -n 1")
 

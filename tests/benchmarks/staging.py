@@ -1,4 +1,4 @@
-"""What several benchmarks share: a pool ready to be played, and runs that are kept."""
+"""Shared by several benchmarks: a pool ready to be played, and runs that are kept."""
 
 import json
 import tempfile
@@ -43,7 +43,7 @@ class Stage:
 
     @cached_property
     def metric(self):
-        """What draws aim at."""
+        """The metric that draws aim at."""
         return specification.find_metric(
             self.choices.metric, specification.describe_pool(self.made.roles, None, self.made)
         )
@@ -63,7 +63,7 @@ class Stage:
         return np.array(found, float)
 
     def uniform(self, budgets: tuple[int, ...], seed: int = 0) -> Baseline:
-        """What uniform draws would have done."""
+        """The baseline of uniform draws."""
         outputs = self.made.rows(0, self.made.size).outputs
         rng = np.random.default_rng([seed, 1])
         return compute_baseline(self.metric, outputs, self.truth, budgets, rng)
@@ -128,7 +128,7 @@ def played(
     file: Path | None = None,
     workers: int | None = None,
 ) -> list:
-    """What play(scene, run) gave for runs 0, 1, ...: made in parallel, in order of their numbers.
+    """Results of play(scene, run) for runs 0, 1, ...: made in parallel, in order of their numbers.
 
     With a file every result, which is then JSON-ready, is written as soon as it is there, and what
     the file holds already is not made again; `what` says what all runs have in common.

@@ -89,7 +89,7 @@ def draw(rng: np.random.Generator, guess: np.ndarray, wrong: np.ndarray, floor: 
     rows = order[:count]
     left = weight[rows] / race.draw_probabilities(weight, rows)
     rest = guess.sum() - (np.cumsum(guess[rows]) - guess[rows])
-    # What could be drawn is what comes later in the order.
+    # Items later in the order could be drawn.
     lowest, highest = (
         pick.accumulate(((end - guess) / weight)[order[::-1]])[::-1][:count]
         for pick, end in ((np.minimum, 0.0), (np.maximum, 1.0))

@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def make_key(name: str, strategy: str, seed: int, options: argparse.Namespace) -> str:
-    """What tells a study from the others; batches and floors do not matter to uniform draws."""
+    """The name of a study among the others; batches and floors do not matter to uniform draws."""
     how = "" if strategy == UNIFORM else f" {options.step} {options.floor:g}"
     return f"{name} {options.method} {strategy} {seed}{how}"
 

@@ -1,4 +1,4 @@
-"""What a surface loses, and how much time it saves, where a fit continues an earlier one.
+"""Loss of a surface, and time saved, where a fit continues an earlier one.
 
     python tests/benchmarks/surface_refits.py FOLDER [--pools main,pairs,adult]
         [--methods stacked] [--labels 200,1000] [--growths 1.06,1.25,1.5,1.9] [--seeds 10]
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def read_cells(file: Path) -> dict[str, dict]:
-    """What was computed before."""
+    """Cells that were computed before."""
     return {cell["key"]: cell["found"] for cell in benchmark.read_lines(file)}
 
 

@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def read_results(file: Path) -> tuple[Cells, Facts]:
-    """What was computed before."""
+    """Cells and facts that were computed before."""
     cells, facts = {}, {}
     for found in benchmark.read_lines(file):
         if "facts" in found:

@@ -29,7 +29,7 @@ from staging import Stage, played, staged
 RUNS = {"forest": 100, "linear": 100, "gp": 20, "external": 200, "stack": 100, "auto": 20}
 RUNS |= dict.fromkeys(("ensemble", "mc-dropout", "radial-bnn"), 20)
 MANY = 2000
-# What is refitted each round, unless --refit says otherwise; others when labels doubled.
+# Refitted each round, unless --refit says otherwise; others when labels doubled.
 EVERY = ("agreement", "residual", "model", "auto")
 
 

@@ -295,7 +295,7 @@ def test_draws_that_saved_nothing_are_noted_once_there_are_labels_to_tell(betwee
     (found,) = doubts(30, 80.4)
     assert "100 labels are as good as 80 random ones" in found.text
     assert found.weight == (Weight.FACT if between else Weight.LIMITED)
-    assert ("made for the groups" in found.text) == between
+    assert ("comparing groups" in found.text) == between
     assert ("not saved labels so far" in found.text) == (not between)
     # As good, better, not known, and too early.
     assert doubts(30, 100.0) == doubts(30, 150.0) == doubts(30, None) == doubts(9.9, 80.0) == []

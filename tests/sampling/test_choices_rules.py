@@ -101,7 +101,7 @@ def check(entries=(), pool=CLASSES, **options) -> Choices:
         ({"augment": "agreement"}, CLASSES | FEATURES, "changes nothing for surrogate 'agreement'"),
         ({"augment": "agreement", "surrogate": "gp"}, VALUED | FEATURES, "is never just right"),
         ({"acquisition": "entropy"}, VALUED, "acquisition 'entropy' is for classification"),
-        ({"selection": "top", "interval": "anytime"}, CLASSES, "nobody can bet on items"),
+        ({"selection": "top", "interval": "anytime"}, CLASSES, "no anytime-valid test of items"),
         ({"acquisition": "uniform", "selection": "top"}, CLASSES, "neither a top nor a power"),
         ({"acquisition": "uniform", "power": 2}, CLASSES, "neither a top nor a power"),
         ({"selection": "top", "power": 2}, CLASSES, "the same to any power"),

@@ -182,11 +182,10 @@ def test_without_a_floor_the_groups_are_the_answer(pool_file, label_file):
     study = StoredStudy.open()
     shown = report(study)
     assert shown.estimates[0].estimate is None
-    assert (
-        "drawn between groups without a floor, and an estimate needs" in shown.estimates[0].reason
-    )
-    (note,) = (note for note in shown.notes if note.text.startswith("Items drawn between groups"))
-    assert "without a floor: 10." in note.text
+    reason = "drawn with some selection probabilities equal to 0, and an estimate needs"
+    assert reason in shown.estimates[0].reason
+    (note,) = (note for note in shown.notes if note.text.startswith("Items drawn with some"))
+    assert "equal to 0: 10." in note.text
     assert "`study.change(floor=0.1)`" in note.text
     assert not any("largest score" in note.text for note in shown.notes)
     assert not any("No label has checked" in note.text for note in shown.notes)
@@ -195,7 +194,7 @@ def test_without_a_floor_the_groups_are_the_answer(pool_file, label_file):
     assert coming.endswith(
         "to identify the worst group of predicted by accuracy: thompson, surrogate auto"
     )
-    assert "or drawn between groups without a floor" in text.status(counts, coming, color=False)
+    assert "or selection probabilities equal to 0" in text.status(counts, coming, color=False)
     chosen(floor=0.1)
     labelled(label_file, 10)
     again = report(StoredStudy.open())

@@ -149,7 +149,7 @@ def test_status_counts_picks_apart(study, buy, label_file):
     counts, coming = status(study)
     assert (counts.drawn, counts.deterministic, counts.rounds) == (5, 3, 2)
     assert (counts.labeled, counts.declined, counts.pending) == (6, 1, 1)
-    how = "3 (top scores, or drawn between groups without a floor)"
+    how = "3 (top scores, or selection probabilities equal to 0)"
     written = text.status(counts, coming, width=80, color=False)
     assert f"not drawn at random  {how}" in written
     assert f"| not drawn at random | {how} |" in markdown.status(counts)
