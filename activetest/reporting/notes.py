@@ -328,8 +328,8 @@ def _describe_deterministic(view: View, headline: EstimateRow) -> list[Note]:
         remedy = "`study.change(floor=0.1)` gives every item a chance"
         text = (
             f"Items drawn with some selection probabilities equal to 0: {between}. They are used "
-            "for the values of their groups, the surrogate learns from them, and their labels count "
-            "as known; "
+            "for the values of their groups, the surrogate learns from them, and their labels "
+            "count as known; "
             f"{_describe_rest(drawn, 'other items', find_own_view(view.choices), remedy)}"
         )
         notes.append(Note(text, Weight.FACT if drawn >= _FEWEST_DRAWN else Weight.WIDE))
