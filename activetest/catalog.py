@@ -53,6 +53,8 @@ there without importing the file.
     ABRIDGED            a format that shows all notes and estimates only if verbose
     NEEDS_DETAILS       a format that shows what a report rests on: nouns.report_details
     BETTER              "higher" or "lower" values of a metric; nothing where neither is
+    PLACE, TITLE, OF, PAGED, KEYS
+                        of sections of reports: see activetest.render.sections
     MARKS               of formats of reports: texts that are all near the beginning of each file,
                         by which an earlier report is known
     HEAD                of formats whose reports have none: what stands before them in a file
@@ -95,6 +97,7 @@ FAMILIES = {
     "attribute_models": ("surfaces/attribute_models",),
     "metrics": ("metrics",),
     "render": ("render",),
+    "sections": ("render/sections",),
     "formats": ("formats",),
 }
 _NOUNS = {
@@ -106,6 +109,7 @@ _NOUNS = {
     "attribute_models": "attribute model",
     "metrics": "metric",
     "render": "format",
+    "sections": "section of reports",
     "formats": "file format",
     "statistics": "statistic",
 }

@@ -100,6 +100,23 @@ def render(report):
         if row.headline
     )
 '''
+SECTION = '''
+"""What lions have to do with it."""
+
+from activetest.render._blocks import Sentence
+
+PLACE = 4.5
+TITLE = "Lions"
+OF = "judge"
+
+
+def lead(part, report):
+    return []
+
+
+def write(part, report, extent):
+    return [Sentence("Mind the lions.", style="plain")]
+'''
 FILE_FORMAT = '''
 """Items with numbers behind a colon."""
 import pyarrow as pa
@@ -130,6 +147,7 @@ ENTRIES = {
     "metrics": ("their-metric", "metric", METRIC),
     "statistics": ("their_distance", "statistic", STATISTIC),
     "render": ("their-format", "format", FORMAT),
+    "sections": ("their-section", "section", SECTION),
     "formats": ("their-file", "file_format", FILE_FORMAT),
 }
 LOADED = "import sys; print(sorted(name for name in sys.modules if name.startswith('theirs')))"
@@ -265,6 +283,16 @@ def test_a_package_brings_a_format_of_files(run, site, folder):
     (folder / "pool.theirs").write_text("theirs:\na:cat\nb:dog\n")
     done = run(site, "init", "pool.theirs")
     assert done.code == 0 and "2 items, 2 classes: cat, dog" in done.stdout, done.stderr
+
+
+def test_a_package_brings_a_section_to_every_format(run, tmp_path):
+    site = tmp_path / "sections"
+    text = SECTION.replace('"judge"', '"estimates"')
+    write_distribution(site, "theirs", {"section": text}, {"sections": {"lions": "section"}})
+    assert run(site, "init", "pool.parquet").code == 0
+    for format in ("text", "markdown", "html"):
+        done = run(site, "report", "--format", format)
+        assert done.code == 0 and "Mind the lions." in done.stdout, done.stderr
 
 
 def test_listing_methods_and_reading_their_facts_imports_nothing(site):

@@ -1,10 +1,10 @@
-"""What a file holds, in words and in tables."""
+"""What a file holds, as blocks."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from activetest.nouns.inspection import Column, Inspection
-from activetest.render._tables import Table
+from activetest.render._blocks import Block, Code, Facts, Sentence, Table
 from activetest.system.safe_text import escape_controls
 
 # Columns of a file that a table shows, and letters of their names.
@@ -13,20 +13,34 @@ _MOST, _LONGEST = 40, 40
 _MANY = 6
 
 
-def sentence(found: Inspection) -> str:
-    """The format and the size, in one line."""
+def list_blocks(found: Inspection) -> list[Block]:
+    """The format and the size, columns, what is known besides, and each way to go on."""
+    blocks: list[Block] = [Sentence(_describe_size(found), style="title")]
+    if found.columns:
+        blocks.append(_tabulate_columns(found))
+    blocks.append(Facts([(name, escape_controls(value)) for name, value in _list_facts(found)]))
+    if found.problem:
+        lines = [f"No study can be made of it: {found.problem}", found.hint]
+        blocks += [Sentence(escape_controls(line), style="plain") for line in lines if line]
+    for text, line in _list_steps(found):
+        blocks += [Sentence(escape_controls(text), style="plain"), Code(line)]
+    return blocks
+
+
+def _describe_size(found: Inspection) -> str:
     columns = len(found.columns)
     parts = [f"{found.name}: {found.title}", f"{found.rows:,} row{'s' * (found.rows != 1)}"]
     parts += [f"{columns:,} column{'s' * (columns != 1)}"] * bool(columns)
     return escape_controls(", ".join(parts))
 
 
-def columns(found: Inspection) -> Table:
+def _tabulate_columns(found: Inspection) -> Table:
     """A row for each column of the file, or for the first of them."""
     rows = [row for run in _split_runs(found.columns) for row in _write_run(run)]
     if (more := len(rows) - _MOST) > 0:
         rows[_MOST:] = [(f"{more:,} more", "", "", "")]
-    return Table("", ("column", "type", "role", "example"), tuple(rows), kept=("type", "role"))
+    headings = ("column", "type", "role", "example")
+    return Table("", headings, tuple(rows), kept=("type", "role"), whole="JSON has all")
 
 
 def _split_runs(columns: Sequence[Column]) -> list[list[Column]]:
@@ -49,27 +63,13 @@ def _write_run(run: Sequence[Column]) -> list[tuple[str, ...]]:
     return [(names, first.type, f"{role} ({len(run):,} columns)", first.example)]
 
 
-def facts(found: Inspection) -> list[tuple[str, str]]:
-    """(name, value) of what is known besides."""
-    return [(name, escape_controls(value)) for name, value in _list_facts(found)]
-
-
-def ending(found: Inspection) -> list[str]:
-    """Why there can be no study; empty where there can, or it is said elsewhere."""
-    lines = [f"No study can be made of it: {found.problem}", *([found.hint] if found.hint else [])]
-    return list(map(escape_controls, lines)) if found.problem else []
-
-
-def steps(found: Inspection) -> list[tuple[str, str]]:
+def _list_steps(found: Inspection) -> list[tuple[str, str]]:
     """(words, the line to type) of each way to go on."""
-    if found.readings:
-        words = [f"If {each.meaning}:" for each in found.readings]
-        words[0] = f"{found.question}. {words[0]}"
-        return [
-            (escape_controls(text), each.create)
-            for text, each in zip(words, found.readings, strict=True)
-        ]
-    return [("To create its study:", found.create)] if found.create else []
+    if not found.readings:
+        return [("To create its study:", found.create)] if found.create else []
+    words = [f"If {each.meaning}:" for each in found.readings]
+    words[0] = f"{found.question}. {words[0]}"
+    return [(text, each.create) for text, each in zip(words, found.readings, strict=True)]
 
 
 def _list_facts(found: Inspection) -> Iterator[tuple[str, str]]:

@@ -15,11 +15,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from activetest.render import _words as words
-from activetest.render._tables import WIDEST_MATRIX, Matrix, Table
+from activetest.render._blocks import WIDEST_MATRIX, Map, Matrix, Table
 from activetest.render._words import bind_words
-
-# {row of a map: of each cell the colours of letters and ground in hexadecimals, or None}
-Colors = Sequence[Sequence[tuple[str, str] | None]]
 
 # Columns that are dropped on a narrow terminal, the first first; those of _SPARE_IF_SAME only where
 # all of their cells are the same.
@@ -113,15 +110,16 @@ class Page:
         self.console.print(text, overflow="fold", width=self.edge)
 
 
-def show(page: Page, table: Table, *, gaps: bool = False, below: str = "") -> None:
-    """Print a table with as many columns as fit.
+def show(page: Page, table: Table) -> None:
+    """Print a table with as many columns as fit, in the first of its layouts that fits.
 
     If hardly any do, names stand on lines of their own; on still narrower terminals all cells do.
-    gaps puts an empty line wherever the first column changes; below is a line under the table.
     """
+    table = _choose_layout(table, page.room)
+    page.dropped |= dict.fromkeys(table.lacks)
     widths = _fit_columns(table, page.room)
     if widths:
-        _print(page, table, widths, gaps=gaps, below=below)
+        _print(page, table, widths)
         return
     names = (*_NAMES, table.named)
     name = next((place for place, each in enumerate(table.headings) if each in names), None)
@@ -132,38 +130,33 @@ def show(page: Page, table: Table, *, gaps: bool = False, below: str = "") -> No
         _print_stacked(page, table, name or 0)
 
 
-def show_map(page: Page, table: Table, colors: Colors | None) -> None:
-    """Print the table of a map: cells with a colour stand on it, where there are colours.
+def show_map(page: Page, found: Map) -> None:
+    """Print the table of a map: cells with a colour stand on it, where colours are wanted.
 
     As many columns as there is room for; those that are missing are named below.
     """
+    table = _choose_layout(found.table, page.room)
     widths, room = _widths(table), page.room
     shown = list(widths)
     while room is not None and len(shown) > 2 and _excess({c: widths[c] for c in shown}, room) > 0:
         page.dropped[table.headings[shown.pop()]] = None
     _print_title(page, table)
     grid = _make_grid(table, {column: widths[column] for column in shown}, _GAP)
-    for number, row in enumerate(table.rows):
-        cells = [Text(row[column]) for column in shown]
-        for place, cell in enumerate(cells[1:] if colors else ()):
-            if ground := (colors or ())[number][place]:
-                ink, paper = ground
-                cell.stylize(f"#{ink} on #{paper}")
-        grid.add_row(*cells)
+    for row, cells in zip(table.rows, found.cells, strict=True):
+        texts = [Text(row[column]) for column in shown]
+        for text, cell in zip(texts[1:], cells, strict=False):
+            if cell.colors and page.colored:
+                text.stylize("#{} on #{}".format(*cell.colors))
+        grid.add_row(*texts)
     page.console.print(grid)
+    _print_below(page, table)
 
 
-def show_any(page: Page, table: Table | Matrix) -> None:
-    """Print a table or a matrix."""
-    if isinstance(table, Matrix):
-        show_matrix(page, table)
-    else:
-        show(page, table)
-
-
-def fits(table: Table, room: int | None) -> bool:
-    """Whether all of its columns fit beside each other without folding."""
-    return room is None or _excess(_widths(table), room) <= 0
+def _choose_layout(table: Table, room: int | None) -> Table:
+    """The first layout that fits without folding, or else the last."""
+    layouts = table.layouts or (table,)
+    fitting = (each for each in layouts if room is None or _excess(_widths(each), room) <= 0)
+    return next(fitting, layouts[-1])
 
 
 def show_matrix(page: Page, matrix: Matrix) -> None:
@@ -180,7 +173,7 @@ def show_matrix(page: Page, matrix: Matrix) -> None:
         if page.room is None or _excess(widths, page.room, gap) <= 0:
             if table.rows != whole.rows:
                 page.dropped["intervals of the confusion matrix"] = None
-            _print(page, table, widths, gap=gap)
+            _print(page, table, widths, gap)
             return
     show(page, matrix.largest())
 
@@ -189,22 +182,23 @@ def _print(
     page: Page,
     table: Table,
     widths: dict[int, int],
-    *,
     gap: int = _GAP,
-    gaps: bool = False,
-    below: str = "",
 ) -> None:
     """The columns that have a width."""
     _print_title(page, table)
     _remember(page, table, widths)
     grid = _make_grid(table, widths, gap)
     for before, row in zip([None, *table.rows], table.rows, strict=False):
-        if gaps and before is not None and before[0] != row[0]:
+        if table.gaps and before is not None and before[0] != row[0]:
             grid.add_row()
         grid.add_row(*(_cell(table.headings[column], row[column]) for column in widths))
     page.console.print(grid)
-    if below:
-        page.print(Text(below, style="dim"))
+    _print_below(page, table)
+
+
+def _print_below(page: Page, table: Table) -> None:
+    for line in table.below.splitlines():
+        page.print(Text(line, style="dim"))
     page.print()
 
 

@@ -118,6 +118,14 @@ def half_width(quantity: Quantity) -> float | None:
     return (upper - lower) / 2
 
 
+def write_measure(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
+    """A number and its interval, as precise as that is wide."""
+    doubt = half_width(Quantity(value, low, high, 0.95, "none"))
+    if low is None and high is None:
+        return figure(value, doubt), "-"
+    return figure(value, doubt), f"{figure(low, doubt)} to {figure(high, doubt)}"
+
+
 def pool(report: Report) -> str:
     """The pool's file or folder name; its whole address stands in the JSON."""
     return plain(report.pool.rstrip("/").rsplit("/", 1)[-1] or report.pool)

@@ -9,11 +9,6 @@ from operator import attrgetter
 from typing import Any
 
 from activetest.nouns.curve import Curve
-from activetest.nouns.group_report import (
-    Assessment,
-    Confusion,
-    Reliability,
-)
 from activetest.nouns.inspection import Inspection
 from activetest.nouns.quantity import Measured
 from activetest.nouns.report import (
@@ -21,12 +16,10 @@ from activetest.nouns.report import (
     AssumptionCheck,
     Counts,
     Gate,
-    JudgeReport,
     Report,
 )
 from activetest.nouns.report_details import ConfusionTable, ReportDetails
-from activetest.nouns.surface_report import SurfaceReport
-from activetest.render import _assessment, _judge
+from activetest.render._outline import read_sections
 
 SUFFIXES = (".json",)
 MARKS = ('{\n  "schema_version": ', '"fingerprint": "', '"surrogate": "', '"acquisition": "')
@@ -54,29 +47,9 @@ _ASSUMPTION = (
     *("assumption", "class", "below", "at_most", "n_pool", "n_labeled", "n_found", "upper"),
     "verdict",
 )
-_GROUP = (
-    *("group", "n_pool", "n_labeled", "estimate", "lower", "upper", "rank", "p_worst", "p_best"),
-    *("p_among_worst", "rank_lower", "rank_upper", "method"),
-)
-_COMPARISON = (
-    *("first", "second", "difference", "lower", "upper", "p_below", "p_within", "p_above"),
-    *("region", "words", "rope", "probability"),
-)
-_CELL = ("truth", "predicted", "estimate", "lower", "upper")
 _TABLE_CELL = (
     *("predicted", "truth", "n_labeled", "estimate", "lower", "upper", "level", "method"),
     "reliable",
-)
-_BIN = (
-    *("low", "high", "n_pool", "n_labeled", "confidence", "accuracy", "lower", "upper", "method"),
-)
-_SURFACE = (
-    *("metric", "higher_better", "method", "components", "level", "attributes", "min_support"),
-    *("combinations", "occurring", "ranked", "labeled"),
-)
-_ARM = (
-    *("attributes", "estimate", "lower", "upper", "method", "n_pool", "n_labeled", "n_arms"),
-    *("occurs", "reason"),
 )
 # Groups that a number is compared with: as objects, which say of which model and part, too.
 _SIDES = {"against", "first", "second"}
@@ -116,9 +89,7 @@ def render(report: Report) -> str:
             "notes": [note.text for note in report.notes],
             "gates": [_write_gate(gate) for gate in report.gates],
         }
-        | _write_answer(report.assessment)
-        | {"surface": _write_surface(report.surface) if report.surface else None}
-        | {"judge": _write_judge(report.judge) if report.judge else None}
+        | read_sections(report)
         | {"details": _write_details(report.details) if report.details else None}
     )
 
@@ -165,7 +136,7 @@ def _write_details(details: ReportDetails) -> dict[str, Any]:
     """What a report rests on: every field of the nouns, in their order."""
     found: dict[str, Any] = {field.name: getattr(details, field.name) for field in fields(details)}
     for name in ("history", "worst_items", "sampled", "raters", "contested"):
-        found[name] = _write_rows(found[name])
+        found[name] = list_rows(found[name])
     for each in found["contested"]:
         each["answers"] = [{"rater": rater, "label": label} for rater, label in each["answers"]]
     provenance = asdict(details.provenance)
@@ -181,55 +152,6 @@ def _write_table(table: ConfusionTable) -> dict[str, Any]:
     return asdict(table) | {"cells": [read_record(cell, _TABLE_CELL) for cell in table.cells]}
 
 
-def _write_answer(answer: Assessment | None) -> dict[str, Any]:
-    """The answer to the question about groups; null for what it does not have."""
-    if answer is None:
-        return dict.fromkeys(("question", "groups", "comparison", "confusion", "reliability"))
-    fields = asdict(answer)
-    for name in ("groups", "comparison", "confusion", "reliability"):
-        del fields[name]
-    comparison, matrix, diagram = answer.comparison, answer.confusion, answer.reliability
-    return {
-        "question": fields | {"answer": _assessment.sentence(answer)},
-        "groups": [read_record(group, _GROUP) for group in answer.groups],
-        "comparison": read_record(comparison, _COMPARISON) if comparison else None,
-        "confusion": _write_confusion(matrix) if matrix else None,
-        "reliability": _write_reliability(diagram) if diagram else None,
-    }
-
-
-def _write_surface(surface: SurfaceReport) -> dict[str, Any]:
-    """A surface: its extremes, effects of attributes, and what was named; not every combination."""
-    fields = {name: getattr(surface, name) for name in _SURFACE}
-    for name in ("worst", "best", "effects", "cells"):
-        fields[name] = [read_record(cell, _ARM) for cell in getattr(surface, name)]
-    fields["maps"] = [
-        {
-            "first": found.first,
-            "second": found.second,
-            "cells": [read_record(cell, _ARM) for row in found.cells for cell in row],
-        }
-        for found in surface.maps
-    ]
-    return fields
-
-
-def _write_judge(judge: JudgeReport) -> dict[str, Any]:
-    """A judge against people: how far apart they are, and where."""
-    return {
-        "column": judge.column,
-        "positive": judge.positive,
-        "outputs": judge.outputs,
-        "sentence": _judge.sentence(judge),
-        "estimates": [read_record(row, ESTIMATE_KEYS) for row in judge.estimates],
-        "gap": judge.gap,
-        "groups": [read_record(row, ESTIMATE_KEYS) for row in judge.groups],
-        "dependence": _judge.describe_slopes(judge) or None,
-        "level": judge.level,
-        "columns": _write_rows(judge.columns),
-    }
-
-
 def _write_gate(gate: Gate) -> dict[str, Any]:
     fields = read_record(gate, _GATE)
     for name in ("e_pass", "e_fail"):
@@ -237,24 +159,6 @@ def _write_gate(gate: Gate) -> dict[str, Any]:
         if fields[name] == math.inf:
             fields[name] = sys.float_info.max
     return fields
-
-
-def _write_confusion(matrix: Confusion) -> dict[str, Any]:
-    return asdict(matrix) | {
-        "columns": _write_rows(matrix.columns),
-        "cells": [read_record(cell, _CELL) for cell in matrix.cells],
-    }
-
-
-def _write_reliability(diagram: Reliability) -> dict[str, Any]:
-    return begin_row() | {
-        "bins": [read_record(each, _BIN) for each in diagram.bins],
-        "ece": diagram.ece.estimate,
-        "lower": diagram.ece.lower,
-        "upper": diagram.ece.upper,
-        "method": diagram.ece.method,
-        "reason": diagram.reason,
-    }
 
 
 def begin_row() -> dict[str, Any]:
@@ -275,7 +179,7 @@ def read_values(record: Measured | AssumptionCheck, keys: Sequence[str]) -> dict
     return {key: attrgetter(_ATTRIBUTES.get(key, key))(record) for key in keys}
 
 
-def _write_rows(records: Iterable[Any]) -> list[dict[str, Any]]:
+def list_rows(records: Iterable[Any]) -> list[dict[str, Any]]:
     """Records whose fields are keys, as rows."""
     return [begin_row() | asdict(each) for each in records]
 

@@ -3,8 +3,8 @@
 from xml.etree import ElementTree
 
 from activetest.nouns.report import PASS, Gate, Report
-from activetest.render import _gates
 from activetest.render import _words as words
+from activetest.render.sections import gates
 
 SHOWS = ("report",)
 NEEDS_GATES = True
@@ -38,7 +38,7 @@ def _build_case(gate: Gate) -> ElementTree.Element:
     if gate.verdict == PASS:
         result = ElementTree.SubElement(case, "system-out")
     else:
-        message = words.plain(_gates.verdict(gate))
+        message = words.plain(gates.verdict(gate))
         result = ElementTree.SubElement(case, "failure", type=gate.verdict, message=message)
-    result.text = "\n".join(f"{name}: {words.plain(value)}" for name, value in _gates.grounds(gate))
+    result.text = "\n".join(f"{name}: {words.plain(value)}" for name, value in gates.grounds(gate))
     return case

@@ -3,23 +3,25 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 
-from activetest.nouns.group_report import Assessment
 from activetest.nouns.inspection import Inspection
-from activetest.nouns.report import Counts, EstimateRow, Note, Report, count_verdicts
-from activetest.nouns.surface_report import SurfaceReport
-from activetest.render import (
-    _answers,
-    _assessment,
-    _extent,
-    _gates,
-    _inspection,
-    _judge,
-    _judge_tables,
-    _surface,
-    _tables,
-)
+from activetest.nouns.report import Counts, Report
+from activetest.render import _inspection, _outline, _simulation
 from activetest.render import _words as words
+from activetest.render._blocks import (
+    Block,
+    Bullets,
+    Code,
+    Facts,
+    Map,
+    Matrix,
+    Notes,
+    Sentence,
+    Table,
+    simplify,
+)
+from activetest.render._extent import MORE, Extent
 from activetest.system.safe_text import escape_controls
 
 ABRIDGED = True
@@ -44,6 +46,9 @@ _APART = re.compile(
 )
 # Without any of these nothing has to stand apart, which most cells of numbers show at once.
 _SUSPECT = re.compile(r"[@:#$]|www", re.IGNORECASE)
+# Sentences by their style.
+_MARKUP = {"title": "## {}", "subtitle": "### {}", "plain": "{}"}
+_MARKUP |= dict.fromkeys(("strong", "good", "doubtful"), "**{}**")
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class _Part:
     lines: tuple[str, ...] = ()
 
 
-def render(report: Report, *, verbose: bool = False, more: str = _extent.MORE) -> str:
+def render(report: Report, *, verbose: bool = False, more: str = MORE) -> str:
     """Verdicts, headline, tables and notes; at most MOST_BYTES.
 
     verbose    all estimates, tables and notes, and how items are chosen
@@ -63,93 +68,105 @@ def render(report: Report, *, verbose: bool = False, more: str = _extent.MORE) -
     What is too much is left out from the end of the tables: groups before differences before the
     whole pool.
     """
-    parts = [_Part(f"## {_escape(_tables.title(report))}")]
-    if report.gates:
-        verdicts = f"**{count_verdicts(report.gates)}**{_gates.evidence(report.gates)}"
-        parts.append(_Part(verdicts))
-        parts.append(_write_table(_gates.table(report.gates)))
-        if remarks := _gates.remarks(report.gates):
-            parts.append(_write_list(remarks))
-    parts.append(_Part(f"**{_escape(_tables.headline(report))}**"))
-    if report.assessment:
-        parts.append(_Part(f"**{_escape(_assessment.sentence(report.assessment))}**"))
-    if report.surface:
-        parts.append(_Part(f"**{_escape(_surface.sentence(report.surface))}**"))
-    judge = report.judge
-    if judge:
-        parts += [_Part(f"**{_escape(line)}**") for line in _judge.sentences(report, judge)]
-    parts.append(_write_list(map(": ".join, _tables.facts(report, hints=False))))
-    parts += map(_write_table, _judge_tables.tables(report, verbose=verbose))
-    if report.assessment:
-        parts += _write_answer(report.assessment, report.estimates, verbose=verbose)
-    if report.surface:
-        parts += _write_surface(report.surface, verbose=verbose)
-    tables = _tables.tables(report, verbose=verbose)
-    parts += map(_write_any, tables)
-    end = _write_notes(_extent.notes(report, verbose=verbose))
-    lines = [words.LEGEND] * _has_mark(parts) + _extent.last_lines(report, more, verbose=verbose)
+    found = _outline.outline(report, Extent(verbose=verbose, hints=False, more=more))
+    blocks = [Sentence(found.title, style="title"), *found.list_blocks()]
+    return _write(blocks)
+
+
+def status(counts: Counts, coming: str = "") -> str:
+    """Where a study stands; coming says what `next` would do."""
+    blocks: list[Block] = [Table("", ("", ""), tuple(words.standing(counts)))]
+    if coming:
+        blocks.append(Sentence(coming, style="plain"))
+    return _write(blocks)
+
+
+def inspection(found: Inspection) -> str:
+    """What a file holds: its columns, what they allow, and how to go on."""
+    return _write(_inspection.list_blocks(found))
+
+
+def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
+    """One row per strategy, metric and budget, below the answers to a question."""
+    return _write(_simulation.list_blocks(results, answers))
+
+
+def _write(blocks: Sequence[Block]) -> str:
+    """The blocks, small ones last; notes take up to half of the bytes."""
+    small = [each.text for each in blocks if isinstance(each, Sentence) and each.style == "small"]
+    parts: list[_Part] = []
+    end: list[_Part] = []
+    for each in simplify(blocks):
+        if not (isinstance(each, Sentence) and each.style == "small"):
+            (end if isinstance(each, Notes) else parts).extend(_write_block(each))
+    lines = [words.LEGEND] * _has_mark(parts) + small
     below = [*_shorten(end, MOST_BYTES // 2), *(f"<sub>{_escape(line)}</sub>" for line in lines)]
     room = MOST_BYTES - sum(_size(text) for text in below)
     return "\n\n".join(_shorten(parts, room) + below) + "\n"
 
 
-def status(counts: Counts, coming: str = "") -> str:
-    """Where a study stands; coming says what `next` would do."""
-    standing = _tables.Table("", ("", ""), tuple(words.standing(counts)))
-    parts = [_join(_write_table(standing))] + ([_escape(coming)] if coming else [])
-    return "\n\n".join(parts) + "\n"
+@singledispatch
+def _write_block(block: Block) -> list[_Part]:
+    """The parts of a block; each sort of it has its own."""
+    raise NotImplementedError(type(block).__name__)
 
 
-def inspection(found: Inspection) -> str:
-    """What a file holds: its columns, what they allow, and how to go on."""
-    parts = [_Part(f"## {_escape(_inspection.sentence(found))}")]
-    if found.columns:
-        parts.append(_write_table(_inspection.columns(found)))
-    if facts := _inspection.facts(found):
-        parts.append(_write_list(f"{name}: {value}" if name else value for name, value in facts))
-    parts += [_Part(_escape(line)) for line in _inspection.ending(found)]
-    for text, line in _inspection.steps(found):
-        # An indented block, as it is typed.
-        parts += [_Part(_escape(text)), _Part(f"    {escape_controls(line)}")]
-    return "\n\n".join(map(_join, parts)) + "\n"
+@_write_block.register
+def _(block: Sentence) -> list[_Part]:
+    marked = _MARKUP[block.style].format(_escape(block.text))
+    return [_Part(marked + _escape(block.rest))]
 
 
-def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
-    """One row per strategy, metric and budget, below the answers to a question."""
-    budgets = {result["budget"] for result in results}
-    parts = [_write_table(table) for table in _answers.tables(answers, budgets)]
-    parts.append(_write_table(_tables.strategies(results)))
-    if remarks := _answers.remarks(answers) + _tables.remarks(results):
-        parts.append(_write_list(remarks))
-    return "\n\n".join(map(_join, parts)) + "\n"
+@_write_block.register
+def _(block: Facts) -> list[_Part]:
+    return _write_list(f"{name}: {value}" if name else value for name, value in block.rows)
 
 
-def _write_answer(answer: Assessment, rows: Sequence[EstimateRow], *, verbose: bool) -> list[_Part]:
-    """What the answer to the question about groups rests on."""
-    parts = list(map(_write_any, _assessment.tables(answer, rows, verbose=verbose)))
-    if _extent.has_diagram(answer, verbose=verbose):
-        parts.append(_write_table(_assessment.bins(answer)))
-        if remarks := _assessment.remarks(answer):
-            parts.append(_write_list(remarks))
-    return parts
+@_write_block.register
+def _(block: Bullets) -> list[_Part]:
+    return _write_list(block.texts)
 
 
-def _write_surface(surface: SurfaceReport, *, verbose: bool) -> list[_Part]:
-    """What is known of the surface."""
-    parts = [_write_list(map(": ".join, _surface.facts(surface)))]
-    parts += map(_write_table, _surface.tables(surface, verbose=verbose))
-    for found in surface.maps:
-        parts += [_write_table(_surface.map_table(found)), _Part(_escape(_surface.LEGEND))]
-    return parts
-
-
-def _write_notes(notes: Sequence[Note]) -> list[_Part]:
+@_write_block.register
+def _(block: Notes) -> list[_Part]:
     """Cautions and other notes, each under a title, in the order of their weights."""
     parts = []
     for title, cautions in (("### Cautions", True), ("### Notes", False)):
-        if texts := [note.text for note in notes if note.is_caution == cautions]:
-            parts += [_Part(title), _write_list(texts)]
+        if texts := [note.text for note in block.notes if note.is_caution == cautions]:
+            parts += [_Part(title), *_write_list(texts)]
     return parts
+
+
+@_write_block.register
+def _(block: Code) -> list[_Part]:
+    # An indented block, as it is typed.
+    return [_Part("\n".join(f"    {escape_controls(line)}" for line in block.line.splitlines()))]
+
+
+@_write_block.register
+def _(block: Map) -> list[_Part]:
+    return _write_block(block.table)
+
+
+@_write_block.register
+def _(block: Matrix) -> list[_Part]:
+    return _write_block(block.fold())
+
+
+@_write_block.register
+def _(block: Table) -> list[_Part]:
+    def write(cells: Sequence[str]) -> str:
+        shown = (
+            f"**{_escape(cell)}**" if heading == "verdict" else _escape(cell)
+            for heading, cell in zip(block.headings, cells, strict=True)
+        )
+        return f"| {' | '.join(shown)} |"
+
+    title = f"### {_escape(block.title)}\n\n" if block.title else ""
+    top = f"| {' | '.join(map(_escape, block.headings))} |"
+    head = f"{title}{top}\n|{' --- |' * len(block.headings)}"
+    table = _Part(head, tuple(map(write, block.rows)))
+    return [table, *([_Part(_escape(block.below))] if block.below else [])]
 
 
 def _has_mark(parts: Sequence[_Part]) -> bool:
@@ -157,33 +174,10 @@ def _has_mark(parts: Sequence[_Part]) -> bool:
     return any(f"{words.MARK} |" in line for part in parts for line in part.lines)
 
 
-def _write_any(table: _tables.Table | _tables.Matrix) -> _Part:
-    if isinstance(table, _tables.Matrix):
-        wide = len(table.classes) > _tables.WIDEST_MATRIX
-        table = table.largest() if wide else table.table(intervals=True)
-    return _write_table(table)
-
-
-def _write_list(texts: Iterable[str]) -> _Part:
-    first, *others = (f"- {_escape(text)}" for text in texts)
-    return _Part(first, tuple(others))
-
-
-def _write_table(table: _tables.Table) -> _Part:
-    def write(cells: Sequence[str]) -> str:
-        shown = (
-            f"**{_escape(cell)}**" if heading == "verdict" else _escape(cell)
-            for heading, cell in zip(table.headings, cells, strict=True)
-        )
-        return f"| {' | '.join(shown)} |"
-
-    title = f"### {_escape(table.title)}\n\n" if table.title else ""
-    top = f"| {' | '.join(map(_escape, table.headings))} |"
-    return _Part(f"{title}{top}\n|{' --- |' * len(table.headings)}", tuple(map(write, table.rows)))
-
-
-def _join(part: _Part) -> str:
-    return "\n".join((part.head, *part.lines))
+def _write_list(texts: Iterable[str]) -> list[_Part]:
+    """A list; nothing without a text."""
+    lines = [f"- {_escape(text)}" for text in texts]
+    return [_Part(lines[0], tuple(lines[1:]))] if lines else []
 
 
 def _shorten(parts: Sequence[_Part], room: int) -> list[str]:

@@ -7,7 +7,7 @@ from scipy.stats import betabinom
 from activetest.estimation.group_ranking import GroupRank
 from activetest.nouns.log import LABELLED
 from activetest.nouns.report import Weight
-from activetest.render._assessment import sentence
+from activetest.render.sections.question import sentence
 from activetest.study.ingest import ingest
 from activetest.study.next import next_batch
 from activetest.study.report import report

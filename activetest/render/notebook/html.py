@@ -7,36 +7,29 @@ a fragment can be read on a light and on a dark page. There is no script and no 
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import singledispatch
 from typing import Any
 
-from activetest.nouns.group_report import Assessment
 from activetest.nouns.inspection import Inspection
 from activetest.nouns.name_lists import list_few
-from activetest.nouns.report import (
-    FAIL,
-    PASS,
-    UNDECIDED,
-    Counts,
-    EstimateRow,
-    Gate,
-    Report,
-    count_verdicts,
-)
-from activetest.nouns.surface_report import SurfaceMap, SurfaceReport
-from activetest.render import (
-    _answers,
-    _assessment,
-    _extent,
-    _gates,
-    _inspection,
-    _judge,
-    _judge_tables,
-    _surface,
-    _tables,
-)
+from activetest.nouns.report import FAIL, PASS, UNDECIDED, Counts, Report
+from activetest.nouns.surface_report import SurfaceReport
+from activetest.render import _inspection, _outline, _simulation
 from activetest.render import _words as words
+from activetest.render._blocks import (
+    Block,
+    Bullets,
+    Code,
+    Facts,
+    Map,
+    Matrix,
+    Notes,
+    Sentence,
+    Table,
+    simplify,
+)
+from activetest.render._extent import Extent
 from activetest.render.page import head
-from activetest.render.page.bars import large
 
 # Rows of a table, and characters of a cell, beyond which a notebook shows how many there are.
 _MOST_ROWS, _MOST_LETTERS = 60, 200
@@ -46,12 +39,12 @@ _MOST_INTERVALS = 5
 _MOST_CLASSES = 30
 # Tables that a cell holds at most.
 _MOST_TABLES = 12
-_ALL, _ALL_ARMS = "`report.to_frame()` has all", "`study.surface()` has all"
-
 # Notebooks would read dollar signs in names as formulas.
 _CLASSES = "activetest tex2jax_ignore mathjax_ignore"
 _CELL = "padding:.15em .8em .15em 0;border:0;background:transparent;vertical-align:top"
 _TABLE = "border-collapse:collapse;border:0;color:inherit;font-size:inherit;margin:.3em 0 .8em 0"
+_STRONG = "font-weight:bold;margin:.3em 0"
+_SENTENCES = {"plain": "margin:.3em 0", "small": "opacity:.7;margin:.3em 0"}
 _LINE = "border-bottom:1px solid;border-color:rgba(128,128,128,.6)"
 _BADGES = {
     PASS.upper(): "rgba(46,160,67,.3)",
@@ -64,40 +57,27 @@ _CODE = re.compile("`([^`]+)`")
 
 def render(report: Report) -> str:
     """The headline, verdicts on gates, tables, and at most three cautions."""
-    answer = report.assessment
-    parts = [_write_strong(_tables.headline(report)), _draw_bar(report)]
-    if answer:
-        parts.append(_write_strong(_assessment.sentence(answer)))
-    if report.surface:
-        parts.append(_write_strong(_surface.sentence(report.surface)))
-    judge = report.judge
-    if judge:
-        parts += map(_write_strong, _judge.sentences(report, judge))
-    if report.gates:
-        parts += _write_gates(report.gates)
-    parts.append(_write_facts(_tables.facts(report)))
-    if judge:
-        parts += [_write_table(each, _ALL) for each in _judge_tables.tables(report, verbose=False)]
-    if report.surface:
-        parts += _write_surface(report.surface)
-    tables = _list_tables(report, answer)
-    parts += [_write_table(table, _ALL) for table in tables[:_MOST_TABLES]]
-    if len(tables) > _MOST_TABLES:
-        parts.append(_write_small(f"{len(tables) - _MOST_TABLES} more tables: {_ALL}."))
-    if answer and _extent.has_diagram(answer, verbose=False):
-        parts.append(_write_list(_assessment.remarks(answer)))
-    notes = _extent.notes(report, verbose=False)
-    parts.append(_write_list(f"{words.label(note)}: {words.plain(note.text)}" for note in notes))
-    if any(f"{_escape(words.MARK)}</td>" in part for part in parts):
-        parts.append(_write_small(words.LEGEND))
-    parts.append(_write_small(words.describe_inputs(report)))
-    parts.append(_write_small(_extent.left_out(report, _extent.MORE)))
-    return _wrap(parts)
+    found = _outline.outline(report, Extent())
+    blocks = found.list_blocks()
+    first = found.head[0]
+    blocks.remove(first)
+    tables = [at for at, block in enumerate(blocks) if isinstance(block, Table | Matrix | Map)]
+    left_out = tables[_MOST_TABLES:]
+    for at in reversed(left_out):
+        del blocks[at]
+    if left_out:
+        more = f"{len(left_out)} more tables: `report.to_frame()` has all."
+        blocks.insert(left_out[0], Sentence(more, style="small"))
+    picture = head.draw_bar(report)
+    bar = f'<div style="max-width:46em">{picture}</div>' if picture else ""
+    return _wrap([_write_block(first), bar, *_write(blocks)])
 
 
 def surface(found: SurfaceReport) -> str:
     """A surface without the rest of a report."""
-    return _wrap([_write_strong(_surface.sentence(found)), *_write_surface(found)])
+    from activetest.render.sections import surface
+
+    return _wrap(_write([Sentence(surface.sentence(found)), *surface.describe(found)]))
 
 
 def batch(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], summary: str = "") -> str:
@@ -107,28 +87,20 @@ def batch(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], summary: st
     columns  those to show, in order
     """
     cells = tuple(tuple(_shorten(row[column]) for column in columns) for row in rows)
-    table = _tables.Table("", tuple(columns), cells)
-    parts = [_write_strong(summary)] if summary else []
-    return _wrap([*parts, _write_table(table, "`batch.to_frame()` has all")])
+    table = Table("", tuple(columns), cells, whole="`batch.to_frame()` has all")
+    return _wrap(_write([*([Sentence(summary)] if summary else []), table]))
 
 
 def status(counts: Counts, coming: str = "", *, title: str = "") -> str:
     """Where a study stands; coming says what `next` would do, and title which study it is."""
-    parts = [_write_strong(title)] if title else []
-    parts.append(_write_facts(words.standing(counts)))
-    return _wrap([*parts, _write_text(coming)])
+    blocks: list[Block] = [Sentence(title)] if title else []
+    blocks += [Facts(words.standing(counts)), Sentence(coming, style="plain")]
+    return _wrap(_write(blocks))
 
 
 def inspection(found: Inspection) -> str:
     """What a file holds: its columns, what they allow, and how to go on."""
-    parts = [_write_strong(_inspection.sentence(found))]
-    if found.columns:
-        parts.append(_write_table(_inspection.columns(found), "JSON has all"))
-    parts.append(_write_facts(_inspection.facts(found)))
-    parts += [_write_text(line) for line in _inspection.ending(found) if line]
-    if found.create:
-        parts.append(f"<div><code>{_escape(found.create)}</code></div>")
-    return _wrap(parts)
+    return _wrap(_write(_inspection.list_blocks(found)))
 
 
 def session(item: Any, answered: int, total: int, classes: Sequence[str]) -> str:
@@ -138,89 +110,89 @@ def session(item: Any, answered: int, total: int, classes: Sequence[str]) -> str
     """
     done = f"{answered:,} of {total:,} items have an answer"
     if item is None:
-        return _wrap([_write_strong(done)])
+        return _wrap(_write([Sentence(done)]))
     facts = [("id", item.id), *((name, _shorten(value)) for name, value in item.values.items())]
     kinds = f"classes: {list_few(classes, _MOST_CLASSES)}" if classes else "the label is a number"
-    return _wrap([_write_strong(done), _write_facts(facts), _write_text(words.plain(kinds))])
+    return _wrap(
+        _write([Sentence(done), Facts(facts), Sentence(words.plain(kinds), style="plain")])
+    )
 
 
 def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
     """One row per strategy, metric and budget, below the answers to a question."""
-    budgets = {result["budget"] for result in results}
-    parts = [_write_table(each, "`.answers` has all") for each in _answers.tables(answers, budgets)]
-    parts.append(_write_table(_tables.strategies(results), "`.to_frame()` has all"))
-    return _wrap([*parts, _write_list(_answers.remarks(answers) + _tables.remarks(results))])
+    return _wrap(_write(_simulation.list_blocks(results, answers)))
 
 
-def _draw_bar(report: Report) -> str:
-    """The headline on its interval, with the gates on the same number."""
-    row = words.headline(report)
-    if row is None or not head.is_one_number(report, row):
-        return ""
-    speaker = "judge" if report.judge else "model"
-    picture = large(row, head.list_gates(report, row), speaker)
-    return f'<div style="max-width:46em">{picture}</div>' if picture else ""
+def _write(blocks: Sequence[Block]) -> list[str]:
+    """The blocks, small sentences last, below what marks mean."""
+    small = [each for each in blocks if isinstance(each, Sentence) and each.style == "small"]
+    parts = [_write_block(each) for each in simplify(blocks) if each not in small]
+    if any(f"{_escape(words.MARK)}</td>" in part for part in parts):
+        parts.append(_write_block(Sentence(words.LEGEND, style="small")))
+    return parts + list(map(_write_block, small))
 
 
-def _list_tables(report: Report, answer: Assessment | None) -> list[_tables.Table | _tables.Matrix]:
-    """Everything with rows, the most important first."""
-    found: list[_tables.Table | _tables.Matrix] = []
-    if answer:
-        rows: Sequence[EstimateRow] = report.estimates
-        found += _assessment.tables(answer, rows)
-        if _extent.has_diagram(answer, verbose=False):
-            found.append(_assessment.bins(answer))
-    return found + _tables.tables(report)
+@singledispatch
+def _write_block(block: Block) -> str:
+    """The elements of a block; each sort of it has its own."""
+    raise NotImplementedError(type(block).__name__)
 
 
-def _write_gates(gates: Sequence[Gate]) -> list[str]:
-    """How many gates came to which verdict, each of them, and what else to know."""
-    verdicts = count_verdicts(gates) + _gates.evidence(gates)
-    table = _write_table(_gates.table(gates), "`report.gates` has all")
-    return [_write_strong(verdicts), table, _write_list(_gates.remarks(gates))]
+@_write_block.register
+def _(block: Sentence) -> str:
+    written = _write_code(block.text + block.rest)
+    return f'<div style="{_SENTENCES.get(block.style, _STRONG)}">{written}</div>' * bool(written)
 
 
-def _write_surface(found: SurfaceReport) -> list[str]:
-    """How the surface was judged, its tables and its maps."""
-    parts = [_write_facts(_surface.facts(found))]
-    parts += [_write_table(table, _ALL_ARMS) for table in _surface.tables(found)]
-    for each in found.maps:
-        parts.append(_write_map(each, higher_better=found.higher_better))
-    return parts
+@_write_block.register
+def _(block: Bullets) -> str:
+    return _write_list(block.texts)
 
 
-def _write_map(found: SurfaceMap, *, higher_better: bool) -> str:
+@_write_block.register
+def _(block: Notes) -> str:
+    return _write_list(f"{words.label(each)}: {words.plain(each.text)}" for each in block.notes)
+
+
+@_write_block.register
+def _(block: Code) -> str:
+    return "".join(f"<div><code>{_escape(line)}</code></div>" for line in block.line.splitlines())
+
+
+@_write_block.register
+def _(block: Matrix) -> str:
+    return _write_block(block.fold(_MOST_INTERVALS))
+
+
+@_write_block.register
+def _(block: Map) -> str:
     """A map as a table whose cells have colours."""
-    table = _surface.map_table(found)
-    colors = _surface.list_colors(found, higher_better=higher_better)
+    table = block.table
     head = "".join(
         f'<th scope="col" style="{_CELL};text-align:right">{_escape(name)}</th>'
         for name in table.headings
     )
     rows = []
-    for row, cells, grounds in zip(table.rows, found.cells, colors, strict=True):
+    for row, cells in zip(table.rows, block.cells, strict=True):
         written = [f'<th scope="row" style="{_CELL};text-align:left">{_escape(row[0])}</th>']
-        for text, cell, ground in zip(row[1:], cells, grounds, strict=True):
-            paint = f";color:#{ground[0]};background:#{ground[1]}" if ground else ""
-            spoken = _escape(_surface.describe_cell(found.metric, cell))
+        for cell in cells:
+            paint = ";color:#{};background:#{}".format(*cell.colors) if cell.colors else ""
             written.append(
-                f'<td title="{spoken}" style="padding:.15em .5em;border:0;text-align:right{paint}">'
-                f"{_escape(text)}</td>"
+                f'<td title="{_escape(cell.spoken)}" '
+                f'style="padding:.15em .5em;border:0;text-align:right{paint}">'
+                f"{_escape(cell.text)}</td>"
             )
         rows.append(f'<tr style="background:transparent">{"".join(written)}</tr>')
     return (
         f'<div style="font-weight:bold">{_escape(table.title)}</div><table style="{_TABLE}">'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-        + _write_small(_surface.LEGEND)
+        + _write_block(Sentence(table.below, style="small"))
     )
 
 
-def _write_table(table: _tables.Table | _tables.Matrix, rest: str) -> str:
-    """A table; rest says where the rows are that it leaves out."""
-    if isinstance(table, _tables.Matrix):
-        classes = len(table.classes)
-        wide = classes > _tables.WIDEST_MATRIX
-        table = table.largest() if wide else table.table(intervals=classes <= _MOST_INTERVALS)
+@_write_block.register
+def _(table: Table) -> str:
+    """A table, which says where the rows are that it leaves out."""
     shown = table.rows[:_MOST_ROWS]
     right = [
         all(_NUMBER.fullmatch(row[column]) for row in shown)
@@ -243,7 +215,8 @@ def _write_table(table: _tables.Table | _tables.Matrix, rest: str) -> str:
 
     title = f'<div style="font-weight:bold">{_escape(table.title)}</div>' if table.title else ""
     more = len(table.rows) - len(shown)
-    below = _write_small(f"{more:,} more rows: {rest}.") if more else ""
+    rest = f"{more:,} more rows: {table.whole}." if more else table.below
+    below = _write_block(Sentence(rest, style="small"))
     return (
         f'{title}<table style="{_TABLE}">'
         f"<thead>{write_row('th', table.headings)}</thead>"
@@ -251,25 +224,14 @@ def _write_table(table: _tables.Table | _tables.Matrix, rest: str) -> str:
     )
 
 
-def _write_facts(facts: Iterable[tuple[str, str]]) -> str:
+@_write_block.register
+def _(block: Facts) -> str:
     rows = (
         f'<tr style="background:transparent"><td style="{_CELL};text-align:left;opacity:.7">'
         f'{_escape(name)}</td><td style="{_CELL};text-align:left">{_escape(value)}</td></tr>'
-        for name, value in facts
+        for name, value in block.rows
     )
     return f'<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table>'
-
-
-def _write_strong(text: str) -> str:
-    return f'<div style="font-weight:bold;margin:.3em 0">{_write_code(text)}</div>'
-
-
-def _write_text(text: str) -> str:
-    return f'<div style="margin:.3em 0">{_write_code(text)}</div>' if text else ""
-
-
-def _write_small(text: str) -> str:
-    return f'<div style="opacity:.7;margin:.3em 0">{_write_code(text)}</div>' if text else ""
 
 
 def _write_list(texts: Iterable[str]) -> str:

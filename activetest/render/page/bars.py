@@ -4,14 +4,15 @@ Across, places are percent of the width, so that a plot is as wide as its column
 pixels. In the rows of a table the numbers stand beside each plot, so the table is both.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from activetest.nouns.quantity import Measured
-from activetest.nouns.report import EstimateRow, Gate
+from activetest.nouns.report import FAIL, PASS, UNDECIDED, EstimateRow, Gate
 from activetest.render import _words as words
-from activetest.render.page.axes import Axis, is_shares, name_tick, of_records
+from activetest.render._blocks import Bar, Bars, is_sure
 from activetest.render.page.markup import escape, scrolled
+from activetest.render.plots.axes import Axis, is_shares, name_tick, of_records
 
 # Heights in pixels: of a row, its axis, the large bar, and the labels over it.
 _ROW, _HEAD, _LARGE, _LABELS = 26, 18, 112, 46
@@ -19,81 +20,37 @@ _ROW, _HEAD, _LARGE, _LABELS = 26, 18, 112, 46
 _MOST_LIMITS = 2
 # Letters of a label over the large bar.
 _LONGEST = 26
+_SIGNS = {PASS: "✓", UNDECIDED: "?", FAIL: "✗"}
 
 
-@dataclass(frozen=True)
-class Row:
-    """One estimate of a plot.
-
-    name     what it is of
-    record   the estimate and its interval
-    note     beside the name, in small letters
-    badge    beside the name, an element
-    limits   where gates are
-    cells    texts of further columns
-    """
-
-    name: str
-    record: Measured
-    note: str = ""
-    badge: str = ""
-    limits: Sequence[float] = ()
-    cells: Sequence[str] = ()
-
-
-def interval_table(
-    title: str,
-    heading: str,
-    rows: Sequence[Row],
-    *,
-    more: Sequence[str] = (),
-    reference: float | None = None,
-    axis: Axis | None = None,
-    titled: bool = True,
-) -> str:
+def interval_table(found: Bars) -> str:
     """Rows of estimates on one axis, or each on its own where they have no unit in common.
 
-    heading     of the names
-    more        headings of further columns
-    reference   a number to compare all with, as a dashed line
-    axis        unless the one that holds all of them; estimates with too few labels do not widen it
+    Estimates with too few labels do not widen the axis.
     """
+    rows, reference = found.rows, found.reference
     if not rows:
         return ""
     plain = len({_unit(row.record) for row in rows}) > 1
-    if axis is None:
-        sure = [row.record for row in rows if is_sure(row.record)]
-        shown = sure or [row.record for row in rows]
-        axis = of_records(shown, [reference, *(limit for row in rows for limit in row.limits)])
+    shown = [row.record for row in rows if is_sure(row.record)] or [row.record for row in rows]
+    axis = of_records(shown, [reference, *(limit for row in rows for limit in row.limits)])
     # Further columns that say nothing are left out.
-    filled = [at for at in range(len(more)) if any(row.cells[at] != "-" for row in rows)]
-    more = [more[at] for at in filled]
+    filled = [at for at in range(len(found.more)) if any(row.cells[at] != "-" for row in rows)]
+    more = [found.more[at] for at in filled]
     rows = [replace(row, cells=[row.cells[at] for at in filled]) for row in rows]
     head = (
-        f'<th scope="col">{escape(heading)}</th>'
+        f'<th scope="col">{escape(found.heading)}</th>'
         f'<th scope="col" class="plot">{_draw_head(axis, None if plain else rows[0].record)}</th>'
         '<th scope="col" class="v">estimate and interval</th>'
         + "".join(f'<th scope="col" class="n">{escape(each)}</th>' for each in more)
     )
     body = "".join(_write_row(row, axis, reference, plain=plain) for row in rows)
-    kind = "" if titled else ' class="vh"'
+    kind = "" if found.titled else ' class="vh"'
     written = (
-        f'<table class="iv"><caption{kind}>{escape(title)}</caption>'
+        f'<table class="iv"><caption{kind}>{escape(found.title)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
-    return scrolled(title, written) if more else written
-
-
-def split_by_unit(rows: Sequence[Row]) -> list[list[Row]]:
-    """Rows that can be on one axis: shares together, others with those of their metric."""
-    panels: dict[str, list[Row]] = {}
-    for row in rows:
-        record = row.record
-        numbers = (record.estimate, record.lower, record.upper, *row.limits)
-        shares = is_shares(value for value in numbers if words.real(value))
-        name = record.metric if isinstance(record, EstimateRow | Gate) else ""
-        panels.setdefault("" if shares else name, []).append(row)
-    return list(panels.values())
+    return scrolled(found.title, written) if more else written
 
 
 def large(record: EstimateRow, limits: Sequence[Gate] = (), speaker: str = "model") -> str:
@@ -144,6 +101,16 @@ def large(record: EstimateRow, limits: Sequence[Gate] = (), speaker: str = "mode
     )
 
 
+def badge(verdict: str) -> str:
+    """A verdict with its sign; empty without one."""
+    if not verdict:
+        return ""
+    return (
+        f'<span class="badge {verdict}"><span aria-hidden="true">{_SIGNS[verdict]} </span>'
+        f"{escape(verdict.upper())}</span>"
+    )
+
+
 def describe(record: Measured) -> str:
     """The number and its interval, in the unit of the metric."""
     value, reach = write(record)
@@ -186,14 +153,14 @@ def _look_around(record: EstimateRow) -> list[float]:
     ]
 
 
-def _write_row(row: Row, axis: Axis, reference: float | None, *, plain: bool) -> str:
+def _write_row(row: Bar, axis: Axis, reference: float | None, *, plain: bool) -> str:
     value, reach = write(row.record, plain=plain)
     note = f"<small>{escape(row.note)}</small>" if row.note else ""
     cells = "".join(f'<td class="n">{escape(cell)}</td>' for cell in row.cells)
     long = ' class="why"' if len(reach) > 40 else ""
     few = "" if is_sure(row.record) else ' class="few"'
     return (
-        f'<tr{few}><th scope="row">{escape(row.name)} {row.badge}{note}</th>'
+        f'<tr{few}><th scope="row">{escape(row.name)} {badge(row.verdict)}{note}</th>'
         f'<td class="plot">{_draw_row(row, axis, reference)}</td>'
         f'<td class="v"><b>{escape(value)}</b> <span{long}>{escape(reach)}</span></td>{cells}</tr>'
     )
@@ -204,7 +171,7 @@ def _unit(record: Measured) -> str:
     return words.with_unit(record, "0") if isinstance(record, EstimateRow | Gate) else "0"
 
 
-def _draw_row(row: Row, axis: Axis, reference: float | None) -> str:
+def _draw_row(row: Bar, axis: Axis, reference: float | None) -> str:
     record = row.record
     if not words.real(record.estimate):
         return ""
@@ -278,23 +245,3 @@ def _find_ends(record: Measured, axis: Axis) -> tuple[float, float]:
     low = record.lower if words.real(record.lower) else axis.low
     high = record.upper if words.real(record.upper) else axis.high
     return axis.place(low), axis.place(high)
-
-
-def is_sure(record: Measured) -> bool:
-    """Whether there are enough labels for the number."""
-    interval = record.method == "exact" or record.lower is not None
-    return words.real(record.estimate) and interval and words.reliable(record)
-
-
-def sort_worst_first(rows: Iterable[EstimateRow], better: str | None) -> list[EstimateRow]:
-    """Groups, the worst first; then those with too few labels, and those without a number.
-
-    better    "higher" or "lower"; without either, rows with enough labels stay in their order
-    """
-    sign = {"higher": 1.0, "lower": -1.0}.get(better or "", 0.0)
-
-    def key(row: EstimateRow) -> tuple[bool, bool, float]:
-        value = row.estimate
-        return not words.real(value), not is_sure(row), sign * value if words.real(value) else 0.0
-
-    return sorted(rows, key=key)

@@ -5,36 +5,13 @@ import hashlib
 import html
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from activetest.render import _words as words
-from activetest.render._tables import Table
 from activetest.system.safe_text import make_readable
 
 _CODE = re.compile("`([^`]+)`")
 # What stands in a column that is aligned to the right.
 _NUMBER = re.compile(r"[-<>]?[\d.,]*(e[-+]\d+)?[ ]?[x%]?|-")
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a page.
-
-    key      its anchor
-    title    its heading
-    inside   elements
-    """
-
-    key: str
-    title: str
-    inside: str
-
-    def write(self) -> str:
-        """The element, which its heading names."""
-        return (
-            f'<section aria-labelledby="{self.key}"><h2 id="{self.key}">{escape(self.title)}</h2>'
-            f"{self.inside}</section>"
-        )
 
 
 def escape(text: object) -> str:
@@ -54,13 +31,13 @@ def write_code(text: str) -> str:
 
 def paragraph(text: str, kind: str = "") -> str:
     """A paragraph; nothing without a text."""
-    return f"<p{_class(kind)}>{write_code(text)}</p>" if text else ""
+    return f"<p{class_of(kind)}>{write_code(text)}</p>" if text else ""
 
 
 def bullets(texts: Iterable[str], kind: str = "") -> str:
     """A list; nothing without an item."""
     items = "".join(f"<li>{write_code(text)}</li>" for text in texts)
-    return f"<ul{_class(kind)}>{items}</ul>" if items else ""
+    return f"<ul{class_of(kind)}>{items}</ul>" if items else ""
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:
@@ -76,14 +53,6 @@ def folded(summary: str, inside: str) -> str:
     if not inside:
         return ""
     return f"<details><summary>{escape(summary)}</summary>{inside}</details>"
-
-
-def table(found: Table, *, titled: bool = True) -> str:
-    """A table, which is moved to and fro where the page is too narrow for it.
-
-    titled    its title is shown; otherwise it is for screen readers alone
-    """
-    return write_table(found.title, found.headings, found.rows, found.left, titled=titled)
 
 
 def write_table(
@@ -103,7 +72,7 @@ def write_table(
     def cell(tag: str, text: str, at: int) -> str:
         scope = ' scope="col"' if tag == "th" else ""
         kind = "n" if right[at] else "w" if headings[at] in left else ""
-        return f"<{tag}{scope}{_class(kind)}>{escape(text)}</{tag}>"
+        return f"<{tag}{scope}{class_of(kind)}>{escape(text)}</{tag}>"
 
     head = "".join(cell("th", text, at) for at, text in enumerate(headings))
     body = "".join(
@@ -112,7 +81,9 @@ def write_table(
         + "</tr>"
         for row in rows
     )
-    caption = f"<caption{_class('' if titled else 'vh')}>{escape(title)}</caption>" if title else ""
+    caption = (
+        f"<caption{class_of('' if titled else 'vh')}>{escape(title)}</caption>" if title else ""
+    )
     return scrolled(
         title or headings[0],
         f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>",
@@ -122,12 +93,6 @@ def write_table(
 def scrolled(name: str, inside: str) -> str:
     """What can be wider than the page: moved by keys, too."""
     return f'<div class="wide" role="group" tabindex="0" aria-label="{escape(name)}">{inside}</div>'
-
-
-def section(key: str, title: str, parts: Iterable[str]) -> Section | None:
-    """A section under its heading; None where it says nothing."""
-    inside = "".join(parts)
-    return Section(key, title, inside) if inside else None
 
 
 def figure(inside: str, caption: str = "", numbers: str = "") -> str:
@@ -142,5 +107,6 @@ def hash_source(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _class(kind: str) -> str:
+def class_of(kind: str) -> str:
+    """The attribute; nothing without a class."""
     return f' class="{kind}"' if kind else ""

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Sequence
 
-from activetest.render import _answers, _tables
+from activetest.render import _simulation
 from activetest.render import _words as words
+from activetest.render._blocks import Bullets
 from activetest.render.page import markup
+from activetest.render.page.blocks import write_block, write_blocks
 from activetest.render.page.build import write_document
-from activetest.render.page.markup import Section
 from activetest.render.plots.curves import Dashes, curves, heading, keep_labelled
 from activetest.render.plots.panels import (
     DOTS,
@@ -43,9 +44,9 @@ def build(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
     if answers:
         budgets = {result["budget"] for result in results}
         sections.insert(0, _write_answers(answers, budgets))
-    table = markup.table(_tables.strategies(results), titled=False)
-    remarks = markup.bullets(_tables.remarks(results), "small")
-    sections.append(Section("results", "All results", table + remarks))
+    table = _simulation.tabulate_strategies(results)
+    remarks = Bullets(_simulation.explain_strategies(results))
+    sections.append(("results", "All results", write_blocks([table, remarks])))
     header = (
         '<p class="kicker">Simulated studies</p>'
         f"<h1>What each way to draw and to estimate saves</h1>{markup.paragraph(heading(results))}"
@@ -53,28 +54,28 @@ def build(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
     return write_document("Simulation, by activetest", header, sections, mark=_MARK, sheet=_SHEET)
 
 
-def _write_answers(answers: Sequence[dict], budgets: Collection[int]) -> Section:
+def _write_answers(answers: Sequence[dict], budgets: Collection[int]) -> tuple[str, str, str]:
     """How right and how sure the answers to the question are, and after how many labels."""
     lines, looks, panels = lay_out_answers(answers)
     goal = words.plain(answers[0]["goal"])
     drawn = [(panel.title, draw_panel(panel, lines, looks, goal)) for panel in panels]
-    if _answers.has_end(answers[0]):
+    if _simulation.has_end(answers[0]):
         drawn.append((WAITS, draw_waits(answers, lines)))
     figures = [
         f'<figure class="panel"><figcaption>{markup.escape(title)}</figcaption>{drawing}</figure>'
         for title, drawing in drawn
     ]
     key = "".join(_write_key(curve.name, curve.color, curve.dashes) for curve in lines)
-    tables = "".join(map(markup.table, _answers.tables(answers, budgets)))
-    return Section(
+    tables = write_blocks(_simulation.tabulate_answers(answers, budgets))
+    remarks = write_block(Bullets(_simulation.explain_answers(answers)))
+    return (
         "answers",
         f"To {goal}",
-        f'<p class="small">{key}</p><div class="panels">{"".join(figures)}</div>'
-        f"{tables}{markup.bullets(_answers.remarks(answers), 'small')}",
+        f'<p class="small">{key}</p><div class="panels">{"".join(figures)}</div>{tables}{remarks}',
     )
 
 
-def _write_metric(number: int, results: Sequence[dict]) -> Section:
+def _write_metric(number: int, results: Sequence[dict]) -> tuple[str, str, str]:
     """The three plots of a metric, their key, and what bands are."""
     lines = curves(results)
     name = words.plain(results[0]["metric"])
@@ -93,7 +94,7 @@ def _write_metric(number: int, results: Sequence[dict]) -> Section:
         else ""
     )
     about = f"By number of labels, both axes logarithmic; lower is better.{bands}"
-    return Section(
+    return (
         f"metric-{number}",
         name,
         f'<p class="small">{"".join(key)}</p><div class="panels">{"".join(drawn)}</div>'

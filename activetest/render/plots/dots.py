@@ -13,7 +13,7 @@ from activetest.nouns.curve import MEASURES, Curve, CurveKind
 from activetest.nouns.quantity import write_level
 from activetest.nouns.report import EstimateRow, Report
 from activetest.render import _words as words
-from activetest.render.page.axes import Axis, choose_axis, of_records
+from activetest.render.plots.axes import Axis, choose_axis, of_records
 
 # Pixels: the names and numbers beside rows, a row, the edge of all, and the frame of a curve.
 _NAMES, _NUMBERS, _ROW, _EDGE, _WIDTH, _HEIGHT = 190, 190, 26, 16, 360, 300

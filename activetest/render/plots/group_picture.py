@@ -13,8 +13,8 @@ from activetest.nouns.group_beliefs import Density, GroupBelief, GroupBeliefs
 from activetest.nouns.group_report import Assessment, Comparison
 from activetest.nouns.quantity import Quantity
 from activetest.render import _words as words
-from activetest.render.page.axes import Axis, choose_axis
 from activetest.render.plots._files import Origin, check_picture, save_picture
+from activetest.render.plots.axes import Axis, choose_axis
 
 FORMATS = (".svg",)
 _MARK = 'data-drawn-by="activetest-groups"'

@@ -9,9 +9,9 @@ from functools import partial
 from html import escape
 
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap
-from activetest.render import _surface
 from activetest.render import _words as words
 from activetest.render.plots._files import Origin, check_picture, save_picture
+from activetest.render.sections import surface
 
 FORMATS = (".svg",)
 _MARK = 'data-drawn-by="activetest-map"'
@@ -48,7 +48,7 @@ def draw(found: SurfaceMap, *, higher_better: bool) -> str:
     )
     bottom = top + len(rows) * _CELL[1]
     height = bottom + 4 * _LINE + _EDGE
-    scale = _surface.find_range(found)
+    scale = surface.find_range(found)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {_MARK} width="{width:.0f}" '
         f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
@@ -119,9 +119,9 @@ def _draw_cell(
 ) -> str:
     """A rectangle with the number; one without an item is empty and crossed out."""
     wide, high = _CELL[0] - 2, _CELL[1] - 2
-    spoken = _surface.describe_cell(found.metric, cell)
+    spoken = surface.describe_cell(found.metric, cell)
     begin = f'<g role="cell" aria-label={_quote(spoken)}><title>{_escape(spoken)}</title>'
-    colors = _surface.color_cell(cell, scale, higher_better=higher_better)
+    colors = surface.color_cell(cell, scale, higher_better=higher_better)
     if colors is None or cell.estimate is None:
         return (
             f'{begin}<path class="atm-line" fill="none" d="M{x + 1:.1f} {y + 1:.1f}h{wide}v{high}'
@@ -132,9 +132,7 @@ def _draw_cell(
     return (
         f'{begin}<rect x="{x + 1:.1f}" y="{y + 1:.1f}" width="{wide}" height="{high}" rx="3" '
         f'fill="{fill}"/>'
-        + _write(
-            middle, y + 19, _surface.write_map_cell(cell), f'fill="{ink}" text-anchor="middle"'
-        )
+        + _write(middle, y + 19, surface.write_map_cell(cell), f'fill="{ink}" text-anchor="middle"')
         + _write(
             middle, y + 33, _write_reach(cell), f'fill="{ink}" text-anchor="middle" font-size="10"'
         )
@@ -155,9 +153,9 @@ def _write_legend(scale: tuple[float, float], y: float, *, higher_better: bool) 
     yield '<g aria-hidden="true">'
     for step in range(steps):
         share = (step + 0.5) / steps
-        color = _surface.choose_color(share if higher_better else 1 - share)
+        color = surface.choose_color(share if higher_better else 1 - share)
         x, wide = _EDGE + step * _BAR[0] / steps, _BAR[0] / steps + 0.4
-        fill = f'fill="#{_surface.write_color(color)}"'
+        fill = f'fill="#{surface.write_color(color)}"'
         yield f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{_BAR[1]}" {fill}/>'
     faint = 'class="atm-faint" font-size="11"'
     ends = [f"{end:.2f}" for end in scale]
@@ -179,7 +177,7 @@ def _title(found: SurfaceMap) -> str:
 def _subtitle(found: SurfaceMap) -> str:
     """What the small numbers are."""
     columns = f"columns: {words.plain(found.second)}"
-    if _surface.are_exact([cell for row in found.cells for cell in row]):
+    if surface.are_exact([cell for row in found.cells for cell in row]):
         return f"{columns}; exact: every item has a label"
     level = found.cells[0][0].level
     return f"{columns}; under each number its {words.write_level(level)} credible interval"
@@ -194,7 +192,7 @@ def _describe(found: SurfaceMap) -> str:
         return "No item of the pool is in any cell."
     ends = [choose(cells, key=lambda cell: cell.estimate or 0.0) for choose in (min, max)]
     return "; ".join(
-        f"{which}: {_surface.describe_cell(found.metric, cell)}"
+        f"{which}: {surface.describe_cell(found.metric, cell)}"
         for which, cell in zip(("smallest", "largest"), ends, strict=True)
     )
 

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from activetest.render import _words as words
-from activetest.render._answers import has_end, write_labels
+from activetest.render._simulation import has_end, write_labels
 from activetest.render.plots.curves import (
     Curve,
     Dashes,
@@ -291,7 +291,7 @@ def _write_names(names: Sequence[tuple[str, str, Dashes]], down: int) -> tuple[s
 def lay_out_answers(answers: Sequence[dict]) -> tuple[list[Curve], list[int], list[Panel]]:
     """Curves of the strategies, their looks, and what is shown of them by labels.
 
-    Shares of right answers, and the ranks or the decisions that belong to them; the errors of
+    Slices of right answers, and the ranks or the decisions that belong to them; the errors of
     groups where the question is how good each is (Ji 2021, Figures 3, 15, 16).
     """
     looks = [_thin(answer["looks"]) for answer in answers]

@@ -1,12 +1,22 @@
-"""Simulated answers to a question about groups as tables, the same in every format."""
+"""Simulated strategies, and answers to a question about groups, as blocks."""
 
 from collections.abc import Collection, Sequence
 
 from activetest.render import _words as words
-from activetest.render._tables import Columns, Table, write_rows
+from activetest.render._blocks import Block, Bullets, Columns, Table, tabulate
 
 
-def tables(answers: Sequence[dict], budgets: Collection[int]) -> list[Table]:
+def list_blocks(results: Sequence[dict], answers: Sequence[dict]) -> list[Block]:
+    """Answers to a question, one row per strategy, metric and budget, and what columns mean."""
+    budgets = {result["budget"] for result in results}
+    return [
+        *tabulate_answers(answers, budgets),
+        tabulate_strategies(results),
+        Bullets(explain_answers(answers) + explain_strategies(results)),
+    ]
+
+
+def tabulate_answers(answers: Sequence[dict], budgets: Collection[int]) -> list[Table]:
     """What was answered after as many labels as budgets name, and how many labels answers took.
 
     answers   fields of SimulatedAnswer, a dict each; without any there is no table
@@ -35,7 +45,8 @@ def tables(answers: Sequence[dict], budgets: Collection[int]) -> list[Table]:
         "runs": lambda look: words.count(look["runs"]),
     }
     kept = ("right", "decided", "decided wrongly") if has_end(first) else ("weighted rmse",)
-    found = [Table(words.plain(first["goal"]), tuple(columns), write_rows(columns, looks), kept)]
+    whole = "`.answers` has all"
+    found = [tabulate(words.plain(first["goal"]), columns, looks, kept=kept, whole=whole)]
     if not has_end(first):
         return found
     waits: Columns = strategy | {
@@ -46,13 +57,11 @@ def tables(answers: Sequence[dict], budgets: Collection[int]) -> list[Table]:
         "runs": lambda answer: words.count(answer["runs"]),
     }
     kept = ("right for good", "right and decided", "decided")
-    return [
-        *found,
-        Table("labels until the answer is", tuple(waits), write_rows(waits, answers), kept),
-    ]
+    found.append(tabulate("labels until the answer is", waits, answers, kept=kept, whole=whole))
+    return found
 
 
-def remarks(answers: Sequence[dict]) -> list[str]:
+def explain_answers(answers: Sequence[dict]) -> list[str]:
     """What the columns of the tables mean."""
     if not answers:
         return []
@@ -76,6 +85,67 @@ def remarks(answers: Sequence[dict]) -> list[str]:
             "labels that they had in the end."
         )
     return [*found, rmse]
+
+
+def tabulate_strategies(results: Sequence[dict]) -> Table:
+    """Simulated strategies, by metric and budget; labels only where they are not the budget."""
+    columns: Columns = {
+        "metric": lambda result: words.plain(result["metric"]),
+        "budget": lambda result: words.count(result["budget"]),
+        "acquisition": words.drawing,
+        "surrogate": lambda result: result["surrogate"],
+        "estimator": lambda result: result["estimator"],
+        "labels": lambda result: words.count(result["n_labeled"]),
+        "mse ratio": lambda result: words.times(result["mse_ratio"]),
+        "+-": lambda result: words.figure(result["mse_ratio_se"], 0.1),
+        "surrogate alone": lambda result: words.times(result["surrogate_mse_ratio"]),
+        "saved": lambda result: words.times(result["labels_saved"]),
+        "coverage": lambda result: words.figure(result["coverage"], 0.01),
+        "width": lambda result: words.short(result["width"]),
+        "rmse": lambda result: words.short(result["rmse"]),
+        "median": lambda result: words.short(result["median"]),
+        "bias": lambda result: words.short(result["bias"]),
+        "runs": lambda result: words.count(result["runs"]),
+    }
+    # With replacement, the same item may be drawn twice: fewer labels than the budget.
+    if all(result["n_labeled"] == result["budget"] for result in results):
+        del columns["labels"]
+    if all(result["surrogate_mse_ratio"] is None for result in results):
+        del columns["surrogate alone"]
+    # Strategies for the same metric and budget under each other; metrics as they came.
+    metrics = list(dict.fromkeys(result["metric"] for result in results))
+    ordered = sorted(
+        results, key=lambda result: (metrics.index(result["metric"]), result["budget"])
+    )
+    kept = ("mse ratio", "+-")
+    return tabulate("", columns, ordered, kept=kept, gaps=True, whole="`.to_frame()` has all")
+
+
+def explain_strategies(results: Sequence[dict]) -> list[str]:
+    """What else to know about simulated strategies."""
+    return _describe_surrogate_alone(results) + _describe_constant(results)
+
+
+def _describe_surrogate_alone(results: Sequence[dict]) -> list[str]:
+    """What random draws with the same surrogate save, and that active draws add the rest."""
+    if all(result["surrogate_mse_ratio"] is None for result in results):
+        return []
+    return [
+        "surrogate alone: the mse ratio of random draws with the same surrogate (doubly-robust); "
+        "what is above it, active draws add."
+    ]
+
+
+def _describe_constant(results: Sequence[dict]) -> list[str]:
+    """Strategies whose runs are all the same study."""
+    without = (result for result in results if result["coverage"] is None)
+    names = dict.fromkeys(map(words.drawing, without))
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)}: nothing in these studies is random, so all runs are the same study. "
+        "There is no coverage, and more runs would not show what another study would find."
+    ]
 
 
 def has_end(answer: dict) -> bool:

@@ -1,40 +1,76 @@
-"""How the answer to a question about groups is put into words and tables, the same everywhere."""
+"""The answer to a question about groups, and what it rests on."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
-from activetest.nouns.group_report import Assessment, Bin, Comparison, Confusion, Ranked
-from activetest.nouns.report import EstimateRow
-from activetest.render import _extent
+from activetest.nouns.group_report import (
+    Assessment,
+    Bin,
+    Comparison,
+    Confusion,
+    Ranked,
+    Reliability,
+)
+from activetest.nouns.report import EstimateRow, Report
 from activetest.render import _words as words
-from activetest.render._tables import (
+from activetest.render import json
+from activetest.render._blocks import (
     MOST_CONFUSED,
+    Bar,
+    Bars,
+    Block,
+    Bullets,
     Columns,
+    Lead,
     Matrix,
     Table,
-    is_ranked,
-    name_cell,
-    write_rows,
+    tabulate,
+    write_left_out,
 )
+from activetest.render._extent import Extent, is_ranked
 
+PLACE = 2
+TITLE = "The question about groups"
+OF = "assessment"
+KEYS = ("question", "groups", "comparison", "confusion", "reliability")
+
+# Keys in JSON of a group, a comparison, a cell of the matrix and a bin.
+_GROUP = (
+    *("group", "n_pool", "n_labeled", "estimate", "lower", "upper", "rank", "p_worst", "p_best"),
+    *("p_among_worst", "rank_lower", "rank_upper", "method"),
+)
+_COMPARISON = (
+    *("first", "second", "difference", "lower", "upper", "p_below", "p_within", "p_above"),
+    *("region", "words", "rope", "probability"),
+)
+_CELL = ("truth", "predicted", "estimate", "lower", "upper")
+_BIN = (
+    *("low", "high", "n_pool", "n_labeled", "confidence", "accuracy", "lower", "upper", "method"),
+)
 # Groups that are listed where they are very many, and how many that is.
 _SHOWN, _MANY = 30, 40
 # With at most so many classes the confusion matrix is shown as one.
-_WIDEST = 12
+_MOST_CLASSES = 12
 # Columns of the picture of bins that may be left out to make room, fewest first, and its widths in
 # characters.
-LESS: tuple[tuple[str, ...], ...] = (
+_LESS: tuple[tuple[str, ...], ...] = (
     (),
     ("items",),
     ("items", "method"),
     ("items", "method", "labels"),
 )
-LEAST = ("items", "method", "labels", "interval")
-WIDEST, SMALL, SMALLEST = 41, 21, 11
+_LEAST = ("items", "method", "labels", "interval")
+_WIDEST, _SMALL, _SMALLEST = 41, 21, 11
 # Under the picture.
-LEGEND = "o accuracy, |-| its interval, + mean confidence (* both)"
+_LEGEND = "o accuracy, |-| its interval, + mean confidence (* both)"
 _POSTERIOR, _EXACT = "posterior", "exact"
 _ESTIMATE, _BETTING = "estimate", "betting"
+# Columns of the ranking that a picture shows otherwise.
+_DRAWN = ("rank", "group", "estimate", "interval", "labels", "items", "method")
+# How the name of a metric begins whose answer rests on bins of the confidence.
+_OF_BINS = "ece"
 # Methods that leave no doubt.
 _CERTAIN = {_EXACT, "none"}
 
@@ -48,22 +84,49 @@ def sentence(answer: Assessment) -> str:
     return _describe_worst(answer)
 
 
-def tables(
-    answer: Assessment, rows: Sequence[EstimateRow] = (), *, verbose: bool = False
-) -> list[Table | Matrix]:
-    """The groups, what is compared, and the confusion matrix if it is asked for or verbose.
+def lead(answer: Assessment, report: Report) -> list[Lead]:
+    """The answer as a sentence."""
+    return [Lead(sentence(answer), style="good" if answer.decided else "strong")]
 
-    rows    those of the report: what they add about groups stands in the table of groups
-    """
-    found: list[Table | Matrix] = [ranking(answer, rows)]
+
+def write(answer: Assessment, report: Report, extent: Extent) -> Iterator[Block]:
+    """The groups, what is compared, and if requested or verbose what else the answer rests on."""
+    yield ranking(answer, report.estimates, extent.most)
     if answer.comparison:
-        found.append(comparison(answer, answer.comparison))
-    if answer.confusion and _extent.has_matrix(answer, verbose=verbose):
-        found.append(confusion(answer.confusion))
-    return found
+        yield comparison(answer, answer.comparison)
+    if answer.confusion and _has_matrix(answer, verbose=extent.verbose or extent.paged):
+        yield confusion(answer.confusion)
+    if _has_diagram(answer, verbose=extent.verbose):
+        yield draw_bins(answer)
+        yield Bullets(remarks(answer))
 
 
-def ranking(answer: Assessment, rows: Sequence[EstimateRow] = ()) -> Table:
+def list_hidden(answer: Assessment, report: Report) -> list[str]:
+    """What only the verbose report shows."""
+    tables = {"confusion matrix": _has_matrix, "reliability by confidence": _has_diagram}
+    return [
+        name
+        for name, has in tables.items()
+        if has(answer, verbose=True) and not has(answer, verbose=False)
+    ]
+
+
+def read(answer: Assessment) -> dict[str, Any]:
+    """The answer in JSON; null for what it does not have."""
+    fields = asdict(answer)
+    for name in ("groups", "comparison", "confusion", "reliability"):
+        del fields[name]
+    compared, matrix, diagram = answer.comparison, answer.confusion, answer.reliability
+    return {
+        "question": fields | {"answer": sentence(answer)},
+        "groups": [json.read_record(group, _GROUP) for group in answer.groups],
+        "comparison": json.read_record(compared, _COMPARISON) if compared else None,
+        "confusion": _read_confusion(matrix) if matrix else None,
+        "reliability": _read_reliability(diagram) if diagram else None,
+    }
+
+
+def ranking(answer: Assessment, rows: Sequence[EstimateRow] = (), most: int = 100) -> Table:
     """A row per group, the worst first; of very many only the worst.
 
     rows    estimates, of which those of the same groups and metric add their shrunk values where
@@ -100,9 +163,30 @@ def ranking(answer: Assessment, rows: Sequence[EstimateRow] = ()) -> Table:
     title += _describe_intervals(methods, answer.level, ece=answer.metric.startswith("ece"))
     if len(shown) < len(groups):
         title += f"; the {len(shown)} worst of {len(groups):,} (JSON has all)"
-    lines = write_rows(columns, shown)
     kept = ("shrunk",) if answer.question == _ESTIMATE else ("P(worst)", among)
-    return Table(title, tuple(columns), lines, kept=kept, left=("anytime", "method"))
+    table = tabulate(title, columns, shown, kept=kept, left=("anytime", "method"))
+    return replace(table, bars=[_draw_ranking(table, shown[:most], len(groups))])
+
+
+def _draw_ranking(table: Table, groups: Sequence[Ranked], whole: int) -> Bars:
+    """The same with intervals as pictures; whole is how many groups there are."""
+    others = [at for at, heading in enumerate(table.headings) if heading not in _DRAWN]
+    rows = [
+        Bar(
+            words.named(group.group),
+            group,
+            note=f"{words.count(group.n_labeled)} of {words.count(group.n_pool)} labelled",
+            cells=tuple(cells[at] for at in others),
+        )
+        for group, cells in zip(groups, table.rows, strict=False)
+    ]
+    return Bars(
+        table.title.partition(";")[0],
+        "group",
+        rows,
+        more=tuple(table.headings[at] for at in others),
+        below=write_left_out(whole - len(rows), "better groups"),
+    )
 
 
 def comparison(answer: Assessment, compared: Comparison) -> Table:
@@ -120,18 +204,19 @@ def comparison(answer: Assessment, compared: Comparison) -> Table:
 def confusion(matrix: Confusion) -> Matrix | Table:
     """The matrix, or of many classes its largest mistakes."""
     title = "P(true class | predicted class)"
-    if len(matrix.classes) > _WIDEST:
+    if len(matrix.classes) > _MOST_CLASSES:
         mistakes = [
             (-cell.estimate, place)
             for place, cell in enumerate(matrix.cells)
             if cell.truth != cell.predicted and cell.estimate
         ]
         cells = [matrix.cells[place] for _, place in sorted(mistakes)[:MOST_CONFUSED]]
-        rows = tuple(
-            (name_cell(cell), words.estimate(cell), words.interval(cell)) for cell in cells
-        )
-        most = f"{title}: the {len(rows)} largest mistakes"
-        return Table(most, ("truth as prediction", "estimate", "interval"), rows)
+        columns: Columns = {
+            "truth as prediction": lambda cell: words.plain(f"{cell.truth} as {cell.predicted}"),
+            "estimate": words.estimate,
+            "interval": words.interval,
+        }
+        return tabulate(f"{title}: the {len(cells)} largest mistakes", columns, cells)
     found = {(cell.truth, cell.predicted): cell for cell in matrix.cells}
     cells_by_truth = tuple(
         tuple(found[truth, predicted] for predicted in matrix.classes) for truth in matrix.truths
@@ -139,13 +224,41 @@ def confusion(matrix: Confusion) -> Matrix | Table:
     return Matrix(title, matrix.classes, cells_by_truth, matrix.truths)
 
 
+def draw_bins(answer: Assessment) -> Table:
+    """The reliability diagram: a table, on terminals with a picture, on pages with bars."""
+    whole = bins(answer)
+    sizes = range(_WIDEST, _SMALL - 1, -1)
+    layouts = [(width, without) for without in _LESS for width in sizes]
+    layouts += [(width, _LEAST) for width in range(_WIDEST, _SMALLEST - 1, -1)]
+    drawn = [bins(answer, *layout) for layout in layouts]
+    drawn = [
+        replace(
+            table,
+            below=_LEGEND,
+            lacks=tuple(name for name in whole.headings[2:] if name not in table.headings),
+        )
+        for table in drawn
+    ]
+    rows = [
+        Bar(
+            f"{each.low:.1f} to {each.high:.1f}",
+            each,
+            limits=() if each.confidence is None else (each.confidence,),
+            cells=(words.count(each.n_labeled), words.count(each.n_pool)),
+        )
+        for each in _list_bins(answer)
+    ]
+    title = f"{whole.title}; dashed line: mean confidence"
+    bars = Bars(title, "confidence", rows, more=("labels", "items"))
+    return replace(whole, layouts=drawn, bars=[bars])
+
+
 def bins(answer: Assessment, width: int = 0, without: Sequence[str] = ()) -> Table:
     """A row per bin of the confidence that has items, without some columns.
 
     width is that of a picture, if any.
     """
-    diagram = answer.reliability
-    shown = [each for each in diagram.bins if each.n_pool] if diagram else []
+    shown = _list_bins(answer)
     columns: Columns = {
         "confidence": lambda each: f"{each.low:.1f}-{each.high:.1f}",
         "mean": lambda each: words.short(each.confidence),
@@ -161,8 +274,12 @@ def bins(answer: Assessment, width: int = 0, without: Sequence[str] = ()) -> Tab
     if methods <= {_POSTERIOR}:
         without += ("method",)
     columns = {name: write for name, write in columns.items() if name not in without}
-    left = (_axis(width), "method")
-    return Table(_calibration_title(answer), tuple(columns), write_rows(columns, shown), left=left)
+    return tabulate(_calibration_title(answer), columns, shown, left=(_axis(width), "method"))
+
+
+def _list_bins(answer: Assessment) -> list[Bin]:
+    """The bins of the confidence that have items."""
+    return [each for each in answer.reliability.bins if each.n_pool] if answer.reliability else []
 
 
 def picture(each: Bin, width: int) -> str:
@@ -321,3 +438,34 @@ def _calibration_title(answer: Assessment) -> str:
         return title
     ends = (words.figure(end, width) for end in (ece.lower, ece.upper))
     return f"{title} ({' to '.join(ends)})"
+
+
+def _read_confusion(matrix: Confusion) -> dict[str, Any]:
+    return asdict(matrix) | {
+        "columns": json.list_rows(matrix.columns),
+        "cells": [json.read_record(cell, _CELL) for cell in matrix.cells],
+    }
+
+
+def _read_reliability(diagram: Reliability) -> dict[str, Any]:
+    return json.begin_row() | {
+        "bins": [json.read_record(each, _BIN) for each in diagram.bins],
+        "ece": diagram.ece.estimate,
+        "lower": diagram.ece.lower,
+        "upper": diagram.ece.upper,
+        "method": diagram.ece.method,
+        "reason": diagram.reason,
+    }
+
+
+def _has_matrix(answer: Assessment, *, verbose: bool) -> bool:
+    """Whether the confusion matrix is shown."""
+    matrix = answer.confusion
+    exists = matrix is not None and any(cell.estimate is not None for cell in matrix.cells)
+    return exists and (verbose or bool(answer.target))
+
+
+def _has_diagram(answer: Assessment, *, verbose: bool) -> bool:
+    """Whether the reliability diagram is shown."""
+    exists = answer.reliability is not None
+    return exists and (verbose or answer.metric.startswith(_OF_BINS))

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from activetest.render.page.axes import Axis, choose_axis
+from activetest.render.plots.axes import Axis, choose_axis
 
 
 @pytest.mark.parametrize(

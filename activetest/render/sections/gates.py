@@ -1,32 +1,62 @@
-"""How verdicts on gates are put into words, the same in every format that people read."""
+"""The verdicts on gates, with the numbers that they were decided by."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from activetest.nouns.report import Gate
+from activetest.nouns.report import Gate, Report, count_verdicts
 from activetest.render import _words as words
-from activetest.render._tables import Table
+from activetest.render._blocks import (
+    Bar,
+    Bars,
+    Block,
+    Bullets,
+    Columns,
+    Sentence,
+    split_by_unit,
+    tabulate,
+)
+from activetest.render._extent import Extent
+
+PLACE = 1
+TITLE = "Gates"
+OF = "gates"
 
 # When intervals hold.
 _VALIDITY = {"betting": "valid at every look"}
 _ONCE = "for one look"
 
 
-def table(gates: Sequence[Gate]) -> Table:
-    """One row per requirement; the column "more labels" only where a number is known."""
-    headings = ("gate", "verdict", "estimate", "interval", "labels", "more labels")
-    rows = (
-        (
-            words.plain(gate.requirement.strip()),
-            gate.verdict.upper(),
-            words.estimate(gate),
-            words.interval(gate),
-            words.count(gate.n_labeled),
-            f"about {words.roughly(gate.more_labels)}" if gate.more_labels is not None else "-",
+def write(gates: Sequence[Gate], report: Report, extent: Extent) -> Iterator[Block]:
+    """How many gates came to which verdict, each of them, and what else to know."""
+    counts = count_verdicts(gates)
+    if extent.paged:
+        counts = counts.partition(": ")[2]
+    yield Sentence(counts, evidence(gates))
+    columns: Columns = {
+        "gate": lambda gate: words.plain(gate.requirement.strip()),
+        "verdict": lambda gate: gate.verdict.upper(),
+        "estimate": words.estimate,
+        "interval": words.interval,
+        "labels": lambda gate: words.count(gate.n_labeled),
+        "more labels": _write_more_labels,
+    }
+    if all(gate.more_labels is None for gate in gates):
+        del columns["more labels"]
+    rows = [
+        Bar(
+            name=words.plain(gate.requirement.strip()),
+            record=gate,
+            verdict=gate.verdict,
+            limits=(gate.threshold,),
+            cells=(words.count(gate.n_labeled), _write_more_labels(gate)),
         )
         for gate in gates
-    )
-    shown = len(headings) - all(gate.more_labels is None for gate in gates)
-    return Table("", headings[:shown], tuple(row[:shown] for row in rows))
+    ]
+    bars = [
+        Bars("gates", "gate", panel, ("labels", "more labels"), titled=False)
+        for panel in split_by_unit(rows)
+    ]
+    yield tabulate("", columns, gates, bars=bars, whole="`report.gates` has all")
+    yield Bullets(remarks(gates))
 
 
 def verdict(gate: Gate) -> str:
@@ -52,14 +82,16 @@ def grounds(gate: Gate) -> list[tuple[str, str]]:
     if gate.decided_round is not None:
         rows.append(("decided in round", words.count(gate.decided_round)))
     if gate.more_labels is not None:
-        rows.append(
-            ("labels still expected to be needed", f"about {words.roughly(gate.more_labels)}")
-        )
+        rows.append(("labels still expected to be needed", _write_more_labels(gate)))
     if gate.labels_to_next_look is not None:
         rows.append(("labels until the next look", words.count(gate.labels_to_next_look)))
     if gate.p_pass is not None:
         rows.append(("passes by the last look", _write_chance(gate.p_pass)))
     return rows + ([("note", words.plain(gate.reason))] if gate.reason else [])
+
+
+def _write_more_labels(gate: Gate) -> str:
+    return "-" if gate.more_labels is None else f"about {words.roughly(gate.more_labels)}"
 
 
 def _describe_validity(gate: Gate) -> str:

@@ -1,4 +1,4 @@
-"""Sections of what a study found: metrics, groups, a question, a judge, a surface."""
+"""Groups, and what else a study found, on pages: metrics, a question, a judge, a surface."""
 
 import re
 from dataclasses import replace
@@ -9,8 +9,13 @@ from activetest import catalog
 from activetest.nouns.report import JudgeReport
 from activetest.nouns.surface_report import SurfaceMap, SurfaceReport
 from activetest.render import html
-from activetest.render.page import findings
-from tests.render.test_surface import make_cell
+from tests.render.sections.test_surface import make_cell
+
+
+def read_section(report, key: str) -> str:
+    """The elements of a section of the page."""
+    inside = html.render(report).partition(f'<h2 id="{key}">')[2]
+    return inside.partition("</section>")[0]
 
 
 def read_rows(inside: str, caption: str) -> list[str]:
@@ -39,10 +44,10 @@ def test_groups_are_shown_worst_first_and_those_with_few_labels_grey(
         group("a", 0.2),
         group("b", 0.3),
     )
-    section = findings.write_groups(report(*rows), 100)
-    shown = read_rows(section.inside, f"{metric} by g, worst first")
+    inside = read_section(report(*rows), "groups")
+    shown = read_rows(inside, f"{metric} by g, worst first")
     assert [line.split()[0] for line in shown] == [*order, "few", "none"]
-    grey = re.findall(r'<tr class="few"><th scope="row">(\w+)', section.inside)
+    grey = re.findall(r'<tr class="few"><th scope="row">(\w+)', inside)
     assert grey == ["few", "none"]
     assert "too few labels" in shown[3] and "too few labels" in shown[4]
 
@@ -54,9 +59,9 @@ def test_metrics_without_a_direction_keep_the_order_of_their_groups(row, report)
         row(metric="rate", class_name="pass", group={"g": name}, estimate=value)
         for name, value in values.items()
     ]
-    section = findings.write_groups(report(row(headline=True), *rows), 100)
-    assert [line.split()[0] for line in read_rows(section.inside, "by g")] == list(values)
-    assert "worst first" not in section.inside
+    inside = read_section(report(row(headline=True), *rows), "groups")
+    assert [line.split()[0] for line in read_rows(inside, "by g")] == list(values)
+    assert "worst first" not in inside
 
 
 def test_every_metric_says_which_values_are_better_or_that_neither_is():
@@ -72,14 +77,14 @@ def test_metrics_are_on_one_axis_only_where_they_share_a_unit(row, report):
         row(metric="rmse", estimate=31.0, lower=30.0, upper=32.0),
         row(metric="r2", estimate=0.5, lower=0.4, upper=0.6),
     )
-    inside = findings.write_metrics(report(*rows)).inside
+    inside = read_section(report(*rows), "metrics")
     assert inside.count("<table") == 3
     assert inside.count('aria-label="axis from') == 3
 
 
 def test_gates_are_lines_on_their_metrics(row, report, gate):
     found = report(row(headline=True), row(metric="f1[cat]", estimate=0.7), gates=(gate(),))
-    lines = findings.write_metrics(found).inside.count('class="gate"')
+    lines = read_section(found, "metrics").count('class="gate"')
     assert lines == 1
 
 
@@ -131,8 +136,8 @@ def test_a_map_has_its_numbers_in_cells_that_are_the_stronger_the_worse(report, 
         labeled=3,
         maps=(found,),
     )
-    section = findings.write_surface(replace(report(row(headline=True)), surface=surface))
-    matrix = section.inside.partition('class="matrix"')[2]
+    inside = read_section(replace(report(row(headline=True)), surface=surface), "surface")
+    matrix = inside.partition('class="matrix"')[2]
     assert re.findall(r'<td class="w(\d)">([\d.()]+)<small>', matrix) == [
         *(("0", "0.90"), ("5", "0.50"), ("3", "(0.70)"), ("1", "0.80")),
     ]

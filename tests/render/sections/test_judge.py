@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from activetest.nouns.report import ColumnSlope, JudgeReport
-from activetest.render import _judge, _judge_tables
+from activetest.render._extent import Extent
+from activetest.render.sections import judge as judges
 
 
 @pytest.fixture
@@ -41,6 +42,11 @@ def slope(column: str, value: float | None, corrected: float | None = None, **ch
     ends = (None, None) if value is None else (value - 0.04, value + 0.04)
     found = ColumnSlope(column, value, *ends, corrected, corrected, 100)
     return replace(found, **changes)
+
+
+def write(report, *, verbose: bool) -> list:
+    """The tables of the section."""
+    return list(judges.write(report.judge, report, Extent(verbose=verbose)))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +97,7 @@ def slope(column: str, value: float | None, corrected: float | None = None, **ch
     ],
 )
 def test_the_sentence_says_what_people_would_say(judge, rate, bias, changes, sentence):
-    assert _judge.sentence(judge(rate, bias, **changes)) == sentence
+    assert judges.sentence(judge(rate, bias, **changes)) == sentence
 
 
 RATE, BIAS = (0.75, 0.71, 0.79), (0.09, 0.05, 0.13)
@@ -122,14 +128,14 @@ RATE, BIAS = (0.75, 0.71, 0.79), (0.09, 0.05, 0.13)
     ],
 )
 def test_slopes_are_put_into_words(judge, columns, sentence):
-    assert _judge.describe_slopes(judge(RATE, BIAS, *columns)) == sentence
+    assert judges.describe_slopes(judge(RATE, BIAS, *columns)) == sentence
 
 
 def test_tables_have_what_the_json_has(judge, report, row):
     section = judge(RATE, BIAS, slope("turns", 0.02, 0.3), slope("words", None, reason="one value"))
     shown = replace(report(row(headline=True)), judge=section)
-    assert len(_judge_tables.tables(shown, verbose=False)) == 1
-    first, slopes = _judge_tables.tables(shown, verbose=True)
+    assert len(write(shown, verbose=False)) == 1
+    first, slopes = write(shown, verbose=True)
     assert [line[0] for line in first.rows] == ["share, by people", "judge minus people"]
     assert slopes.rows[0][1:3] == ("0.020", "-0.020 to 0.060")
     assert slopes.rows[1][1:3] == ("-", "one value")
@@ -145,8 +151,8 @@ def test_agreement_has_no_direction(judge, row):
     expected = (
         "The judge agrees with people on 70.0 % of items (95 % confidence: 66.0 % to 73.0 %)."
     )
-    assert _judge.sentence(section) == expected
-    assert "differs from people 6.0 points more often per" in _judge.describe_slopes(section)
+    assert judges.sentence(section) == expected
+    assert "differs from people 6.0 points more often per" in judges.describe_slopes(section)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +164,7 @@ def test_groups_and_columns_say_what_they_compare(judge, report, row, gap, headi
     found = judge((0.75, 0.71, 0.79), (0.09, 0.05, 0.13), slope("chars", 0.1, 0.01))
     found = replace(found, gap=gap, groups=groups)
     shown = replace(report(row(headline=True)), judge=found)
-    _, by_group, by_column = _judge_tables.tables(shown, verbose=True)
+    _, by_group, by_column = write(shown, verbose=True)
     assert by_group.headings[1] == heading
     assert by_column.title.startswith(f"change of the {changes} per")
 
@@ -167,6 +173,6 @@ def test_groups_that_the_report_shows_are_not_repeated(judge, report, row):
     groups = (row(metric="accuracy", group={"topic": "law"}, estimate=0.6, lower=0.5, upper=0.7),)
     found = replace(judge(RATE, BIAS), gap="accuracy", groups=groups)
     apart = replace(report(row(headline=True)), judge=found)
-    assert len(_judge_tables.tables(apart, verbose=False)) == 2
+    assert len(write(apart, verbose=False)) == 2
     together = replace(report(row(headline=True), *groups), judge=found)
-    assert len(_judge_tables.tables(together, verbose=False)) == 1
+    assert len(write(together, verbose=False)) == 1

@@ -1,10 +1,44 @@
-"""How a judge's section is put into sentences, the same in every format that people read."""
+"""How far a judge is from people, in sentences and tables."""
+
+from collections.abc import Iterator
+from typing import Any
 
 from activetest.nouns.report import ColumnSlope, EstimateRow, JudgeReport, Report
 from activetest.render import _words as words
+from activetest.render import json
+from activetest.render._blocks import (
+    Bar,
+    Bars,
+    Block,
+    Columns,
+    Lead,
+    Table,
+    split_by_unit,
+    tabulate,
+    write_left_out,
+)
+from activetest.render._extent import Extent
+from activetest.render.sections.groups import count_labels
+
+PLACE = 4
+TITLE = "The judge against people"
+OF = "judge"
+KEYS = ("judge",)
+
 
 # Smaller p-values are written as smaller than this.
 _SMALLEST = 0.001
+# What the metrics are for a judge.
+_MEASURES = {
+    "rate": "share, by people",
+    "mean": "mean score, by people",
+    "bias": "judge minus people",
+    "recall": "sensitivity",
+    "specificity": "specificity",
+    "kappa": "agreement beyond chance",
+    "accuracy": "agreement",
+    "mae": "mean absolute gap",
+}
 
 
 def sentence(judge: JudgeReport) -> str:
@@ -57,24 +91,90 @@ def describe_slopes(judge: JudgeReport) -> str:
     )
 
 
-def sentences(report: Report, judge: JudgeReport) -> list[str]:
-    """What stands under the headline: the judge's sentence unless it is that, and slopes."""
-    repeated = is_about(report, words.headline(report))
-    return [line for line in ("" if repeated else sentence(judge), describe_slopes(judge)) if line]
+def lead(judge: JudgeReport, report: Report) -> list[Lead]:
+    """The judge's sentence, which says more than a headline about the same, and slopes."""
+    first = Lead(sentence(judge), instead=_is_about(judge, words.headline(report)))
+    slopes = describe_slopes(judge)
+    return [first, *([Lead(slopes)] if slopes else [])]
 
 
-def is_about(report: Report, row: EstimateRow | None) -> bool:
+def write(judge: JudgeReport, report: Report, extent: Extent) -> Iterator[Block]:
+    """The judge's metrics, its gap in groups, and if verbose how the gap varies with columns."""
+    yield _tabulate_metrics(judge)
+    # Where agreement is the headline, the tables of groups have it.
+    shown = [row.quantity for row in report.estimates if row.group is not None]
+    if groups := [row for row in judge.groups if row.quantity not in shown]:
+        yield _tabulate_groups(judge, groups, extent.most)
+    if (extent.verbose or extent.paged) and judge.columns:
+        yield _tabulate_slopes(judge)
+
+
+def read(judge: JudgeReport) -> dict[str, Any]:
+    """A judge against people in JSON: how far apart they are, and where."""
+    found = {
+        "column": judge.column,
+        "positive": judge.positive,
+        "outputs": judge.outputs,
+        "sentence": sentence(judge),
+        "estimates": [json.read_record(row, json.ESTIMATE_KEYS) for row in judge.estimates],
+        "gap": judge.gap,
+        "groups": [json.read_record(row, json.ESTIMATE_KEYS) for row in judge.groups],
+        "dependence": describe_slopes(judge) or None,
+        "level": judge.level,
+        "columns": json.list_rows(judge.columns),
+    }
+    return {"judge": found}
+
+
+def _is_about(judge: JudgeReport, row: EstimateRow | None) -> bool:
     """Whether a row is the first of the judge's section, so that its sentence says more."""
-    if row is None or report.judge is None:
-        return False
-    first = report.judge.estimates[0]
-    return (row.metric, row.class_name, row.estimator, row.group, row.quantity) == (
-        first.metric,
-        first.class_name,
-        first.estimator,
-        first.group,
-        first.quantity,
+    first = judge.estimates[0]
+    return row is not None and (
+        (row.metric, row.class_name, row.estimator, row.group, row.quantity)
+        == (first.metric, first.class_name, first.estimator, first.group, first.quantity)
     )
+
+
+def _tabulate_metrics(judge: JudgeReport) -> Table:
+    columns: Columns = {
+        "measure": lambda row: _MEASURES[row.metric.partition("[")[0]],
+        "metric": words.metric,
+        "estimate": words.estimate,
+        "interval": words.interval_or_reason,
+        "labels": lambda row: words.count(row.n_labeled),
+    }
+    title = f"judge {words.plain(judge.column)} against people"
+    rows = [
+        Bar(
+            columns["measure"](row),
+            row,
+            note=words.metric(row),
+            cells=(words.count(row.n_labeled),),
+        )
+        for row in judge.estimates
+    ]
+    bars = [
+        Bars(title, "measure", panel, ("labels",), titled=not at)
+        for at, panel in enumerate(split_by_unit(rows))
+    ]
+    return tabulate(title, columns, judge.estimates, left=("measure", "metric"), bars=bars)
+
+
+def _tabulate_groups(judge: JudgeReport, groups: list[EstimateRow], most: int) -> Table:
+    """The gap, or the agreement of verdicts that have none, in these groups."""
+    is_bias = judge.gap == "bias"
+    columns: Columns = {
+        "group": words.group,
+        "gap" if is_bias else "agreement": words.estimate,
+        "interval": words.interval_or_reason,
+        "labels": lambda row: words.count(row.n_labeled),
+        "items": lambda row: words.count(row.n_pool),
+    }
+    title = f"{'judge minus people' if is_bias else 'agreement with people'}, by group"
+    rows = [Bar(words.group(row), row, note=count_labels(row)) for row in groups[:most]]
+    left_out = write_left_out(len(groups) - most, "groups")
+    bars = Bars(title, "group", rows, reference=0.0 if is_bias else None, below=left_out)
+    return tabulate(title, columns, groups, bars=[bars])
 
 
 def _find_dependent(judge: JudgeReport) -> list[ColumnSlope]:
@@ -152,3 +252,29 @@ def _describe(row: EstimateRow, share: bool) -> str:
 def _write(row: EstimateRow, number: str, *, share: bool) -> str:
     """A figure; of a share of items in percent."""
     return words.with_unit(row, number) if share else number
+
+
+def _tabulate_slopes(judge: JudgeReport) -> Table:
+    """How the gap varies with columns."""
+
+    def write(value: float | None, slope: ColumnSlope) -> str:
+        if slope.lower is None or slope.upper is None:
+            return "-"
+        return words.figure(value, (slope.upper - slope.lower) / 2)
+
+    columns: Columns = {
+        "column": lambda each: words.plain(each.column),
+        "per sd": lambda each: write(each.slope, each),
+        "interval": lambda each: (
+            words.plain(each.reason)
+            if each.slope is None
+            else f"{write(each.lower, each)} to {write(each.upper, each)}"
+        ),
+        "p": lambda each: words.short(each.p_value),
+        "corrected p": lambda each: words.short(each.p_corrected),
+        "labels": lambda each: words.count(each.n_labeled),
+    }
+    # Without a bias the gap of an item is 1 where judge and people differ.
+    what = "gap" if judge.gap == "bias" else "share of disagreements"
+    title = f"change of the {what} per standard deviation of a column's ranks"
+    return tabulate(title, columns, judge.columns, left=("column",))

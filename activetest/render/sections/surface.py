@@ -1,14 +1,41 @@
-"""How a surface is put into words and tables, the same in every format that people read."""
+"""The metric at combinations of attributes, as sentence, tables and maps."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
+from activetest.nouns.report import Report
 from activetest.nouns.surface import name_columns
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap, SurfaceReport
 from activetest.render import _words as words
-from activetest.render._tables import Columns, Table, write_rows
+from activetest.render import json
+from activetest.render._blocks import (
+    Block,
+    Columns,
+    Facts,
+    Lead,
+    Map,
+    MapCell,
+    Table,
+    tabulate,
+)
+from activetest.render._extent import Extent
 
+PLACE = 3
+TITLE = "Combinations of attributes"
+OF = "surface"
+KEYS = ("surface",)
+
+# Keys in JSON of a surface, and of a combination.
+_SURFACE = (
+    *("metric", "higher_better", "method", "components", "level", "attributes", "min_support"),
+    *("combinations", "occurring", "ranked", "labeled"),
+)
+_ARM = (
+    *("attributes", "estimate", "lower", "upper", "method", "n_pool", "n_labeled", "n_arms"),
+    *("occurs", "reason"),
+)
 # Rows of the short answer, values of one attribute that a table shows, and parts that a line names.
 _WORST, _BEST = 5, 3
 _MOST_VALUES, _MOST_PARTS = 8, 6
@@ -32,6 +59,45 @@ def sentence(surface: SurfaceReport) -> str:
         f"{_title(surface)} is {end} where {words.named(dict(worst.attributes))}: "
         f"{words.estimate(worst)} ({_describe_certainty(worst)})."
     )
+
+
+def lead(surface: SurfaceReport, report: Report) -> list[Lead]:
+    """The sentence."""
+    return [Lead(sentence(surface))]
+
+
+def write(surface: SurfaceReport, report: Report, extent: Extent) -> list[Block]:
+    """How the surface was judged, its tables, and maps."""
+    return describe(surface, verbose=extent.verbose)
+
+
+def describe(surface: SurfaceReport, *, verbose: bool = False) -> list[Block]:
+    """The same without a report: effects of attributes if requested or verbose."""
+    whole, joined = (tables(surface, verbose=verbose, joined=joined) for joined in (False, True))
+    return [
+        Facts(facts(surface)),
+        *(
+            replace(table, layouts=(table, narrow), whole="`study.surface()` has all")
+            for table, narrow in zip(whole, joined, strict=True)
+        ),
+        *(build_map(found, surface) for found in surface.maps),
+    ]
+
+
+def read(surface: SurfaceReport) -> dict[str, Any]:
+    """A surface in JSON: extremes, effects, and what was named; not every combination."""
+    fields = {name: getattr(surface, name) for name in _SURFACE}
+    for name in ("worst", "best", "effects", "cells"):
+        fields[name] = [json.read_record(cell, _ARM) for cell in getattr(surface, name)]
+    fields["maps"] = [
+        {
+            "first": found.first,
+            "second": found.second,
+            "cells": [json.read_record(cell, _ARM) for row in found.cells for cell in row],
+        }
+        for found in surface.maps
+    ]
+    return {"surface": fields}
 
 
 def facts(surface: SurfaceReport) -> list[tuple[str, str]]:
@@ -85,42 +151,46 @@ def list_arms(
             columns[heading] = write_value(name)
     left = tuple(columns)
     columns |= _NUMBERS
-    rows = write_rows(columns, cells)
-    return Table(title, tuple(columns), rows, left=left, named=left[0] if joined else "")
+    return tabulate(title, columns, cells, left=left, named=left[0] if joined else "")
 
 
-def map_table(found: SurfaceMap) -> Table:
-    """A row for each value of the first attribute, a column for each of the second."""
-    columns = tuple(map(words.plain, found.columns))
-    rows = tuple(
+def build_map(found: SurfaceMap, surface: SurfaceReport) -> Map:
+    """A row for each value of the first attribute, a column for each of the second.
+
+    Where columns are too wide for a terminal, they have letters.
+    """
+    title = words.plain(f"{found.metric} by {found.first} (rows) and {found.second} (columns)")
+    names = tuple(map(words.plain, found.columns))
+    texts = tuple(
         (words.plain(name), *map(write_map_cell, cells))
         for name, cells in zip(found.rows, found.cells, strict=True)
     )
-    return Table(map_title(found), (words.plain(found.first), *columns), rows, left=(found.first,))
+    head = words.plain(found.first)
+    table = Table(title, (head, *names), texts, left=(found.first,), below=LEGEND)
+    letters = [_number_column(place) for place in range(len(names))]
+    key = ", ".join(f"{letter} {name}" for letter, name in zip(letters, names, strict=True))
+    short = replace(table, headings=(head, *letters), below=f"columns: {key}\n{LEGEND}")
+    scale, better = find_range(found), surface.higher_better
+    numbers = list(_list_numbers([each for row in found.cells for each in row if each.occurs]))
+    low, high = min(numbers, default=0.0), max(numbers, default=0.0)
 
+    def build(cell: SurfaceCell) -> MapCell:
+        shade, below = None, ""
+        if cell.occurs and words.real(cell.estimate):
+            share = (cell.estimate - low) / (high - low) if high > low else 0.0
+            shade = max(1 - share if better else share, 1e-9)
+            if cell.method != _EXACT and words.real(cell.lower) and words.real(cell.upper):
+                below = f"{cell.lower:.2f} to {cell.upper:.2f}"
+        colors = color_cell(cell, scale, higher_better=better)
+        spoken = describe_cell(found.metric, cell)
+        return MapCell(write_map_cell(cell), below, spoken, shade, colors=colors)
 
-def map_title(found: SurfaceMap) -> str:
-    """What a map shows."""
-    return words.plain(f"{found.metric} by {found.first} (rows) and {found.second} (columns)")
-
-
-def abridge(found: SurfaceMap) -> tuple[Table, str]:
-    """The table of a map with letters for columns, and what they stand for."""
-    letters = [_number_column(place) for place in range(len(found.columns))]
-    table = map_table(found)
-    key = ", ".join(
-        f"{letter} {words.plain(name)}" for letter, name in zip(letters, found.columns, strict=True)
+    return Map(
+        replace(table, layouts=(table, short)),
+        [[build(cell) for cell in cells] for cells in found.cells],
+        "The stronger the colour, the worse. Small numbers: "
+        f"{words.write_level(surface.level)} credible intervals; {LEGEND}.",
     )
-    headings = (table.headings[0], *letters)
-    return replace(table, headings=headings), f"columns: {key}"
-
-
-def list_colors(found: SurfaceMap, *, higher_better: bool) -> list[list[tuple[str, str] | None]]:
-    """Of each cell the colours of its letters and its ground; None where no item is."""
-    return [
-        [color_cell(cell, find_range(found), higher_better=higher_better) for cell in row]
-        for row in found.cells
-    ]
 
 
 def color_cell(
@@ -209,13 +279,13 @@ def _list_cells(surface: SurfaceReport, *, joined: bool) -> Table:
         **_NUMBERS,
         "note": lambda cell: words.plain(_describe_cell(surface, cell)),
     }
-    rows = write_rows(columns, surface.cells)
-    if all(not row[-1] for row in rows):
-        columns.pop("note")
-        rows = tuple(row[:-1] for row in rows)
+    if all(not _describe_cell(surface, cell) for cell in surface.cells):
+        del columns["note"]
     level = _describe_level(surface, surface.cells)
     title = f"{words.plain(surface.metric)}, combinations requested{level}"
-    return Table(title, tuple(columns), rows, left=("combination", "note"), named="combination")
+    return tabulate(
+        title, columns, surface.cells, left=("combination", "note"), named="combination"
+    )
 
 
 def _join_values(surface: SurfaceReport, cell: SurfaceCell) -> str:
@@ -244,9 +314,7 @@ def _list_effects(surface: SurfaceReport, *, verbose: bool) -> Table:
     if hidden:
         others = "1 better value is" if hidden == 1 else f"{hidden:,} better values are"
         title += f"; {others} left out (JSON has all)"
-    return Table(
-        title, tuple(columns), write_rows(columns, shown), left=("attribute",), named="attribute"
-    )
+    return tabulate(title, columns, shown, left=("attribute",), named="attribute")
 
 
 def _number_column(place: int) -> str:
