@@ -1,4 +1,4 @@
-"""Simulated strategies as curves: their names, colours, dashes and markers."""
+"""Simulated strategies as curves: their names, colours and dashes."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,11 +21,8 @@ _DASHES: tuple[Dashes, ...] = (
     (0, (8, 2)),
     (0, (2, 3)),
 )
-_MARKS = ("o", "s", "^", "D", "v", "P")
 # Labelled numbers in every decade, from the most to the fewest, and up to how many of them.
 _STEPS = (((1, 1.5, 2, 3, 5, 7), 8), ((1, 2, 5), 11), ((1,), 9))
-# Letters are legible on white from this contrast on: WCAG 2.1, success criterion 1.4.3.
-_CONTRAST = 4.5
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,6 @@ class Curve:
     results: Sequence[dict]
     color: str
     dashes: Dashes
-    mark: str
 
     def column(self, value: Callable[[dict], float]) -> np.ndarray:
         """(budgets,) value(result)."""
@@ -73,7 +69,6 @@ def curves(results: Sequence[dict]) -> list[Curve]:
                 sorted(each, key=lambda result: result["budget"]),
                 _COLORS[color % len(_COLORS)],
                 _DASHES[dashes % len(_DASHES)],
-                _MARKS[dashes % len(_MARKS)],
             )
         )
     return found
@@ -118,21 +113,6 @@ def choose_budgets(budgets: Sequence[int]) -> list[int]:
     return kept[::-1]
 
 
-def legible(color: str) -> str:
-    """The colour, darker where letters in it would be hard to read on white."""
-    red_green_blue = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
-    while 1.05 / (_luminance(red_green_blue) + 0.05) < _CONTRAST:
-        red_green_blue *= 0.95
-    return "#" + "".join(f"{round(255 * part):02X}" for part in red_green_blue)
-
-
-def _luminance(red_green_blue: np.ndarray) -> float:
-    """Relative luminance of an sRGB colour, from 0 to 1 (WCAG 2.1)."""
-    linear = ((red_green_blue + 0.055) / 1.055) ** 2.4
-    linear = np.where(red_green_blue <= 0.04045, red_green_blue / 12.92, linear)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
 def round_numbers(low: float, high: float) -> tuple[tuple[float, float], list[float]]:
     """Both ends of a logarithmic axis, and the numbers written beside it: at least two.
 
@@ -149,21 +129,3 @@ def round_numbers(low: float, high: float) -> tuple[tuple[float, float], list[fl
         if len(shown) <= most:
             return (low, high), shown
     return (low, high), shown[:: math.ceil(len(shown) / most)]
-
-
-def move_apart(places: np.ndarray, gap: float) -> np.ndarray:
-    """Places from 0 to 1, in the same order, at least a gap apart, with the least squared moves.
-
-    Neighbours that would touch are pooled, and stand around the mean of their original places.
-    """
-    order = np.argsort(places, kind="stable")
-    blocks: list[list[float]] = []
-    for step, place in enumerate(order):
-        blocks.append([places[place] - step * gap])
-        while len(blocks) > 1 and np.mean(blocks[-2]) >= np.mean(blocks[-1]):
-            blocks[-2:] = [blocks[-2] + blocks[-1]]
-    free = np.concatenate([np.full(len(block), np.mean(block)) for block in blocks])
-    free = np.clip(free, 0, max(1 - (len(order) - 1) * gap, 0))
-    apart = np.empty(len(places))
-    apart[order] = free + np.arange(len(order)) * gap
-    return apart

@@ -4,7 +4,6 @@ Mean and median squared error and relative labelling cost by labels, logarithmic
 Testing (Kossen 2021), Fig. 4, 6 and A.3.
 """
 
-import html
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from activetest.render.plots.curves import (
     relative_error,
     round_numbers,
 )
+from activetest.render.plots.svg import escape, wrap
 
 UNIFORM = "random draws, plain mean"
 DOTS: Dashes = (0, (2, 2))
@@ -45,15 +45,6 @@ WAITS = "labels until the answer is right"
 _MOST_LOOKS = 24
 # Letters of a curve's name that fit below a panel.
 _LONGEST = 44
-# As the page has it, on light and dark ground.
-_STYLE = """
-svg{color:#1b2026}text{fill:#1b2026}.ground{fill:#fff}.tick{fill:#55606c;font-size:11px}
-.grid{stroke:#d5dae0}.axis{stroke:#55606c}.name{font-weight:600}
-@media (prefers-color-scheme:dark){svg{color:#e7eaee}text{fill:#e7eaee}.ground{fill:#13171b}
-.tick{fill:#a6b0ba}.grid{stroke:#363e47}.axis{stroke:#a6b0ba}
-[stroke="#0072B2"]{stroke:#4c9fdc}[fill="#0072B2"]{fill:#4c9fdc}
-[stroke="#7F4F24"]{stroke:#b98a5c}[fill="#7F4F24"]{fill:#b98a5c}}
-"""
 
 
 @dataclass(frozen=True)
@@ -205,11 +196,6 @@ def _write_dashes(dashes: Dashes) -> str:
     return f' stroke-dasharray="{" ".join(f"{2 * length:g}" for length in dashes[1])}"'
 
 
-def escape(text: object) -> str:
-    """A text on one line, in which nothing is markup or moves the letters around it."""
-    return html.escape(words.plain(str(text)))
-
-
 def draw_picture(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
     """A picture of its own: three panels for each metric, and the names of their curves.
 
@@ -226,12 +212,7 @@ def draw_picture(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
         parts.append(drawn)
     height = down + _EDGE
     about = "Errors and relative cost of simulated strategies by labels"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {MARK} width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="system-ui,sans-serif" font-size="13" '
-        f'role="group" aria-label="{about}"><style>{_STYLE}</style>'
-        f'<rect class="ground" width="{width}" height="{height}"/>{"".join(parts)}</svg>\n'
-    )
+    return wrap(about, width, height, parts, mark=MARK)
 
 
 def _draw_metric(results: Sequence[dict], down: int) -> tuple[str, int]:

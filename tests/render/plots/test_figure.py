@@ -11,7 +11,7 @@ from pytest import approx
 
 from activetest.errors import ChoiceError, StorageError
 from activetest.render.plots import figure as _plots
-from activetest.render.plots.curves import _COLORS, curves, legible, move_apart, round_numbers
+from activetest.render.plots.curves import curves, round_numbers
 
 
 @pytest.fixture
@@ -118,14 +118,7 @@ def test_curves_are_told_apart_by_colour_while_there_are_colours(result):
             for number in range(3)
         ]
     )
-    assert len({(curve.color, curve.mark) for curve in many}) == 12
-
-
-def test_names_are_moved_apart_no_more_than_needed():
-    assert move_apart(np.array([0.2, 0.8]), 0.1) == approx([0.2, 0.8])
-    assert move_apart(np.array([0.5, 0.5]), 0.1) == approx([0.45, 0.55])
-    places = move_apart(np.array([0.99, 0.1, 0.98, 1.0]), 0.1)
-    assert places == approx([0.9, 0.1, 0.8, 1.0])
+    assert len({(curve.color, curve.dashes) for curve in many}) == 12
 
 
 @pytest.mark.parametrize(
@@ -159,40 +152,6 @@ def test_every_panel_says_what_it_shows_with_several_numbers(results, tmp_path):
         assert f"{metric}: labels used / labels random draws need" in text
     # Mean squared errors go from 0.0002 to 0.0008, in both metrics.
     assert all(text.count(number) >= 2 for number in ("0.0002", "0.0003", "0.0005", "0.0007"))
-
-
-@pytest.mark.parametrize("color", [*_COLORS, "#FFFF00", "#FFFFFF", "#000000"])
-def test_names_are_written_in_a_colour_that_can_be_read_on_white(color):
-    def contrast(color: str) -> float:
-        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        linear = [(part + 0.055) ** 2.4 / 1.055**2.4 if part > 0.04 else 0 for part in parts]
-        return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
-
-    assert contrast(legible(color)) > 4.45
-    if contrast(color) > 4.6:
-        assert legible(color) == color
-
-
-def test_every_name_has_a_line_to_where_its_curve_ends(result):
-    """Drawn as data of the panel, in widths of it: it begins at the curve and ends at the name."""
-    figure = pytest.importorskip("matplotlib.figure").Figure()
-    panel = figure.add_axes((0.1, 0.1, 0.5, 0.8))
-    panel.set(xscale="log", yscale="log", xlim=(10, 1000), ylim=(0.1, 1))
-    costs = np.geomspace(0.2, 0.5, 12)
-    lines = curves(
-        [
-            result | {"estimator": f"e{number}", "budget": 100, "labels_saved": 1 / cost}
-            for number, cost in enumerate(costs)
-        ]
-    )
-    _plots._name_curves(panel, lines)
-    leaders = [line for line in panel.lines if line.get_color() == _plots._LEADER]
-    names = {text.get_text(): text.get_position()[1] for text in panel.texts}
-    assert len(leaders) == len(names) == 13
-    for leader, curve, cost in zip(leaders[1:], lines, costs, strict=True):
-        (start, *_), (height, *_, end) = leader.get_data()
-        assert (start, height) == approx((0.5, 1 + np.log10(cost)))
-        assert end == names[curve.name]
 
 
 @pytest.mark.parametrize("name", ["curves.pdf", "curves", "nowhere/curves.svg"])
