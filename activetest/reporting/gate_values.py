@@ -1,7 +1,7 @@
 """What a gate is about: the metric of the pool, of a group, or of one group minus another."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from activetest.errors import NotEstimable
 from activetest.estimation.samples import Group
@@ -10,7 +10,8 @@ from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import suggest_bound
 from activetest.nouns.estimate import Interval
-from activetest.nouns.quantity import DeclinedItems, Saving
+from activetest.nouns.quantity import DeclinedItems, Quantity, Saving
+from activetest.reporting.requirements import Requirement
 from activetest.reporting.rows import (
     HEADLINE,
     count_bought,
@@ -47,6 +48,15 @@ class Subject:
 
 
 @dataclass(frozen=True)
+class Hypothesis:
+    """What a gate decides: a requirement, its metric, and whose metric it is about."""
+
+    requirement: Requirement
+    metric: Metric
+    subject: Subject
+
+
+@dataclass(frozen=True)
 class GateValue:
     """The value of a gate and its fixed intervals.
 
@@ -72,6 +82,20 @@ class GateValue:
         if found is None or found.least is None or found.most is None:
             return self.value, self.value
         return found.least, found.most
+
+    def describe(
+        self, quantity: Quantity, interval: Interval, *, reliable: bool = True
+    ) -> Quantity:
+        """The quantity of a gate with this value and an interval of it."""
+        return replace(
+            quantity,
+            estimate=self.value,
+            lower=interval.lower,
+            upper=interval.upper,
+            method=interval.method,
+            reliable=reliable,
+            declined=self.declined,
+        )
 
     def explain_unreliable(self) -> str:
         """Why its interval is not reliable."""

@@ -21,11 +21,12 @@ from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.estimate import Interval
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.nouns.rounding import MARGIN
-from activetest.reporting.gate_values import GateValue, Subject, measure_gate
+from activetest.reporting.gate_values import GateValue, Hypothesis, measure_gate
 from activetest.reporting.requirements import (
     Requirement,
     decide_by_interval,
     explain_shared_error,
+    join_reasons,
 )
 
 # Intervals that cannot be wrong.
@@ -66,31 +67,31 @@ class LookVerdicts:
         self.strict_levels = find_look_levels(plan, draws, gates=count, population=whole)
         self._views: dict[int, View] = {}
 
-    def judge(self, gate: Gate, requirement: Requirement, metric: Metric, subject: Subject) -> Gate:
+    def judge(self, gate: Gate, about: Hypothesis) -> Gate:
         """The verdict of the first look that decides; gate is what is known without one."""
-        return self._add_subject(self._judge(gate, requirement, metric, subject))
+        gate = self._judge(gate, about)
+        if self.view.population is None:
+            return gate
+        population = "it is about the population that this pool is a sample of"
+        return replace(gate, reason=join_reasons(population, gate.reason))
 
-    def _judge(
-        self, gate: Gate, requirement: Requirement, metric: Metric, subject: Subject
-    ) -> Gate:
+    def _judge(self, gate: Gate, about: Hypothesis) -> Gate:
         gate = replace(gate, looks=len(self.plan.due), look=0)
         for place, look in enumerate(self.looks):
-            gate, decided = self._judge_look(gate, place, requirement, metric, subject)
+            gate, decided = self._judge_look(gate, place, about)
             if decided:
                 reason = (
                     f"decided at look {look.number} of {gate.looks}, in round {look.round}; the "
                     "estimate, the interval and the labels are those of that look"
                 )
                 return replace(gate, decided_round=look.round, reason=reason)
-        if (known := self._judge_known(gate, requirement, metric, subject)) is not None:
+        if (known := self._judge_known(gate, about)) is not None:
             return known
-        return self._describe_wait(gate, requirement, metric, subject)
+        return self._describe_wait(gate, about)
 
-    def _judge_look(
-        self, gate: Gate, place: int, requirement: Requirement, metric: Metric, subject: Subject
-    ) -> tuple[Gate, bool]:
+    def _judge_look(self, gate: Gate, place: int, about: Hypothesis) -> tuple[Gate, bool]:
         """The gate after this look, and whether the look decides it."""
-        look = self.looks[place]
+        look, subject = self.looks[place], about.subject
         then = self._view_at(look)
         quantity = replace(
             gate.quantity,
@@ -109,10 +110,10 @@ class LookVerdicts:
             reason=None,
         )
         try:
-            ends = self._find_ends(then, place, metric, subject)
+            ends = self._find_ends(then, place, about)
         except NotEstimable as error:
             return replace(gate, reason=error.problem), False
-        gate = replace(gate, n_labeled=subject.count_labelled(then, metric))
+        gate = replace(gate, n_labeled=subject.count_labelled(then, about.metric))
         if ends.found.few:
             return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate"), False
         interval, strict = ends.interval, ends.strict
@@ -123,19 +124,10 @@ class LookVerdicts:
             )
             return replace(gate, reason=reason), False
         enough = ends.found.check_interval(interval)
-        quantity = replace(
-            quantity,
-            estimate=ends.found.value,
-            lower=interval.lower,
-            upper=interval.upper,
-            method=interval.method,
-            reliable=enough,
-            declined=ends.found.declined,
-        )
-        gate = replace(gate, quantity=quantity)
+        gate = replace(gate, quantity=ends.found.describe(quantity, interval, reliable=enough))
         if not enough:
-            reason = ends.found.explain_unreliable()
-            return replace(gate, reason=reason), False
+            return replace(gate, reason=ends.found.explain_unreliable()), False
+        requirement = about.requirement
         word = decide_by_interval(
             requirement, interval.lower, interval.upper, strict=(strict.lower, strict.upper)
         )
@@ -148,45 +140,34 @@ class LookVerdicts:
         """Whether the plan expects the value itself at this look, and spends no error on it."""
         return self.plan.is_exact(look.draws, population=self.view.population is not None)
 
-    def _judge_known(
-        self, gate: Gate, requirement: Requirement, metric: Metric, subject: Subject
-    ) -> Gate | None:
+    def _judge_known(self, gate: Gate, about: Hypothesis) -> Gate | None:
         """The verdict of the value itself, once every answer is known; None before.
 
         It cannot be wrong, and takes no error from any look.
         """
         try:
-            found = measure_gate(self.view, metric, subject)
+            found = measure_gate(self.view, about.metric, about.subject)
             interval = found.find_interval(gate.level)
         except NotEstimable:
             return None
         if interval.method not in _CERTAIN:
             return None
-        quantity = replace(
-            gate.quantity,
-            estimate=found.value,
-            lower=interval.lower,
-            upper=interval.upper,
-            method=interval.method,
-            reliable=True,
-            saving=subject.count_bought(self.view),
-            declined=found.declined,
-        )
-        verdict = decide_by_interval(requirement, interval.lower, interval.upper)
+        quantity = found.describe(gate.quantity, interval)
+        verdict = decide_by_interval(about.requirement, interval.lower, interval.upper)
         reason = "every answer is known"
         if verdict == UNDECIDED:
             reason += ", and declined items leave it open"
         return replace(
             gate,
-            quantity=quantity,
+            quantity=replace(quantity, saving=about.subject.count_bought(self.view)),
             verdict=verdict,
-            n_labeled=subject.count_labelled(self.view, metric),
+            n_labeled=about.subject.count_labelled(self.view, about.metric),
             reason=reason,
         )
 
-    def _find_ends(self, then: View, place: int, metric: Metric, subject: Subject) -> Ends:
+    def _find_ends(self, then: View, place: int, about: Hypothesis) -> Ends:
         """The intervals at a look. Raises NotEstimable."""
-        found = measure_gate(then, metric, subject)
+        found = measure_gate(then, about.metric, about.subject)
         interval, strict = (
             found.find_interval(1 - 2 * float(levels[place]))
             for levels in (self.levels, self.strict_levels)
@@ -198,14 +179,12 @@ class LookVerdicts:
             self._views[look.round] = self.view.at_end_of(look.round, self._metrics)
         return self._views[look.round]
 
-    def _describe_wait(
-        self, gate: Gate, requirement: Requirement, metric: Metric, subject: Subject
-    ) -> Gate:
+    def _describe_wait(self, gate: Gate, about: Hypothesis) -> Gate:
         """The undecided gate, with what is to come."""
         coming = self._list_coming()
         if not coming:
-            reason = self._describe_end(gate, metric, subject)
-            return replace(gate, reason=self._join(gate.reason, reason))
+            reason = self._describe_end(gate, about)
+            return replace(gate, reason=join_reasons(gate.reason, reason))
         wait = coming[0][1]
         labels = f"{wait:,} more label{'s' * (wait != 1)}"
         if not gate.look:
@@ -213,18 +192,18 @@ class LookVerdicts:
             reason = f"the {which} comes after {labels}"
         else:
             reason = f"undecided at look {gate.look} of {gate.looks}; the next comes after {labels}"
-        gate = replace(gate, labels_to_next_look=wait, reason=self._join(gate.reason, reason))
+        gate = replace(gate, labels_to_next_look=wait, reason=join_reasons(gate.reason, reason))
         if not self.looks or gate.estimate is None or not gate.quantity.reliable:
             return gate
-        return self._predict_gate(gate, requirement, metric, subject, coming)
+        return self._predict_gate(gate, about, coming)
 
-    def _describe_end(self, gate: Gate, metric: Metric, subject: Subject) -> str:
+    def _describe_end(self, gate: Gate, about: Hypothesis) -> str:
         """What the end of the looks means for a gate that is undecided, and what is left to do."""
         stays = "stays so unless every item gets a label: until then, further labels"
         ways = "another study with a budget may still decide it, with an error of its own"
         if self.view.population is not None:
             stays = "stays so: further labels"
-        elif subject.against is None and why_not_bettable(metric) is None:
+        elif about.subject.against is None and why_not_bettable(about.metric) is None:
             ways = f'`interval="anytime"` or {ways}'
         look = f"last of {gate.looks} looks" if len(self.plan.due) > 1 else "only look"
         return (
@@ -233,15 +212,10 @@ class LookVerdicts:
         )
 
     def _predict_gate(
-        self,
-        gate: Gate,
-        requirement: Requirement,
-        metric: Metric,
-        subject: Subject,
-        coming: Sequence[tuple[int, int]],
+        self, gate: Gate, about: Hypothesis, coming: Sequence[tuple[int, int]]
     ) -> Gate:
         """The gate with what becomes of it if draws go on as they did until its last look."""
-        ends = self._find_ends(self._view_at(self.looks[-1]), -1, metric, subject)
+        ends = self._find_ends(self._view_at(self.looks[-1]), -1, about)
         whole = self.view.population is not None
         time = self.plan.find_time(self.looks[-1].draws, population=whole)
         draws = [look.draws for look in self.looks] + [due for due, _ in coming]
@@ -251,7 +225,8 @@ class LookVerdicts:
             levels = find_look_levels(self.plan, draws, gates=gates, population=whole)
             present = float(levels[len(self.looks) - 1])
             chosen = ends.interval if toward else ends.strict
-            z_score = _find_z_score(requirement, chosen, ends.found.ends, present, toward=toward)
+            found = ends.found.ends
+            z_score = _find_z_score(about.requirement, chosen, found, present, toward=toward)
             sides.append((z_score, levels[len(self.looks) :]))
         more = [
             wait
@@ -285,22 +260,12 @@ class LookVerdicts:
                 "if draws go on like this, it stays undecided: by the last look it passes and it "
                 f"fails with {below} each"
             )
-        return replace(gate, reason=self._join(gate.reason, advice))
+        return replace(gate, reason=join_reasons(gate.reason, advice))
 
     def _list_coming(self) -> list[tuple[int, int]]:
         """(draws, labels until then) of every look that is not complete."""
         reached = self.looks[-1].number if self.looks else 0
         return self.plan.list_coming(reached, count_answered(self.view.log))
-
-    def _join(self, first: str | None, second: str) -> str:
-        return second if first is None else f"{first}; {second}"
-
-    def _add_subject(self, gate: Gate) -> Gate:
-        """The gate; where it is about a population, its reason says so."""
-        if self.view.population is None:
-            return gate
-        about = "it is about the population that this pool is a sample of"
-        return replace(gate, reason=about if gate.reason is None else f"{about}; {gate.reason}")
 
 
 def _find_z_score(

@@ -1,6 +1,6 @@
 """What to know before believing a number, in plain sentences with weights."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from activetest import catalog
 from activetest.errors import NotEstimable
@@ -110,47 +110,44 @@ def write_notes(
 
 def note_changed_labels(
     replaced: int, records: Sequence[EstimateRow | Gate], *, several_annotators: bool
-) -> list[Note]:
+) -> Iterator[Note]:
     """How changed labels affect anytime-valid intervals and gates of several looks, if any."""
-    notes: list[Note] = []
     if not any(
         record.method == _BETS or (isinstance(record, Gate) and record.looks is not None)
         for record in records
     ):
-        return notes
+        return
     if replaced:
         text = (
             f"Labels replaced: {replaced}. Anytime-valid intervals and gates use the labels as "
             "they are now. They are not valid if a label was replaced because of what a report "
             "showed."
         )
-        notes.append(Note(text, Weight.INVALID))
+        yield Note(text, Weight.INVALID)
     if several_annotators:
         text = (
             "With several annotators, later answers can change a label: anytime-valid intervals "
             "and gates hold for the labels as they are now."
         )
-        notes.append(Note(text, Weight.LIMITED))
-    return notes
+        yield Note(text, Weight.LIMITED)
 
 
-def note_kinds(kind: str, compared: Sequence[str], rows: Sequence[EstimateRow]) -> list[Note]:
+def note_kinds(kind: str, compared: Sequence[str], rows: Sequence[EstimateRow]) -> Iterator[Note]:
     """Which columns cannot be compared yet, and which intervals are not of the kind of the others.
 
     kind is that of the report's intervals; rows are all of its rows.
     """
     apart = [row for row in rows if row.against is not None]
     found = {name for row in apart for name in row.group or ()}
-    notes = [
-        Note(f"No two groups of {name} have enough labels to be compared yet.", Weight.ANSWER)
-        for name in compared
-        if name not in found
-    ]
+    for name in compared:
+        if name not in found:
+            text = f"No two groups of {name} have enough labels to be compared yet."
+            yield Note(text, Weight.ANSWER)
     grouped = any(row.group is not None and row.against is None for row in rows)
     which = ["groups"] * (grouped and kind == POSTERIOR) + ["differences"] * bool(apart)
     if which and kind != FIXED:
         text = f"The intervals of {join_names(which)} are fixed intervals: they hold for one look."
-        notes.append(Note(text, Weight.LIMITED))
+        yield Note(text, Weight.LIMITED)
     own = dict.fromkeys(
         row.estimator for row in rows if row.quantity.one_look and row.quantity.kind == POSTERIOR
     )
@@ -159,15 +156,13 @@ def note_kinds(kind: str, compared: Sequence[str], rows: Sequence[EstimateRow]) 
             f"The intervals of {', '.join(own)} hold for one look at best, and only if the "
             "surrogate is right: no model-based interval is anytime-valid."
         )
-        notes.append(Note(text))
-    return notes
+        yield Note(text)
 
 
-def note_uncertain_groups(cache: PoolView, rows: Sequence[EstimateRow]) -> list[Note]:
+def note_uncertain_groups(cache: PoolView, rows: Sequence[EstimateRow]) -> Iterator[Note]:
     """In which group an item stands whose value of an attribute is not known."""
     shown = (name for row in rows for group in row.group or () for name in columns_of(group))
     uncertain = list_uncertain(cache, tuple(dict.fromkeys(shown)))
-    notes = []
     if LABEL in uncertain:
         uncertain.remove(LABEL)
         text = (
@@ -176,15 +171,14 @@ def note_uncertain_groups(cache: PoolView, rows: Sequence[EstimateRow]) -> list[
             "surface (`study.report(surface=True)`) goes by the labels, and so does the recall of "
             "a class."
         )
-        notes.append(Note(text))
+        yield Note(text)
     if uncertain:
         text = (
             f"The values of {', '.join(uncertain)} are not known for every item: an item is in the "
             "group of its known value, else of its most probable one. The surface "
             "(`study.report(surface=True)`) weighs values by their probability."
         )
-        notes.append(Note(text))
-    return notes
+        yield Note(text)
 
 
 def describe_group_option(group: str, groups: Sequence[str]) -> str:
@@ -221,9 +215,31 @@ def _describe_declined(view: View, rows: Sequence[EstimateRow]) -> str:
     return text
 
 
-def note_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> Note:
-    """How many more labels the headline's interval needs to be that narrow."""
-    return Note(_describe_labels_needed(view, metric, row, half_width), Weight.ANSWER)
+def describe_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> str:
+    """How many more labels the headline's interval needs to be that narrow, as a sentence."""
+    name, named = metric.title, half_width
+    if row.lower is None or row.upper is None or is_model_based(row.estimator):
+        return f"How many labels a half-width of {half_width:g} needs cannot be said yet."
+    if not is_above((row.upper - row.lower) / 2, half_width):
+        return f"The interval of {name} already has a half-width below {half_width:g}."
+    value = view.value(metric, row.estimator)
+    # No further label narrows what declined items leave open.
+    half = (row.upper - row.lower) / 2
+    if row.least is not None and row.most is not None:
+        fixed = (row.most - row.least) / 2
+        half, half_width = half - fixed, half_width - fixed
+        if not half_width > 0:
+            return f"Declined items alone leave {name} a half-width of {fixed:.2g}."
+    # The plan is for the interval of the mean; the metric is a smooth map of it.
+    more = plan_half_width(
+        value.estimate,
+        half_width=half / abs(value.slope),
+        goal=half_width / abs(value.slope),
+        size=view.cache.size,
+        level=row.level,
+    )
+    labels = f"{more:,} more label" + "s" * (more != 1)
+    return f"The interval of {name} needs about {labels} for a half-width of {named:g}."
 
 
 def _describe_unmatched(log: Log, classes: Sequence[str], answers: Sequence[Answer]) -> list[Note]:
@@ -252,11 +268,10 @@ def _describe_unmatched(log: Log, classes: Sequence[str], answers: Sequence[Answ
     return [Note(text, Weight.LIMITED if words else Weight.FACT)]
 
 
-def _describe_outside(log: Log, metrics: Iterable[Metric]) -> list[Note]:
+def _describe_outside(log: Log, metrics: Iterable[Metric]) -> Iterator[Note]:
     """Labels outside the scale of a mean: what is said of people is then of other labels."""
     labels = [*log.labels[log.status == LABELLED]]
     labels += [*log.supplied_labels[log.supplied_status == LABELLED]]
-    notes = []
     for metric in metrics:
         if not metric.of_labels or not metric.statistics[0].graded:
             continue
@@ -266,8 +281,7 @@ def _describe_outside(log: Log, metrics: Iterable[Metric]) -> list[Note]:
                 f"Labels outside the scale of {metric.title}: {count:,} of {len(labels):,}. They "
                 "count as its nearest end; `metrics` names another scale."
             )
-            notes.append(Note(text, Weight.INVALID))
-    return notes
+            yield Note(text, Weight.INVALID)
 
 
 def _describe_imported(log: Log) -> list[Note]:
@@ -366,33 +380,6 @@ def _describe_picks(view: View, headline: EstimateRow, picks: int, drawn: int) -
     rest = _describe_rest(drawn, "drawn items", own_view, remedy)
     text += f", and their labels count as known; {rest}"
     return Note(text, Weight.FACT if enough else Weight.WIDE)
-
-
-def _describe_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> str:
-    """The same as a sentence."""
-    name, named = metric.title, half_width
-    if row.lower is None or row.upper is None or is_model_based(row.estimator):
-        return f"How many labels a half-width of {half_width:g} needs cannot be said yet."
-    if not is_above((row.upper - row.lower) / 2, half_width):
-        return f"The interval of {name} already has a half-width below {half_width:g}."
-    value = view.value(metric, row.estimator)
-    # No further label narrows what declined items leave open.
-    half = (row.upper - row.lower) / 2
-    if row.least is not None and row.most is not None:
-        fixed = (row.most - row.least) / 2
-        half, half_width = half - fixed, half_width - fixed
-        if not half_width > 0:
-            return f"Declined items alone leave {name} a half-width of {fixed:.2g}."
-    # The plan is for the interval of the mean; the metric is a smooth map of it.
-    more = plan_half_width(
-        value.estimate,
-        half_width=half / abs(value.slope),
-        goal=half_width / abs(value.slope),
-        size=view.cache.size,
-        level=row.level,
-    )
-    labels = f"{more:,} more label" + "s" * (more != 1)
-    return f"The interval of {name} needs about {labels} for a half-width of {named:g}."
 
 
 def _describe_rest(drawn: int, others: str, own_view: str, remedy: str) -> str:
@@ -506,10 +493,11 @@ def _describe_disagreements(rows: Sequence[EstimateRow], own_view: str) -> list[
     return [Note(text, Weight.UNSTABLE)]
 
 
-def _describe_passes(view: View, rows: Sequence[EstimateRow], headline: EstimateRow) -> list[Note]:
+def _describe_passes(
+    view: View, rows: Sequence[EstimateRow], headline: EstimateRow
+) -> Iterator[Note]:
     """What intervals from passes of the surrogate are, and which passes are left out of a mean."""
     found = [row for row in rows if needs_passes(row.estimator) and row.estimate is not None]
-    notes = []
     if names := dict.fromkeys(row.estimator for row in found if row.lower is not None):
         alone = headline.estimate is None or needs_passes(headline.estimator)
         # Where items are chosen by their scores, they stand beside the headline.
@@ -519,7 +507,7 @@ def _describe_passes(view: View, rows: Sequence[EstimateRow], headline: Estimate
             "They are no confidence intervals: they hold the truth much more rarely than their "
             "level says."
         )
-        notes.append(Note(text, Weight.INVALID if alone or top_scores else Weight.FACT))
+        yield Note(text, Weight.INVALID if alone or top_scores else Weight.FACT)
     metrics = {(each.name, each.class_name): each for each in view.metrics.values()}
     for row in found:
         estimate = view.value(metrics[row.metric, row.class_name], row.estimator).estimate
@@ -529,8 +517,7 @@ def _describe_passes(view: View, rows: Sequence[EstimateRow], headline: Estimate
                 f"{row.title} does not exist in {estimate.undefined} of {all_passes} passes of the "
                 f"surrogate, and {row.estimator} leaves them out."
             )
-            notes.append(Note(text, Weight.LIMITED))
-    return notes
+            yield Note(text, Weight.LIMITED)
 
 
 def _contains(row: EstimateRow, value: float | None) -> bool:

@@ -43,6 +43,10 @@ class Requirement:
     op: str
     threshold: float
 
+    def refuse(self, problem: str, hint: str) -> ChoiceError:
+        """The error for a requirement that cannot be decided."""
+        return ChoiceError(f"requirement {self.text!r}: {problem}", hint)
+
 
 def parse_requirement(text: str) -> Requirement:
     """The requirement in a text. Raises ChoiceError, with the reason, for any other text."""
@@ -91,6 +95,11 @@ def explain_shared_error(
         f"its interval misses the threshold, but one of {gates} gates fails only by a wider one: "
         "they share the error of failing"
     )
+
+
+def join_reasons(*reasons: str | None) -> str | None:
+    """The reasons that there are, as one; None without any."""
+    return "; ".join(filter(None, reasons)) or None
 
 
 def _parse_left(text: str, left: str) -> tuple[str, tuple[str, str] | None]:

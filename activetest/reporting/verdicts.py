@@ -20,11 +20,11 @@ from activetest.nouns.report import UNDECIDED, Gate
 from activetest.nouns.surface_report import SurfaceCell
 from activetest.pool.groups import LABEL, columns_of
 from activetest.reporting import requirements
-from activetest.reporting.gate_values import Subject, measure_gate
+from activetest.reporting.gate_values import Hypothesis, Subject, measure_gate
 from activetest.reporting.group_notes import describe_group
 from activetest.reporting.look_verdicts import LookVerdicts
 from activetest.reporting.notes import describe_group_option, hint_unknown_group
-from activetest.reporting.requirements import Requirement
+from activetest.reporting.requirements import Requirement, join_reasons
 from activetest.reporting.rows import (
     HEADLINE,
     count_known,
@@ -74,7 +74,7 @@ def judge_requirements(
     """
     looks, cells = _check_all(view, required, interval)
     gates = (
-        _count_draws(_judge(view, requirement, metric, interval, looks, len(required)))
+        _count_draws(_judge(view, _read(view, requirement, metric), interval, looks, len(required)))
         if cell is None or surface is None
         else _judge_by_surface(view, requirement, metric, cell, len(required), surface)
         for (requirement, metric), cell in zip(required, cells, strict=True)
@@ -130,45 +130,41 @@ def _check_requirement(
     elif interval != FIXED and looks is None and (reason := why_not_bettable(metric)):
         why = f", because {reason}" if metric.ratio else ""
         hint = suggest_bound(metric)
-        raise ChoiceError(
-            f"requirement {requirement.text!r}: {metric.title} cannot be decided at every look"
-            + why,
+        raise requirement.refuse(
+            f"{metric.title} cannot be decided at every look" + why,
             _OTHER_WAYS + (f"; {hint}" if hint else ""),
         )
     if cell is None:
         if view.log.given is not None and interval != FIXED and looks is None:
-            raise ChoiceError(
-                f"requirement {requirement.text!r}: labels that are corrected for annotators' "
+            raise requirement.refuse(
+                "labels that are corrected for annotators' "
                 "errors (dawid-skene) decide nothing at every look",
                 _OTHER_WAYS,
             )
         subject = _find_subject(view, requirement)
         _check_threshold(requirement, metric, apart=subject.against is not None)
         if subject.against is not None and looks is None and interval != FIXED:
-            raise ChoiceError(
-                f"requirement {requirement.text!r}: a difference between groups cannot be decided "
-                "at every look",
+            raise requirement.refuse(
+                "a difference between groups cannot be decided at every look",
                 _OTHER_WAYS,
             )
     return cell
 
 
+def _read(view: View, requirement: Requirement, metric: Metric) -> Hypothesis:
+    """What a requirement is about. Raises ChoiceError for a group that does not exist."""
+    return Hypothesis(requirement, metric, _find_subject(view, requirement))
+
+
 def _judge(
-    view: View,
-    requirement: Requirement,
-    metric: Metric,
-    interval: str | None,
-    looks: LookVerdicts | None,
-    count: int,
+    view: View, about: Hypothesis, interval: str | None, looks: LookVerdicts | None, count: int
 ) -> Gate:
     """The verdict on one of `count` requirements, by the kind of gates that the report has."""
-    subject = _find_subject(view, requirement)
     if looks is not None:
-        undecided = _undecided_gate(view, requirement, metric, subject)
-        return looks.judge(undecided, requirement, metric, subject)
+        return looks.judge(_undecided_gate(view, about), about)
     if interval == FIXED:
-        return _judge_once(view, requirement, metric, subject, count)
-    return _judge_anytime(view, requirement, metric, subject.group, count)
+        return _judge_once(view, about, count)
+    return _judge_anytime(view, about, count)
 
 
 def _say_ignored(view: View, gate: Gate) -> Gate:
@@ -176,7 +172,7 @@ def _say_ignored(view: View, gate: Gate) -> Gate:
     if not view.log.declined or view.counts_declined:
         return gate
     about = "declined items are ignored: it is about the items that can be answered"
-    return replace(gate, reason=about if gate.reason is None else f"{about}; {gate.reason}")
+    return replace(gate, reason=join_reasons(about, gate.reason))
 
 
 def _count_draws(gate: Gate) -> Gate:
@@ -191,8 +187,8 @@ def _check_threshold(requirement: Requirement, metric: Metric, *, apart: bool = 
         lower, upper = lower - upper, upper - lower
     if not lower <= requirement.threshold <= upper:
         what = f"a difference of {metric.title}" if apart else metric.title
-        raise ChoiceError(
-            f"requirement {requirement.text!r}: {what} is never below {lower:g} or above {upper:g}",
+        raise requirement.refuse(
+            f"{what} is never below {lower:g} or above {upper:g}",
             "write shares, not percentages: 0.9 for 90 %",
         )
 
@@ -217,12 +213,11 @@ def _find_looks(
     return LookVerdicts(view, plan, [metric for _, metric in required], len(required))
 
 
-def _judge_anytime(
-    view: View, requirement: Requirement, metric: Metric, group: Group, count: int
-) -> Gate:
+def _judge_anytime(view: View, about: Hypothesis, count: int) -> Gate:
     """The verdict of the e-processes of one of `count` gates, with the numbers of its moment."""
+    requirement, metric, group = about.requirement, about.metric, about.subject.group
     whole, alpha = view.evidence.groups[0], 1 - view.choices.level
-    gate = _undecided_gate(view, requirement, metric, Subject(group))
+    gate = _undecided_gate(view, about)
     try:
         bets, (low, high) = view.bet_on_metric(metric, group, requirement.threshold)
     except NotEstimable as error:
@@ -251,7 +246,7 @@ def _judge_anytime(
         )
     moment, reason = _Moment(view, None), None
     if verdict.draws:
-        moment = _find_moment(view, requirement, metric, group, verdict.draws)
+        moment = _find_moment(view, about, verdict.draws)
         if moment.view is not view:
             bets, (low, high) = moment.view.bet_on_metric(metric, group, requirement.threshold)
             reason = (
@@ -259,7 +254,7 @@ def _judge_anytime(
                 "those of that round"
             )
     view = moment.view
-    gate = _undecided_gate(view, requirement, metric, Subject(group))
+    gate = _undecided_gate(view, about)
     interval = bets.interval(gate.level, (low, high))
     if verdict.word == UNDECIDED:
         reason = requirements.explain_shared_error(
@@ -305,10 +300,9 @@ class _Moment:
     round: int | None
 
 
-def _find_moment(
-    view: View, requirement: Requirement, metric: Metric, group: Group, draws: int
-) -> _Moment:
+def _find_moment(view: View, about: Hypothesis, draws: int) -> _Moment:
     """When so many draws had decided a gate: the end of a round, for one looks after rounds."""
+    requirement, metric, group = about.requirement, about.metric, about.subject.group
     rounds = view.evidence.log.round[view.evidence.steps]
     decided = int(rounds[draws - 1])
     earlier = rounds[rounds < decided]
@@ -326,11 +320,10 @@ def _find_moment(
     return _Moment(view.as_of(decided, [metric], supplied=decided), decided)
 
 
-def _judge_once(
-    view: View, requirement: Requirement, metric: Metric, subject: Subject, count: int
-) -> Gate:
+def _judge_once(view: View, about: Hypothesis, count: int) -> Gate:
     """The verdict of the fixed interval of one of `count` gates."""
-    gate = _undecided_gate(view, requirement, metric, subject)
+    requirement, metric, subject = about.requirement, about.metric, about.subject
+    gate = _undecided_gate(view, about)
     try:
         found = measure_gate(view, metric, subject)
     except NotEstimable as error:
@@ -348,26 +341,16 @@ def _judge_once(
         verdict, reason = UNDECIDED, found.explain_unreliable()
     elif interval.method not in ("exact", WORST_CASE):
         reason = "a fixed interval holds for one look at a number of labels chosen in advance"
-        if verdict == UNDECIDED and (
-            shared := requirements.explain_shared_error(
+        if verdict == UNDECIDED:
+            shared = requirements.explain_shared_error(
                 requirement, interval.lower, interval.upper, count
             )
-        ):
-            reason = f"{shared}; {reason}"
+            reason = join_reasons(shared, reason)
     if view.population:
-        about = "it is about the population that this pool is a sample of"
-        reason = about if reason is None else f"{about}; {reason}"
+        reason = join_reasons("it is about the population that this pool is a sample of", reason)
     return replace(
         gate,
-        quantity=replace(
-            gate.quantity,
-            estimate=found.value,
-            lower=interval.lower,
-            upper=interval.upper,
-            method=interval.method,
-            reliable=enough,
-            declined=found.declined,
-        ),
+        quantity=found.describe(gate.quantity, interval, reliable=enough),
         verdict=verdict,
         reason=reason,
     )
@@ -385,7 +368,8 @@ def _judge_by_surface(
 
     Raises ChoiceError for a combination without items: there is nothing that could pass.
     """
-    gate = _undecided_gate(view, requirement, metric, Subject(view.evidence.groups[0]))
+    about = Hypothesis(requirement, metric, Subject(view.evidence.groups[0]))
+    gate = _undecided_gate(view, about)
     gate = replace(
         gate,
         group=_name_group(requirement),
@@ -404,8 +388,8 @@ def _judge_by_surface(
     cell = find(gate.level)
     if not cell.occurs:
         predicts = f"`study.report(at={describe_group(named)!r})` predicts what it would have"
-        raise ChoiceError(
-            f"requirement {requirement.text!r}: no item of the pool has this combination",
+        raise requirement.refuse(
+            "no item of the pool has this combination",
             predicts if cell.estimate is not None else "name a combination that occurs",
         )
     strict = find(1 - 2 * (1 - view.choices.level) / count)
@@ -442,17 +426,15 @@ def _find_cell(view: View, requirement: Requirement) -> dict[str, str] | None:
     try:
         return parse_product(column, value, attributes)
     except ChoiceError as error:
-        problem = f"requirement {requirement.text!r}: {error.problem}"
-        raise ChoiceError(problem, error.hint) from error
+        raise requirement.refuse(error.problem, error.hint) from error
 
 
 def _check_label(view: View, requirement: Requirement, column: str, value: str) -> None:
     """Raises ChoiceError for groups of the attribute that is the unknown label itself."""
     if LABEL not in columns_of(column) or LABEL not in view.cache.roles.get("computed", ()):
         return
-    raise ChoiceError(
-        f"requirement {requirement.text!r}: the groups of {LABEL!r} are those of the most probable "
-        "class, and not of the true one",
+    raise requirement.refuse(
+        f"the groups of {LABEL!r} are those of the most probable class, and not of the true one",
         f"'recall[{value}]' is the accuracy where the label is {value!r}"
         if column == LABEL
         else f"leave {column!r} out of `groups`: the surface has the true classes",
@@ -462,18 +444,18 @@ def _check_label(view: View, requirement: Requirement, column: str, value: str) 
 def _check_cell(view: View, requirement: Requirement, metric: Metric, interval: str | None) -> None:
     """Raises ChoiceError where the surface decides no such gate."""
     if view.population:
-        raise ChoiceError(
-            f"requirement {requirement.text!r}: the surface is about this pool",
+        raise requirement.refuse(
+            "the surface is about this pool",
             "leave out `population`",
         )
     if interval == ANYTIME:
-        raise ChoiceError(
-            f"requirement {requirement.text!r}: the interval of a surface holds for one look",
+        raise requirement.refuse(
+            "the interval of a surface holds for one look",
             f"leave out `interval`, or {_suggest_group(view, requirement)}",
         )
     if metric.title != view.choices.judged and not is_opposite(metric, view.choices.judged):
-        raise ChoiceError(
-            f"requirement {requirement.text!r}: the surface is about {view.choices.judged}",
+        raise requirement.refuse(
+            f"the surface is about {view.choices.judged}",
             f"`study.change(metric={metric.title!r})`"
             if has_surface(metric)
             else _suggest_group(view, requirement),
@@ -493,8 +475,9 @@ def _name_group(requirement: Requirement) -> dict[str, str] | None:
     return None if requirement.group is None else dict([requirement.group])
 
 
-def _undecided_gate(view: View, requirement: Requirement, metric: Metric, subject: Subject) -> Gate:
+def _undecided_gate(view: View, about: Hypothesis) -> Gate:
     """The gate before anything is known."""
+    requirement, metric, subject = about.requirement, about.metric, about.subject
     # Each side errs with probability 1 - level: of an interval of this level, that is one end.
     level = 1 - float(f"{2 * (1 - view.choices.level):.9g}")
     return Gate(
@@ -543,12 +526,12 @@ def _find_subject(view: View, requirement: Requirement) -> Subject:
     values = [meaning[column] for meaning in meanings if column in meaning]
     if values:
         shown = ", ".join(values[:12]) + (", ..." if len(values) > 12 else "")
-        raise ChoiceError(
-            f"requirement {requirement.text!r}: no item has {column}={value}",
+        raise requirement.refuse(
+            f"no item has {column}={value}",
             f"the values of {column} are {shown}",
         )
-    raise ChoiceError(
-        f"requirement {requirement.text!r}: {column!r} is not a group of this study",
+    raise requirement.refuse(
+        f"{column!r} is not a group of this study",
         hint_unknown_group(column, view.cache.group_names),
     )
 

@@ -332,7 +332,8 @@ def _note_request(
         capped = f"Losses that have no bound of their own are capped at {request.bound:g}"
         yield Note(f"{capped}, as requested.")
     if request.half_width is not None:
-        yield about.note_labels_needed(view, metric, headline, request.half_width)
+        needed = about.describe_labels_needed(view, metric, headline, request.half_width)
+        yield Note(needed, Weight.ANSWER)
 
 
 class _Judge:
@@ -395,7 +396,7 @@ class _Surface:
         except NotEstimable as error:
             return None, [Note(f"{error.problem[:1].upper()}{error.problem[1:]}.", Weight.WIDE)]
         found = describe_surface(fitted, cells=cells, maps=pairs, detailed=detailed)
-        return found, surface_notes.write_notes(fitted)
+        return found, [*surface_notes.write_notes(fitted)]
 
 
 def _find_kind(choices: Choices, interval: str | None) -> str:

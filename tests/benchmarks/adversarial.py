@@ -471,6 +471,7 @@ def judge_looks(scene, study, view, found: dict) -> None:
     """
     from activetest.estimation.looks import plan_looks_of_log
     from activetest.nouns.report import PASS
+    from activetest.reporting.gate_values import Hypothesis
     from activetest.reporting.look_verdicts import LookVerdicts
     from activetest.reporting.requirements import Requirement
     from activetest.reporting.verdicts import _undecided_gate
@@ -486,8 +487,8 @@ def judge_looks(scene, study, view, found: dict) -> None:
             # Beyond the truth by more than rounding, so that it is wrong to pass.
             step = 1e-7 * max(1.0, abs(cell.truth)) * (1 if side == ">=" else -1)
             required = Requirement(cell.name, cell.name, None, side, cell.truth + step)
-            gate = _undecided_gate(view, required, cell.metric, cell.subject)
-            if looks.judge(gate, required, cell.metric, cell.subject).verdict == PASS:
+            about = Hypothesis(required, cell.metric, cell.subject)
+            if looks.judge(_undecided_gate(view, about), about).verdict == PASS:
                 wrong += code
         found[cell.name]["sequential"] = wrong
 

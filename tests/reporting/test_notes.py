@@ -354,19 +354,18 @@ def test_labels_needed_are_those_of_the_plan_whatever_way_a_metric_runs(labelled
         metric = find_metric(name, facts)
         view = build_view(log, cache, labelled.choices, [metric], seed=1, own_view=False)
         shown = row(metric=name, lower=0.2, upper=0.6)
-        found = notes.note_labels_needed(view, metric, shown, 0.1)
+        found = notes.describe_labels_needed(view, metric, shown, 0.1)
         estimate = view.value(metric, "doubly-robust").estimate
         more = plan_half_width(estimate, half_width=0.2, goal=0.1, size=40, level=0.95)
         assert more > 1
         assert f"The interval of {name} needs about {more} more labels for a half-width of 0.1" in (
-            found.text
+            found
         )
-        assert found.weight == Weight.ANSWER
-        near = notes.note_labels_needed(view, metric, replace(shown, quantity=narrow(0.1)), 0.1)
-        assert near.text == f"The interval of {name} already has a half-width below 0.1."
+        near = notes.describe_labels_needed(view, metric, replace(shown, quantity=narrow(0.1)), 0.1)
+        assert near == f"The interval of {name} already has a half-width below 0.1."
         for unsaid in (row("none", lower=None, upper=None), row(estimator="ase")):
-            found = notes.note_labels_needed(view, metric, unsaid, 0.1)
-            assert found.text == "How many labels a half-width of 0.1 needs cannot be said yet."
+            found = notes.describe_labels_needed(view, metric, unsaid, 0.1)
+            assert found == "How many labels a half-width of 0.1 needs cannot be said yet."
 
 
 def narrow(half: float) -> Quantity:
@@ -434,7 +433,7 @@ def test_changed_labels_matter_to_what_holds_at_several_looks():
     )
 
     def changed(replaced, *rows, several=False):
-        return notes.note_changed_labels(replaced, rows, several_annotators=several)
+        return list(notes.note_changed_labels(replaced, rows, several_annotators=several))
 
     assert changed(3, fixed, once, several=True) == changed(0, fixed, bets) == []
     assert changed(3, fixed, planned) == changed(3, bets)
