@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from activetest.nouns.quantity import Measured
-from activetest.nouns.report import EstimateRow, Gate, Note
+from activetest.nouns.report import Note
 from activetest.render import _words as words
 from activetest.render.plots.axes import Axis, is_shares
 
@@ -413,16 +413,39 @@ def is_sure(record: Measured) -> bool:
     return words.real(record.estimate) and interval and words.reliable(record)
 
 
-def split_by_unit(rows: Sequence[Bar]) -> list[list[Bar]]:
-    """Rows that can be on one axis: shares together, others with those of their metric."""
+def draw_bars(
+    title: str,
+    columns: Columns,
+    records: Sequence[Any],
+    more: Sequence[str],
+    *,
+    name: Callable[[Any], str] | None = None,
+    note: Callable[[Any], str] = lambda _: "",
+    verdict: Callable[[Any], str] = lambda _: "",
+    limits: Callable[[Any], Sequence[float]] = lambda _: (),
+    titled: bool = True,
+    below: str = "",
+) -> list[Bars]:
+    """The records of a table on intervals: shares on one axis, others with those of their metric.
+
+    more    headings of the columns that stay columns
+    name    of a record, unless it is its cell in the first column
+
+    The others are parts of bars, by their record.
+    """
+    heading, first = next(iter(columns.items()))
     panels: dict[str, list[Bar]] = {}
-    for row in rows:
-        record = row.record
-        numbers = (record.estimate, record.lower, record.upper, *row.limits)
+    for each in records:
+        cells = [columns[column](each) for column in more]
+        bar = Bar((name or first)(each), each, note(each), verdict(each), limits(each), cells)
+        numbers = (each.estimate, each.lower, each.upper, *bar.limits)
         shares = is_shares(value for value in numbers if words.real(value))
-        name = record.metric if isinstance(record, EstimateRow | Gate) else ""
-        panels.setdefault("" if shares else name, []).append(row)
-    return list(panels.values())
+        unit = "" if shares else getattr(each, "metric", "")
+        panels.setdefault(unit, []).append(bar)
+    return [
+        Bars(title, heading, panel, more, titled=titled and not at, below=below)
+        for at, panel in enumerate(panels.values())
+    ]
 
 
 def write_left_out(number: int, what: str) -> str:

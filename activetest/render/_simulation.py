@@ -122,30 +122,21 @@ def tabulate_strategies(results: Sequence[dict]) -> Table:
 
 
 def explain_strategies(results: Sequence[dict]) -> list[str]:
-    """What else to know about simulated strategies."""
-    return _describe_surrogate_alone(results) + _describe_constant(results)
-
-
-def _describe_surrogate_alone(results: Sequence[dict]) -> list[str]:
-    """What random draws with the same surrogate save, and that active draws add the rest."""
-    if all(result["surrogate_mse_ratio"] is None for result in results):
-        return []
-    return [
-        "surrogate alone: the mse ratio of random draws with the same surrogate (doubly-robust); "
-        "what is above it, active draws add."
-    ]
-
-
-def _describe_constant(results: Sequence[dict]) -> list[str]:
-    """Strategies whose runs are all the same study."""
+    """What random draws save with the same surrogate, and strategies whose runs are one study."""
+    remarks = []
+    if any(result["surrogate_mse_ratio"] is not None for result in results):
+        remarks.append(
+            "surrogate alone: the mse ratio of random draws with the same surrogate "
+            "(doubly-robust); what is above it, active draws add."
+        )
     without = (result for result in results if result["coverage"] is None)
-    names = dict.fromkeys(map(words.drawing, without))
-    if not names:
-        return []
-    return [
-        f"{', '.join(names)}: nothing in these studies is random, so all runs are the same study. "
-        "There is no coverage, and more runs would not show what another study would find."
-    ]
+    if names := dict.fromkeys(map(words.drawing, without)):
+        remarks.append(
+            f"{', '.join(names)}: nothing in these studies is random, so all runs are the same "
+            "study. There is no coverage, and more runs would not show what another study would "
+            "find."
+        )
+    return remarks
 
 
 def has_end(answer: dict) -> bool:

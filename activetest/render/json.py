@@ -35,6 +35,11 @@ ESTIMATE_KEYS = (
     *("shrunk", "surrogate_std", "from_outputs", "reliable", "answered", "least", "most"),
     "assumptions",
 )
+# Keys of a report whose values are its fields, and those of other records.
+_REPORT = (
+    *("pool", "fingerprint", "seed", "metric", "surrogate", "acquisition", "floor", "selection"),
+    *("power", "surrogate_note", "auxiliary_outputs", "population", "cluster", "weight"),
+)
 _GATE = (
     *("requirement", "metric", "class", "group", "against", "op", "threshold", "verdict"),
     *("level", "method"),
@@ -68,21 +73,8 @@ _ATTRIBUTES = {
 def render(report: Report) -> str:
     """The whole report; groups are {column: value} or null, notes are the heaviest first."""
     return _document(
-        {
-            "pool": report.pool,
-            "fingerprint": report.fingerprint,
-            "seed": report.seed,
-            "metric": report.metric,
-            "surrogate": report.surrogate,
-            "acquisition": report.acquisition,
-            "floor": report.floor,
-            "selection": report.selection,
-            "power": report.power,
-            "surrogate_note": report.surrogate_note,
-            "auxiliary_outputs": list(report.auxiliary_outputs),
-            "population": report.population,
-            "cluster": report.cluster,
-            "weight": report.weight,
+        {name: getattr(report, name) for name in _REPORT}
+        | {
             "assumptions": [read_record(each, _ASSUMPTION) for each in report.assumptions],
             "counts": asdict(report.counts),
             "estimates": [read_record(row, ESTIMATE_KEYS) for row in report.estimates],
@@ -117,16 +109,11 @@ def curve(found: Curve, pool: str = "") -> str:
 
 def _write_curve(found: Curve) -> dict[str, Any]:
     """A curve with its points."""
+    fields = ("level", "band", "estimator", "n_draws", "n_labeled", "n_answers", "n_pool")
     return {
         "curve": str(found.kind),
         "class": found.class_name,
-        "level": found.level,
-        "band": found.band,
-        "estimator": found.estimator,
-        "n_draws": found.n_draws,
-        "n_labeled": found.n_labeled,
-        "n_answers": found.n_answers,
-        "n_pool": found.n_pool,
+        **{name: getattr(found, name) for name in fields},
         "notes": found.list_notes(),
         "points": [begin_row() | point for point in found.list_points()],
     }

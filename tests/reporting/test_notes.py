@@ -290,7 +290,8 @@ def texts_of(found) -> str:
 @pytest.mark.parametrize("between", [False, True])
 def test_draws_that_saved_nothing_are_noted_once_there_are_labels_to_tell(between):
     def doubts(minority, random, **fields):
-        return notes._describe_doubts(row(random=random, **fields), minority, between=between)
+        shown = row(random=random, **fields)
+        return list(notes._describe_doubts(shown, minority, between=between))
 
     (found,) = doubts(30, 80.4)
     assert "100 labels are as good as 80 random ones" in found.text
@@ -321,7 +322,7 @@ def test_an_interval_is_wide_while_the_rarer_outcome_has_fewer_than_five_labels(
 
 def test_a_draw_with_more_than_a_quarter_of_the_weight_is_noted():
     def doubts(share):
-        return notes._describe_doubts(row(share=share), 30, between=False)
+        return list(notes._describe_doubts(row(share=share), 30, between=False))
 
     assert doubts(None) == doubts(0.25) == []
     (found,) = doubts(0.26)

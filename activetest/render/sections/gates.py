@@ -5,13 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from activetest.nouns.report import Gate, Report, count_verdicts
 from activetest.render import _words as words
 from activetest.render._blocks import (
-    Bar,
-    Bars,
     Block,
     Bullets,
     Columns,
     Sentence,
-    split_by_unit,
+    draw_bars,
     tabulate,
 )
 from activetest.render._extent import Extent
@@ -39,22 +37,17 @@ def write(gates: Sequence[Gate], report: Report, extent: Extent) -> Iterator[Blo
         "labels": lambda gate: words.count(gate.n_labeled),
         "more labels": _write_more_labels,
     }
+    bars = draw_bars(
+        "gates",
+        columns,
+        gates,
+        ("labels", "more labels"),
+        verdict=lambda gate: gate.verdict,
+        limits=lambda gate: (gate.threshold,),
+        titled=False,
+    )
     if all(gate.more_labels is None for gate in gates):
         del columns["more labels"]
-    rows = [
-        Bar(
-            name=words.plain(gate.requirement.strip()),
-            record=gate,
-            verdict=gate.verdict,
-            limits=(gate.threshold,),
-            cells=(words.count(gate.n_labeled), _write_more_labels(gate)),
-        )
-        for gate in gates
-    ]
-    bars = [
-        Bars("gates", "gate", panel, ("labels", "more labels"), titled=False)
-        for panel in split_by_unit(rows)
-    ]
     yield tabulate("", columns, gates, bars=bars, whole="`report.gates` has all")
     yield Bullets(remarks(gates))
 

@@ -13,7 +13,7 @@ from activetest.render._blocks import (
     Columns,
     Lead,
     Table,
-    split_by_unit,
+    draw_bars,
     tabulate,
     write_left_out,
 )
@@ -144,19 +144,7 @@ def _tabulate_metrics(judge: JudgeReport) -> Table:
         "labels": lambda row: words.count(row.n_labeled),
     }
     title = f"judge {words.plain(judge.column)} against people"
-    rows = [
-        Bar(
-            columns["measure"](row),
-            row,
-            note=words.metric(row),
-            cells=(words.count(row.n_labeled),),
-        )
-        for row in judge.estimates
-    ]
-    bars = [
-        Bars(title, "measure", panel, ("labels",), titled=not at)
-        for at, panel in enumerate(split_by_unit(rows))
-    ]
+    bars = draw_bars(title, columns, judge.estimates, ("labels",), note=words.metric)
     return tabulate(title, columns, judge.estimates, left=("measure", "metric"), bars=bars)
 
 

@@ -5,14 +5,12 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from activetest.nouns.report import EstimateRow, Report
 from activetest.render import _words as words
 from activetest.render._blocks import (
-    Bar,
-    Bars,
     Block,
     Columns,
     Matrix,
     Sentence,
     Table,
-    split_by_unit,
+    draw_bars,
     tabulate,
 )
 from activetest.render._extent import Extent, list_gates, list_known
@@ -128,26 +126,22 @@ def _tabulate(report: Report, rows: Sequence[EstimateRow], usual: str) -> Table:
         "saved": lambda row: words.ratio_saved(row.quantity.saving),
     }
     estimators = {row.estimator for row in rows}
+    bars = draw_bars(
+        "metrics",
+        columns,
+        rows,
+        ("labels", "saved"),
+        name=words.metric_title,
+        note=columns["estimator"] if len(estimators) > 1 else _name_specification,
+        limits=lambda row: [gate.threshold for gate in list_gates(report, row)],
+        titled=False,
+    )
     if estimators == {usual}:
         del columns["estimator"]
     if all(row.from_outputs is None for row in rows):
         del columns[name_raw(report)]
     if all(row.least is None for row in rows):
         del columns[ALL]
-    drawn = [
-        Bar(
-            name=words.metric_title(row),
-            record=row,
-            note=row.estimator if len(estimators) > 1 else _name_specification(row),
-            limits=[gate.threshold for gate in list_gates(report, row)],
-            cells=(words.count(row.n_labeled), words.ratio_saved(row.quantity.saving)),
-        )
-        for row in rows
-    ]
-    bars = [
-        Bars("metrics", "metric", panel, ("labels", "saved"), titled=False)
-        for panel in split_by_unit(drawn)
-    ]
     return tabulate("", columns, rows, bars=bars)
 
 

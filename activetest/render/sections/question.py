@@ -18,14 +18,13 @@ from activetest.render import _words as words
 from activetest.render import json
 from activetest.render._blocks import (
     MOST_CONFUSED,
-    Bar,
-    Bars,
     Block,
     Bullets,
     Columns,
     Lead,
     Matrix,
     Table,
+    draw_bars,
     tabulate,
     write_left_out,
 )
@@ -164,29 +163,17 @@ def ranking(answer: Assessment, rows: Sequence[EstimateRow] = (), most: int = 10
     if len(shown) < len(groups):
         title += f"; the {len(shown)} worst of {len(groups):,} (JSON has all)"
     kept = ("shrunk",) if answer.question == _ESTIMATE else ("P(worst)", among)
-    table = tabulate(title, columns, shown, kept=kept, left=("anytime", "method"))
-    return replace(table, bars=[_draw_ranking(table, shown[:most], len(groups))])
-
-
-def _draw_ranking(table: Table, groups: Sequence[Ranked], whole: int) -> Bars:
-    """The same with intervals as pictures; whole is how many groups there are."""
-    others = [at for at, heading in enumerate(table.headings) if heading not in _DRAWN]
-    rows = [
-        Bar(
-            words.named(group.group),
-            group,
-            note=f"{words.count(group.n_labeled)} of {words.count(group.n_pool)} labelled",
-            cells=tuple(cells[at] for at in others),
-        )
-        for group, cells in zip(groups, table.rows, strict=False)
-    ]
-    return Bars(
-        table.title.partition(";")[0],
-        "group",
-        rows,
-        more=tuple(table.headings[at] for at in others),
-        below=write_left_out(whole - len(rows), "better groups"),
+    bars = draw_bars(
+        title.partition(";")[0],
+        {"group": columns["group"], **columns},
+        shown[:most],
+        [name for name in columns if name not in _DRAWN],
+        note=lambda group: (
+            f"{words.count(group.n_labeled)} of {words.count(group.n_pool)} labelled"
+        ),
+        below=write_left_out(len(groups) - len(shown[:most]), "better groups"),
     )
+    return tabulate(title, columns, shown, kept=kept, left=("anytime", "method"), bars=bars)
 
 
 def comparison(answer: Assessment, compared: Comparison) -> Table:
@@ -239,18 +226,19 @@ def draw_bins(answer: Assessment) -> Table:
         )
         for table in drawn
     ]
-    rows = [
-        Bar(
-            f"{each.low:.1f} to {each.high:.1f}",
-            each,
-            limits=() if each.confidence is None else (each.confidence,),
-            cells=(words.count(each.n_labeled), words.count(each.n_pool)),
-        )
-        for each in _list_bins(answer)
-    ]
-    title = f"{whole.title}; dashed line: mean confidence"
-    bars = Bars(title, "confidence", rows, more=("labels", "items"))
-    return replace(whole, layouts=drawn, bars=[bars])
+    columns: Columns = {
+        "confidence": lambda each: f"{each.low:.1f} to {each.high:.1f}",
+        "labels": lambda each: words.count(each.n_labeled),
+        "items": lambda each: words.count(each.n_pool),
+    }
+    bars = draw_bars(
+        f"{whole.title}; dashed line: mean confidence",
+        columns,
+        _list_bins(answer),
+        ("labels", "items"),
+        limits=lambda each: () if each.confidence is None else (each.confidence,),
+    )
+    return replace(whole, layouts=drawn, bars=bars)
 
 
 def bins(answer: Assessment, width: int = 0, without: Sequence[str] = ()) -> Table:
