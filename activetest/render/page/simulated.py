@@ -5,9 +5,10 @@ from collections.abc import Collection, Sequence
 from activetest.render import _simulation
 from activetest.render import _words as words
 from activetest.render._blocks import Bullets
+from activetest.render.html import SIMULATION_MARKS
 from activetest.render.page import markup
 from activetest.render.page.blocks import write_block, write_blocks
-from activetest.render.page.build import write_document
+from activetest.render.page.document import write_document
 from activetest.render.plots.curves import Dashes, curves, heading, keep_labelled
 from activetest.render.plots.panels import (
     DOTS,
@@ -21,7 +22,6 @@ from activetest.render.plots.panels import (
     lay_out_panels,
 )
 
-_MARK = '<meta name="generator" content="activetest simulate">'
 # What its plots need besides the style of all pages.
 _SHEET = """
 .panels{display:grid;gap:.4rem 1.4rem;
@@ -51,7 +51,9 @@ def build(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
         '<p class="kicker">Simulated studies</p>'
         f"<h1>What each way to draw and to estimate saves</h1>{markup.paragraph(heading(results))}"
     )
-    return write_document("Simulation, by activetest", header, sections, mark=_MARK, sheet=_SHEET)
+    return write_document(
+        "Simulation, by activetest", header, sections, mark=SIMULATION_MARKS[0], sheet=_SHEET
+    )
 
 
 def _write_answers(answers: Sequence[dict], budgets: Collection[int]) -> tuple[str, str, str]:

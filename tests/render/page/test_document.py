@@ -16,7 +16,7 @@ from activetest.nouns.report import Note, Weight
 from activetest.nouns.report_details import ContestedItem, WorstItem
 from activetest.render import html
 from activetest.render import json as as_json
-from activetest.render.page import build, markup, style
+from activetest.render.page import markup, style
 
 VOID = {"meta", "br", "input", "img", "hr", "link"}
 HOSTILE = "</style><script>alert(1)</script>\u202e<img src=x onerror=y>'\"&\x1b[2J`"
@@ -205,7 +205,7 @@ def test_no_page_is_larger_than_it_may_be(large, labels):
 
 def test_a_larger_study_says_what_is_left_out(large):
     written = html.render(large(60_000, 500))
-    assert len(written.encode()) <= build.MOST_BYTES
+    assert len(written.encode()) <= html.MOST_BYTES
     assert re.search(r"\d+ better groups are left out here: JSON has them", written)
     assert "60,000 lines, too many for this file" in written
     # The worst are there.
@@ -268,7 +268,7 @@ def test_at_most_three_cautions_are_open_and_the_other_notes_can_be_opened(detai
 
 
 def test_the_program_knows_its_own_pages(detailed):
-    assert build.MARK in html.render(detailed)[:1000]
+    assert html.MARKS[0] in html.render(detailed)[:1000]
 
 
 def test_a_page_without_details_says_the_rest(detailed):
