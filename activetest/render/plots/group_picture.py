@@ -78,7 +78,7 @@ def draw(answer: Assessment, beliefs: GroupBeliefs) -> str:
     goal = _title(answer)
     head = write(EDGE, EDGE + _LINE - 4, goal, "name")
     about = _describe(answer, beliefs)
-    return wrap(goal, width, height, [head, *parts], mark=_MARK, about=about)
+    return wrap(goal, width, height, [head, *parts], mark=_MARK, about=about, role="img")
 
 
 def _draw_densities(

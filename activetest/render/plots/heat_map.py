@@ -6,25 +6,21 @@ loaded. The cells' colours are those of a terminal.
 
 from collections.abc import Iterator
 from functools import partial
-from html import escape
 
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap
 from activetest.render import _words as words
 from activetest.render.plots._files import Origin, check_picture, save_picture
+from activetest.render.plots.svg import EDGE, escape, wrap, write
 from activetest.render.sections import surface
 
 FORMATS = (".svg",)
 _MARK = 'data-drawn-by="activetest-map"'
 _OF_REPORT = Origin("report", (_MARK.encode(),))
-# Pixels: a cell, a letter of a name, the edge of all, a line of text, and the bar of colours.
-_CELL, _LETTER, _EDGE, _LINE, _BAR = (66, 42), 7.6, 16, 18, (180, 12)
+# Pixels: a cell, a letter of a name, a line of text, and the bar of colours.
+_CELL, _LETTER, _LINE, _BAR = (66, 42), 7.6, 18, (180, 12)
+_SMALL = "font-size:10px"
 # Letters of a name, and how long names of columns may be before they are turned.
 _LONGEST, _FITTING = 30, 8
-_STYLE = """
-.atm-page{fill:#ffffff}.atm-text{fill:#1b1b1b}.atm-faint{fill:#5c5c5c}.atm-line{stroke:#9a9a9a}
-@media (prefers-color-scheme:dark){.atm-page{fill:#15181c}.atm-text{fill:#ececec}
-.atm-faint{fill:#a9adb3}.atm-line{stroke:#6b7076}}
-"""
 
 
 # Earlier maps are replaced.
@@ -38,35 +34,27 @@ def draw(found: SurfaceMap, *, higher_better: bool) -> str:
     rows = [_shorten(name) for name in found.rows]
     turned = max(map(len, columns), default=0) > _FITTING
     longest = max(map(len, columns), default=0) * _LETTER
-    left = _EDGE + max(map(len, (*rows, _shorten(found.first)))) * _LETTER + 10
-    head = _EDGE + 2 * _LINE + 12
+    left = EDGE + max(map(len, (*rows, _shorten(found.first)))) * _LETTER + 10
+    head = EDGE + 2 * _LINE + 12
     top = head + (longest * 0.71 + 14 if turned else _LINE)
     width = max(
-        left + len(columns) * _CELL[0] + _EDGE + (longest * 0.71 if turned else 0),
-        _EDGE * 2 + len(_title(found)) * 8.2,
-        _EDGE * 2 + 460,
+        left + len(columns) * _CELL[0] + EDGE + (longest * 0.71 if turned else 0),
+        EDGE * 2 + len(_title(found)) * 8.2,
+        EDGE * 2 + 460,
     )
     bottom = top + len(rows) * _CELL[1]
-    height = bottom + 4 * _LINE + _EDGE
+    height = bottom + 4 * _LINE + EDGE
     scale = surface.find_range(found)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {_MARK} width="{width:.0f}" '
-        f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'font-family="system-ui,sans-serif" font-size="13" aria-label={_quote(_title(found))}>',
-        f"<title>{_escape(_title(found))}</title>",
-        f"<desc>{_escape(_describe(found))}</desc>",
-        f"<style>{_STYLE}</style>",
-        f'<rect class="atm-page" width="{width:.0f}" height="{height:.0f}"/>',
-        _write(_EDGE, _EDGE + 12, _title(found), 'class="atm-text" font-weight="bold"'),
-        _write(_EDGE, _EDGE + 12 + _LINE, _subtitle(found), 'class="atm-faint" font-size="11"'),
-        f'<g role="table" aria-label={_quote(_title(found))}>',
+        write(EDGE, EDGE + 12, _title(found), font_weight="bold"),
+        write(EDGE, EDGE + 12 + _LINE, _subtitle(found), "tick"),
+        f'<g role="table" aria-label="{escape(_title(found))}">',
         *_write_columns(found, columns, left, top, turned=turned),
         *_write_rows(found, rows, left, top, scale, higher_better=higher_better),
         "</g>",
         *_write_legend(scale, bottom + 1.6 * _LINE, higher_better=higher_better),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return wrap(_title(found), width, height, parts, mark=_MARK, about=_describe(found))
 
 
 def _write_columns(
@@ -74,18 +62,13 @@ def _write_columns(
 ) -> Iterator[str]:
     """The row of headings."""
     yield '<g role="row">'
-    yield _write(
-        left - 10,
-        top - 8,
-        _shorten(found.first),
-        'class="atm-faint" text-anchor="end" role="columnheader" font-style="italic"',
-    )
+    about = {"role": "columnheader", "font_style": "italic"}
+    yield write(left - 10, top - 8, _shorten(found.first), "tick", "end", **about)
     for place, name in enumerate(names):
         x, y = left + (place + 0.5) * _CELL[0], top - 8
-        how = 'text-anchor="middle"'
-        if turned:
-            how = f'transform="rotate(-45 {x:.1f} {y:.1f})"'
-        yield _write(x, y, name, f'class="atm-text" role="columnheader" {how}')
+        turn = f"rotate(-45 {x:.1f} {y:.1f})" if turned else ""
+        anchor = "" if turned else "middle"
+        yield write(x, y, name, anchor=anchor, role="columnheader", transform=turn)
     yield "</g>"
 
 
@@ -102,8 +85,7 @@ def _write_rows(
     for down, (name, cells) in enumerate(zip(names, found.cells, strict=True)):
         y = top + down * _CELL[1]
         yield '<g role="row">'
-        how = 'class="atm-text" text-anchor="end" role="rowheader"'
-        yield _write(left - 10, y + _CELL[1] / 2 + 4, name, how)
+        yield write(left - 10, y + _CELL[1] / 2 + 4, name, anchor="end", role="rowheader")
         for across, cell in enumerate(cells):
             yield _draw_cell(found, cell, left + across * _CELL[0], y, scale, higher_better)
         yield "</g>"
@@ -120,11 +102,11 @@ def _draw_cell(
     """A rectangle with the number; one without an item is empty and crossed out."""
     wide, high = _CELL[0] - 2, _CELL[1] - 2
     spoken = surface.describe_cell(found.metric, cell)
-    begin = f'<g role="cell" aria-label={_quote(spoken)}><title>{_escape(spoken)}</title>'
+    begin = f'<g role="cell" aria-label="{escape(spoken)}"><title>{escape(spoken)}</title>'
     colors = surface.color_cell(cell, scale, higher_better=higher_better)
     if colors is None or cell.estimate is None:
         return (
-            f'{begin}<path class="atm-line" fill="none" d="M{x + 1:.1f} {y + 1:.1f}h{wide}v{high}'
+            f'{begin}<path class="axis" fill="none" d="M{x + 1:.1f} {y + 1:.1f}h{wide}v{high}'
             f'h-{wide}zl{wide} {high}" opacity=".55"/></g>'
         )
     ink, fill = (f"#{color}" for color in colors)
@@ -132,10 +114,8 @@ def _draw_cell(
     return (
         f'{begin}<rect x="{x + 1:.1f}" y="{y + 1:.1f}" width="{wide}" height="{high}" rx="3" '
         f'fill="{fill}"/>'
-        + _write(middle, y + 19, surface.write_map_cell(cell), f'fill="{ink}" text-anchor="middle"')
-        + _write(
-            middle, y + 33, _write_reach(cell), f'fill="{ink}" text-anchor="middle" font-size="10"'
-        )
+        + write(middle, y + 19, surface.write_map_cell(cell), anchor="middle", style=f"fill:{ink}")
+        + write(middle, y + 33, _write_reach(cell), anchor="middle", style=f"fill:{ink};{_SMALL}")
         + "</g>"
     )
 
@@ -154,19 +134,18 @@ def _write_legend(scale: tuple[float, float], y: float, *, higher_better: bool) 
     for step in range(steps):
         share = (step + 0.5) / steps
         color = surface.choose_color(share if higher_better else 1 - share)
-        x, wide = _EDGE + step * _BAR[0] / steps, _BAR[0] / steps + 0.4
+        x, wide = EDGE + step * _BAR[0] / steps, _BAR[0] / steps + 0.4
         fill = f'fill="#{surface.write_color(color)}"'
         yield f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{_BAR[1]}" {fill}/>'
-    faint = 'class="atm-faint" font-size="11"'
     ends = [f"{end:.2f}" for end in scale]
     good = ("worse", "better") if higher_better else ("better", "worse")
-    yield _write(_EDGE, y + _BAR[1] + 14, f"{ends[0]} {good[0]}", faint)
-    last = f'{faint} text-anchor="end"'
-    yield _write(_EDGE + _BAR[0], y + _BAR[1] + 14, f"{good[1]} {ends[1]}", last)
-    x = _EDGE + _BAR[0] + 24
-    yield (f'<path class="atm-line" fill="none" d="M{x} {y}h18v12h-18zl18 12" opacity=".55"/>')
-    yield _write(x + 26, y + 10, "no such item in the pool", faint)
-    yield _write(x, y + _BAR[1] + 14, "(in brackets) no label there yet", faint)
+    below = y + _BAR[1] + 14
+    yield write(EDGE, below, f"{ends[0]} {good[0]}", "tick")
+    yield write(EDGE + _BAR[0], below, f"{good[1]} {ends[1]}", "tick", "end")
+    x = EDGE + _BAR[0] + 24
+    yield f'<path class="axis" fill="none" d="M{x} {y}h18v12h-18zl18 12" opacity=".55"/>'
+    yield write(x + 26, y + 10, "no such item in the pool", "tick")
+    yield write(x, below, "(in brackets) no label there yet", "tick")
     yield "</g>"
 
 
@@ -197,19 +176,7 @@ def _describe(found: SurfaceMap) -> str:
     )
 
 
-def _write(x: float, y: float, text: str, attributes: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" {attributes}>{_escape(text)}</text>'
-
-
 def _shorten(name: str) -> str:
     """A name without the end of a long one."""
     plain = words.plain(name)
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3].rstrip()}..."
-
-
-def _escape(text: str) -> str:
-    return escape(words.plain(text), quote=False)
-
-
-def _quote(text: str) -> str:
-    return f'"{escape(words.plain(text))}"'

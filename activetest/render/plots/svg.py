@@ -70,23 +70,35 @@ def shorten(name: str) -> str:
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
 
 
-def write(x: float, y: float, text: str, kind: str = "", anchor: str = "") -> str:
-    """A text at a place; anchor is "middle" or "end" where it is not its beginning."""
-    attributes = f' class="{kind}"' if kind else ""
-    attributes += f' text-anchor="{anchor}"' if anchor else ""
+def write(x: float, y: float, text: str, kind: str = "", anchor: str = "", **others: str) -> str:
+    """A text at a place; anchor is "middle" or "end" where it is not its beginning.
+
+    others are further attributes, with _ for -.
+    """
+    named = {"class": kind, "text_anchor": anchor, **others}
+    attributes = "".join(
+        f' {name.replace("_", "-")}="{value}"' for name, value in named.items() if value
+    )
     return f'<text x="{x:g}" y="{y:g}"{attributes}>{escape(text)}</text>'
 
 
 def wrap(
-    name: str, width: float, height: float, parts: Sequence[str], *, mark: str = "", about: str = ""
+    name: str,
+    width: float,
+    height: float,
+    parts: Sequence[str],
+    *,
+    mark: str = "",
+    about: str = "",
+    role: str = "group",
 ) -> str:
     """A whole picture of this name.
 
     mark    an attribute by which the program knows its own pictures
-    about   all of it in words, where its parts do not say theirs
+    about   what it shows, in words
+    role    "img" where its parts have no words of their own
     """
     mark = f" {mark}" if mark else ""
-    role = "img" if about else "group"
     title = f"<title>{escape(name)}</title><desc>{escape(about)}</desc>" if about else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg"{mark} width="{width:.0f}" height="{height:.0f}" '

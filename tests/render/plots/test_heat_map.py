@@ -60,7 +60,7 @@ def test_letters_are_read_on_every_colour():
     found = SurfaceMap("accuracy", "a", "b", ("x",), names, tuple(map(tuple, cells)))
     for cell in of_role(read(found), "cell"):
         paper = luminance(cell.find(f"{SVG}rect").get("fill"))
-        ink = luminance(cell.find(f"{SVG}text").get("fill"))
+        ink = luminance(cell.find(f"{SVG}text").get("style").removeprefix("fill:"))
         low, high = sorted((paper, ink))
         assert (high + 0.05) / (low + 0.05) >= 4.5
 
