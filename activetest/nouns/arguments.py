@@ -1,30 +1,60 @@
 """What callers pass, read as what it must be; anything else is an error that names the argument."""
 
 import errno
+import inspect
 import math
 import os
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from operator import index
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, TypeVar, cast, get_args
 
 from activetest.errors import ActivetestError, ChoiceError
 from activetest.nouns.records import LARGEST
 
+F = TypeVar("F", bound=Callable[..., Any])
 # What the file system says of a name that no file can have, whatever is on the disk.
 _IMPOSSIBLE = (errno.ENAMETOOLONG, errno.ELOOP)
 _LONGEST = 80
+# Hints of arguments that are numbers of items.
+_HINTS = dict.fromkeys(("n", "again"), "it must be a whole number, for example 20")
 
 
-def read_count(name: str, value: Any, hint: str = "it must be a whole number") -> int:
+def reading_arguments(function: F) -> F:
+    """The function, called with what its arguments are read as, each by its annotation.
+
+    True or false, whole numbers, numbers, texts, and a text or several are read by the functions
+    below; None stays where the annotation has it. Others are the function's own to read.
+    """
+    signature = inspect.signature(function)
+    kinds = {
+        name: frozenset(get_args(each) if isinstance(each, UnionType) else [each])
+        for name, each in ((each.name, each.annotation) for each in signature.parameters.values())
+    }
+
+    @wraps(function)
+    def called(*args: Any, **named: Any) -> Any:
+        bound = signature.bind(*args, **named)
+        for name, value in bound.arguments.items():
+            reader = _READERS.get(kinds[name] - {NoneType})
+            if reader and not (value is None and NoneType in kinds[name]):
+                bound.arguments[name] = reader(name, value)
+        return function(*bound.args, **bound.kwargs)
+
+    return cast("F", called)
+
+
+def read_count(name: str, value: Any) -> int:
     """A whole number, also one of NumPy. Raises ChoiceError for anything else."""
     try:
         if _is_scalar(value) and abs(number := index(value)) < LARGEST:
             return number
     except TypeError:
         pass
-    raise ChoiceError(f"`{name}` is {show(value)}", hint)
+    raise ChoiceError(f"`{name}` is {show(value)}", _HINTS.get(name, "it must be a whole number"))
 
 
 def read_number(name: str, value: Any) -> float:
@@ -72,6 +102,15 @@ def read_names(name: str, values: Any) -> tuple[str, ...]:
             raise ChoiceError(f"`{name}` is {show(value)}", "it must be a text, or several of them")
         read_name(name, value)
     return found
+
+
+_READERS: dict[frozenset[Any], Callable[[str, Any], Any]] = {
+    frozenset({bool}): read_flag,
+    frozenset({int}): read_count,
+    frozenset({float}): read_number,
+    frozenset({str}): read_name,
+    frozenset({str, Sequence[str]}): read_names,
+}
 
 
 def read_path(name: str, value: Any, error: type[ActivetestError] = ChoiceError) -> Path:

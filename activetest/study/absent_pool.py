@@ -9,7 +9,6 @@ from activetest.cache.cache import Cache, open_cache
 from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN, TRAINED
 from activetest.cache.summary import MOST_BYTES, keep_summary, read_summary, unpack_summary
 from activetest.errors import CacheDamaged, PoolError, StudyError
-from activetest.study import provenance
 from activetest.study.folder import CACHE, SUMMARY
 
 if TYPE_CHECKING:
@@ -51,16 +50,14 @@ def recall(study: "StoredStudy", place: Path) -> tuple[Cache, str]:
         if found is None:
             raise _explain(study) from None
         cache, date = found
-    files = {key: study.addresses.get(key) for key in provenance.FILES}
-    past, coming = ledger.surrogates(), study.choices.surrogate
-    if missing := provenance.find_missing_part(cache, study.pool, coming=coming):
+    provenance, coming = study.provenance(), study.choices.surrogate
+    if missing := provenance.find_missing_part(cache):
         raise StudyError(
             f"surrogate {coming!r} sees {_WORDS[missing]}, which are too much to be kept without "
             f"the pool: a summary has at most {MOST_BYTES} bytes per item",
             "report where the pool is",
         )
-    cache = provenance.mark_unavailable(cache, study.pool, files=files, past=past)
-    return cache, (
+    return provenance.mark_unavailable(cache), (
         "The pool is not at hand: numbers rest on the ledger and on what the study kept of the "
         f"pool on {date[:10]}. Texts of items, and columns that are no groups, are left out."
     )

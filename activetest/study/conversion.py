@@ -8,13 +8,12 @@ conversion is gone or damaged. A source that was only touched is told by its has
 import contextlib
 import hashlib
 import json
-import os
 import re
 import warnings
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from activetest.errors import CacheRebuilt, PoolError
 from activetest.pool import convert
@@ -33,12 +32,13 @@ _ATTEMPTS = 3
 class _Source:
     """What a file was converted from, and what it became.
 
+    version    of this record
     id         the column that stays text
-    judge      the column of the grades that decide which items of a log are there; None: the first
     size       of the source, in bytes; of a folder, of all its files
     time       of its last change, in ns; of a folder, the sum over its files
     hash       of its content
     converted  [name, bytes, time of change in ns, hash of the content] of the Parquet file
+    judge      the column of the grades that decide which items of a log are there; None: the first
     """
 
     version: int
@@ -46,42 +46,94 @@ class _Source:
     size: int
     time: int
     hash: str
-    converted: tuple[str, int, int, str]
+    converted: tuple[Any, ...]
     judge: str | None = None
 
 
-def write_conversion(
-    address: str,
-    place: Path,
-    *,
-    id: str | None,
-    columns: Collection[str] = (),
-    judge: str | None = None,
-) -> Path:
-    """Convert a pool into the folder `conversion` of a folder; the Parquet file.
+@dataclass(frozen=True)
+class Conversion:
+    """The Parquet file that a study makes of its pool.
 
-    id       the column that stays text; default: id
-    judge    the column of grades without which an item is left out, see convert.to_parquet
-    columns  that the study reads, see convert.to_parquet
-
-    It is on the disk when this returns. Raises PoolError for a pool that cannot be read or that
-    changes meanwhile, OSError when the folder cannot be written.
+    address  of the pool
+    study    folder of the study
+    id       the column that stays text; None for id
+    judge    the column of grades without which an item of a log is left out; None for the first
     """
-    source, folder = convert.check_source(address), place / CONVERSION
-    for _ in range(_ATTEMPTS):
-        before, content = _measure(source), _hash(source)
-        key = hashlib.sha256(
-            json.dumps([content, id or "id", *([judge] if judge else [])]).encode()
-        ).hexdigest()
-        target = folder / f"{key[:32]}.parquet"
-        atomic.make_folder(folder)
-        convert.to_parquet(address, str(target), id=id, columns=columns, judge=judge)
-        if before == _measure(source):
-            written = target.stat()
-            converted = target.name, written.st_size, written.st_mtime_ns, hash_file(target)
-            _write_source(folder, _Source(_VERSION, id or "id", *before, content, converted, judge))
-            return target
-    raise PoolError(f"{address} changes while it is read", "wait until it is complete")
+
+    address: str
+    study: Path
+    id: str | None = None
+    judge: str | None = None
+
+    def write(self, place: Path, columns: Collection[str] = ()) -> Path:
+        """Convert the pool into the folder `conversion` of a folder; the Parquet file.
+
+        columns  that the study reads, see convert.to_parquet
+
+        It is on the disk when this returns. Raises PoolError for a pool that cannot be read or that
+        changes meanwhile, OSError when the folder cannot be written.
+        """
+        source, folder = convert.check_source(self.address), place / CONVERSION
+        id, judge = self.id or "id", self.judge
+        for _ in range(_ATTEMPTS):
+            before, content = _measure(source), _hash(source)
+            about = json.dumps([content, id, *([judge] if judge else [])])
+            name = f"{hashlib.sha256(about.encode()).hexdigest()[:32]}.parquet"
+            target = folder / name
+            atomic.make_folder(folder)
+            convert.to_parquet(self.address, str(target), id=self.id, columns=columns, judge=judge)
+            if before == _measure(source):
+                converted = name, *_measure(target), hash_file(target)
+                _write_source(folder, _Source(_VERSION, id, *before, content, converted, judge))
+                return target
+        raise PoolError(f"{self.address} changes while it is read", "wait until it is complete")
+
+    def find(self, *, by_content: bool = False) -> Path | None:
+        """The file that the study has of what the pool is now; None where there is none.
+
+        by_content  read all of both, whatever their sizes and times say, and change nothing
+
+        Raises PoolError for a pool that cannot be read.
+        """
+        source, folder = _read_source(self.study / CONVERSION), self.study / CONVERSION
+        if source is None or (source.id, source.judge) != (self.id or "id", self.judge):
+            return None
+        path = folder / source.converted[0]
+        sound = not find_damage(self.study) if by_content else _is_there(path, source)
+        if not sound or not path.exists():
+            return None
+        try:
+            size, time = _measure(Path(self.address))
+            if not by_content and (size, time) == (source.size, source.time):
+                return path
+            if size != source.size or _hash(Path(self.address)) != source.hash:
+                return None
+        except OSError as error:
+            raise PoolError(
+                f"{self.address} may not be read: {error.strerror or error}",
+                "check its permissions",
+            ) from error
+        if not by_content:
+            # Whoever may not write there compares the content again the next time.
+            with contextlib.suppress(OSError):
+                _write_source(folder, replace(source, time=time))
+        return path
+
+    def ensure(self, columns: Collection[str] = (), *, thorough: bool = False) -> Path:
+        """The file of the pool as it is now: that of the study, or made again.
+
+        columns   as of write
+        thorough  read all of it: damage may leave its size and time as they were
+
+        Raises as write does.
+        """
+        path = self.find()
+        if path is not None and not (thorough and find_damage(self.study)):
+            return path
+        with atomic.temporary_folder(self.study, CONVERSION) as place:
+            name = self.write(place, columns).name
+            keep_conversion(place, self.study)
+        return self.study / CONVERSION / name
 
 
 def keep_conversion(place: Path, study: Path) -> None:
@@ -93,14 +145,18 @@ def keep_conversion(place: Path, study: Path) -> None:
     source = _read_source(written)
     if source is None:
         return
-    damage = find_damage(study)
+    damage, kept = find_damage(study), source.converted[0]
     atomic.make_folder(folder)
     # In this order: what source.json names is there.
-    for name in (source.converted[0], _SOURCE):
+    for name in (kept, _SOURCE):
         atomic.move_file(written / name, folder / name)
     for changed in (folder, study):
         atomic.sync_folder(changed)
-    _remove_others(folder, source.converted[0])
+    # Older ones, unless a process reads them.
+    for path in folder.iterdir():
+        if _FILE.fullmatch(path.name) and path.name != kept:
+            with contextlib.suppress(OSError):
+                atomic.remove_unused(path)
     if damage:
         warnings.warn(
             f"the conversion of the pool in {folder} was damaged ({damage}); it was made again "
@@ -108,57 +164,6 @@ def keep_conversion(place: Path, study: Path) -> None:
             CacheRebuilt,
             stacklevel=2,
         )
-
-
-def find_conversion(
-    address: str, study: Path, *, id: str | None, judge: str | None = None
-) -> Path | None:
-    """The conversion that a study has of a pool; None where there is none of what the pool is now.
-
-    Raises PoolError for a pool that cannot be read.
-    """
-    folder = study / CONVERSION
-    source = _read_source(folder)
-    if source is None or not _is_there(folder, source):
-        return None
-    if (source.id, source.judge) != (id or "id", judge):
-        return None
-    with _reading(address):
-        size, time = _measure(Path(address))
-        if (size, time) != (source.size, source.time):
-            if size != source.size or _hash(Path(address)) != source.hash:
-                return None
-            touched = _Source(**(asdict(source) | {"time": time}))
-            # Whoever may not write there compares the content again the next time.
-            with contextlib.suppress(OSError):
-                _write_source(folder, touched)
-    return folder / source.converted[0]
-
-
-def ensure_conversion(
-    address: str,
-    study: Path,
-    *,
-    id: str | None,
-    columns: Collection[str] = (),
-    judge: str | None = None,
-    thorough: bool = False,
-) -> Path:
-    """The conversion of a pool as it is now: that of the study, or made again.
-
-    columns   that the study reads, see convert.to_parquet
-    judge     as of write_conversion
-    thorough  read all of the conversion: damage may leave its size and time as they were
-
-    Raises as write_conversion does.
-    """
-    path = find_conversion(address, study, id=id, judge=judge)
-    if path is not None and not (thorough and find_damage(study)):
-        return path
-    with atomic.temporary_folder(study, CONVERSION) as place:
-        name = write_conversion(address, place, id=id, columns=columns, judge=judge).name
-        keep_conversion(place, study)
-    return study / CONVERSION / name
 
 
 def find_damage(study: Path) -> str | None:
@@ -178,25 +183,6 @@ def find_damage(study: Path) -> str | None:
         return None
 
 
-def find_current(
-    address: str, study: Path, *, id: str | None, judge: str | None = None
-) -> Path | None:
-    """The conversion of what the pool holds now, by the content of both; None where there is none.
-
-    Everything is read and nothing changed. Raises PoolError for a pool that cannot be read, OSError
-    for a conversion that cannot.
-    """
-    folder = study / CONVERSION
-    source = _read_source(folder)
-    if source is None or (source.id, source.judge) != (id or "id", judge) or find_damage(study):
-        return None
-    with _reading(address):
-        if _hash(Path(address)) != source.hash:
-            return None
-    path = folder / source.converted[0]
-    return path if path.exists() else None
-
-
 def _measure(source: Path) -> tuple[int, int]:
     """(bytes, time of the last change in ns) of a file; of a folder, the sums over its files."""
     files = list_files(source) if source.is_dir() else [source]
@@ -212,14 +198,12 @@ def _hash(source: Path) -> str:
     return hashlib.sha256(json.dumps(files).encode()).hexdigest()
 
 
-def _is_there(folder: Path, source: _Source) -> bool:
+def _is_there(path: Path, source: _Source) -> bool:
     """Whether the Parquet file is as it was written, as far as its size and time tell."""
-    name, size, time, _ = source.converted
     try:
-        found = os.stat(folder / name)
+        return _measure(path) == source.converted[1:3]
     except OSError:
         return False
-    return (found.st_size, found.st_mtime_ns) == (size, time)
 
 
 def _read_source(folder: Path) -> _Source | None:
@@ -238,22 +222,3 @@ def _read_source(folder: Path) -> _Source | None:
 def _write_source(folder: Path, source: _Source) -> None:
     with atomic.replacing_file(folder / _SOURCE, durable=True) as building:
         building.write_text(json.dumps(asdict(source)), encoding="utf-8")
-
-
-def _remove_others(folder: Path, name: str) -> None:
-    """Remove older conversions that no process reads."""
-    for path in folder.iterdir():
-        if _FILE.fullmatch(path.name) and path.name != name:
-            with contextlib.suppress(OSError):
-                atomic.remove_unused(path)
-
-
-@contextmanager
-def _reading(address: str) -> Iterator[None]:
-    """Turn what the file system refuses into a PoolError."""
-    try:
-        yield
-    except OSError as error:
-        raise PoolError(
-            f"{address} may not be read: {error.strerror or error}", "check its permissions"
-        ) from error

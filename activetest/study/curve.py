@@ -9,7 +9,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError, StorageError
 from activetest.item_statistics import specification
 from activetest.labels.files import write_csv
-from activetest.nouns.arguments import read_count, read_flag, read_name, read_path
+from activetest.nouns.arguments import read_count, read_name, read_path, reading_arguments
 from activetest.nouns.curve import Curve, CurveKind, CurvePoint
 from activetest.nouns.log import drop_waiting_rounds
 from activetest.nouns.shown import Picture
@@ -155,6 +155,7 @@ class StudyCurve:
 
 
 @one_blas_thread()
+@reading_arguments
 def open_curve(
     study: StoredStudy,
     name: str,
@@ -170,14 +171,11 @@ def open_curve(
 
     Raises UnknownMethod for a name that no curve has, ChoiceError for what the pool lacks.
     """
-    force = read_flag("force", force)
-    written = choose_format(None if format is None else read_name("format", format), path)
+    written = choose_format(format, path)
     if path is not None:
         check_new_file(read_path("path", path, StorageError), study.folder, force=force)
     if bins is not None:
         bins = read_name("bins", bins) if isinstance(bins, str) else str(read_count("bins", bins))
-    points = None if points is None else read_count("points", points)
-    name, simultaneous = read_name("name", name), read_flag("simultaneous", simultaneous)
     bare, class_name = specification.split_specification(name)
     kinds = tuple(map(str, CurveKind))
     if bare not in kinds:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from activetest.errors import ActivetestError, StorageError, raising_storage_errors
 from activetest.labels.files import write_csv
-from activetest.nouns.arguments import read_flag, read_path
+from activetest.nouns.arguments import read_path, reading_arguments
 from activetest.study.folder import LEDGER
 from activetest.system import atomic, overwrite
 from activetest.system.safe_text import neutralise_cell
@@ -168,14 +168,14 @@ def _refuse(path: Path) -> None:
     )
 
 
+@reading_arguments
 def export(folder: Path, *, rescue: bool, path: str | Path | None, force: bool) -> DrawLog:
     """The log of the study in a folder; with `rescue`, whatever of it can still be read.
 
     Raises StudyError for a damaged ledger; with `rescue` where nothing can be read. The log is
     written to a file where one is named.
     """
-    force = read_flag("force", force)
-    log = _read_log(folder, rescue=read_flag("rescue", rescue))
+    log = _read_log(folder, rescue=rescue)
     if path is not None:
         log.to_csv(path, force=force)
     return log

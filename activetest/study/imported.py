@@ -32,7 +32,7 @@ from activetest.labels.files import Label
 from activetest.labels.mapping import make_edit, read_label_map
 from activetest.ledger.ledger import Answer, Ledger
 from activetest.nouns.answer_fields import check_columns
-from activetest.nouns.arguments import read_flag, read_name, read_names, read_number
+from activetest.nouns.arguments import reading_arguments
 from activetest.nouns.choices import Choices, FloorRule, Selection, Task
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log, Objective, Round, truncate_log
 from activetest.nouns.rows import Array
@@ -166,6 +166,7 @@ class Meaning:
     as_is: bool = False
 
 
+@reading_arguments
 def import_draws(
     pool: Any,
     draws: Any,
@@ -189,16 +190,7 @@ def import_draws(
     if isinstance(draws, str) and draws == "-":
         raise LabelError("- is no log of draws", "give a path, a frame or rows")
     stdin = draws if hasattr(draws, "readline") else None
-    design = None if design is None else read_name("design", design)
-    draws_floor = read_number("draws_floor", draws_floor)
-    meaning = Meaning(
-        design,
-        draws_floor,
-        read_names("drawn_from", drawn_from),
-        map,
-        read_names("missing", missing),
-        read_flag("as_is", as_is),
-    )
+    meaning = Meaning(design, draws_floor, tuple(drawn_from), map, tuple(missing), as_is)
     if design in _REFUSED:
         raise ChoiceError(f"`design={design!r}`: {_REFUSED[design][0]}", _REFUSED[design][1])
     if design not in (None, *Design):

@@ -1,12 +1,11 @@
 """Ingest labels: a file, a frame or rows, all rows or none; ingesting it twice changes nothing."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 from functools import partial
 from os import PathLike
-from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any
 
 from activetest.cache.cache import Cache
 from activetest.errors import ColumnsUnclear, LabelConflict, LabelError, PoolError
@@ -16,6 +15,7 @@ from activetest.labels.mapping import make_edit, read_label_map
 from activetest.labels.values import is_mapping
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
 from activetest.nouns.answer_fields import SAMPLE, check_columns
+from activetest.nouns.arguments import reading_arguments
 from activetest.nouns.canonical import make_canonical
 from activetest.nouns.log import DECLINED, PENDING
 from activetest.sampling.label_columns import describe_columns, find_ids
@@ -86,6 +86,7 @@ class Ingested:
 
 
 @one_blas_thread()
+@reading_arguments
 def ingest(
     study: StoredStudy,
     labels: Any,
@@ -93,13 +94,12 @@ def ingest(
     replace: bool = False,
     dry_run: bool = False,
     map: Any = None,
-    missing: str | Iterable[str] = (),
+    missing: str | Sequence[str] = (),
     as_is: bool = False,
-    columns: Mapping[str, str] = MappingProxyType({}),
-    decimal: str | None = None,
-    stdin: BinaryIO | None = None,
+    columns: Mapping[str, str] | None = None,
+    decimal: Any = None,
 ) -> Ingested:
-    """Add labels to the study: of a file, standard input (`-`), a frame, a mapping, or rows.
+    """Add labels to the study: of a file, an open one, a frame, a mapping, or rows.
 
     map      a mapping from labels to classes, or the path of a file that is one
     missing  words that stand for no label yet
@@ -110,22 +110,27 @@ def ingest(
     Raises LabelError for a file, id or label that makes no sense, LabelConflict for a label that
     contradicts a known one unless `replace`; then nothing is taken.
     """
+    stdin = labels if hasattr(labels, "readline") else None
+    if stdin is None and isinstance(labels, str | PathLike) and str(labels) == "-":
+        raise LabelError("- is no file of labels", "give a path, a frame, a mapping or rows")
     cache = study.cache(auxiliary=False)
     words = label_checks.check_missing(missing, cache)
     mapping = {} if map is None else read_label_map(map)
     notes: list[str] = []
     edit = make_edit(mapping, words, label_checks.make_normaliser(cache))
     # The keys of a mapping are no cells.
-    path = labels if isinstance(labels, str | PathLike) else None
+    path = "-" if stdin else labels if isinstance(labels, str | PathLike) else None
     name = "the labels" if path is None else files.name_source(path)
     cells = not is_mapping(labels)
     edit = label_checks.make_restorer(cache, edit, name, cells=cells, notes=notes, decimal=decimal)
     # The rows of a frame are numbers to whoever has it; those of a file are not.
     prefix = cache.id_prefix if study.pool["uri"].startswith(INSIDE) else ""
-    fields = check_columns(columns)
-    # Standard input can be read once.
-    again = path is not None and str(path) != "-"
-    read = partial(read_label_source, labels, edit=edit, id_prefix=prefix, notes=notes)
+    fields = check_columns(columns or {})
+    # An open file can be read once.
+    again = path is not None and not stdin
+    read = partial(
+        read_label_source, "-" if stdin else labels, edit=edit, id_prefix=prefix, notes=notes
+    )
     try:
         source, rows = read(columns=fields, stdin=stdin)
     except ColumnsUnclear as error:

@@ -30,14 +30,8 @@ from activetest.rounds.surface import describe_arms
 from activetest.rounds.weighted import describe_floor_cost
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, complete_task
-from activetest.study import provenance
 from activetest.study.config import GRADED_BY, parse_schema
-from activetest.study.conversion import (
-    ensure_conversion,
-    find_conversion,
-    keep_conversion,
-    write_conversion,
-)
+from activetest.study.conversion import Conversion, keep_conversion
 from activetest.study.folder import (
     CACHE,
     CONFIG,
@@ -57,6 +51,7 @@ from activetest.study.frames import (
     save_frame,
     save_stream,
 )
+from activetest.study.provenance import Provenance, describe_unavailable
 from activetest.study.results import Setup
 from activetest.study.settings import (
     check_columns,
@@ -131,13 +126,7 @@ def init(
     where there is no study and no pool is given, StorageError when the study cannot be written.
     """
     reject_secrets([given_pool, *given.files.values()])
-    study: StoredStudy | None
-    if given_pool is None:
-        study = StoredStudy.open(study_folder)
-        study.check_pool_is_there()
-        folder, given_pool = study.folder, study.uri
-    else:
-        folder, study = _find_folder(read_folder(study_folder, FOLDER) or Path(FOLDER))
+    given_pool, folder, study = _find_study(given_pool, study_folder)
     if study is not None and plan_log is not None:
         raise StudyError(
             f"there is a study in {folder} already, and its draws are its own",
@@ -162,38 +151,32 @@ def init(
             check_row_numbers(given_pool)
         check_features(pool, study)
         columns_change = study is not None and check_columns(pool.schema, study)
-        chosen = dict(given.choices)
-        if given.costs is not None:
-            chosen["costs"] = read_costs(given.costs, pool.schema.classes)
-        if given.compare is not None:
-            chosen["compare"] = given.compare
         files = _auxiliary_files(study, given.files)
+        chosen = _read_choices(pool, given)
         choices = choose_choices(pool, study, chosen, files=files, imported=plan_log is not None)
-        outcome = "checked" if dry_run else "updated" if study else "created"
-        named = {name for name, value in given.files.items() if value is not None}
+        named = frozenset(name for name, value in given.files.items() if value is not None)
+        about = (
+            study.provenance(surrogate=choices.surrogate, files=files, changed=named)
+            if study
+            else Provenance({}, files, choices.surrogate, changed=named)
+        )
         with (
             _open_cache_folder(source, folder, study, dry_run=dry_run) as place,
             ExitStack() as caches,
         ):
             if study and columns_change:
                 _check_same_pool(_open_before(pool, study, source), study, place, pool.rows)
-            built = _build_cache(
-                pool,
-                place,
-                None if columns_change else study,
-                None if opened else choices.surrogate,
-                files,
-                named,
+            built = (
+                cache.build_cache(pool, place)
+                if opened
+                else _build_cache(pool, place, None if columns_change else study, about)
             )
             # Its files are closed before its folder moves.
             caches.enter_context(closing(built))
             choices = resolve_compared_groups(choices, built, given.compare)
             notices = _list_notices(pool, built, choices, given, study, plan_log)
             notices += (CONVERTED,) * source.converted
-            address = source.frame.address if source.frame else source.name
-            entries = _pool_entries(
-                address, pool, built, files, study, named, judge if source.converted else None
-            )
+            entries = _list_entries(source, pool, about.choose_fingerprints(built), files, judge)
             seed = secrets.randbits(32) if given.seed is None else given.seed
             imported = plan_log(built, choices, seed) if plan_log else None
             notices += imported.notices if imported else ()
@@ -211,6 +194,7 @@ def init(
                     rows=built.size,
                     record=imported.record if imported else None,
                 )
+    outcome = "checked" if dry_run else "updated" if study else "created"
     if not dry_run:
         study = _open_kept(folder, built.parts)
     return Setup(
@@ -225,6 +209,61 @@ def init(
         notices=notices,
         looks=looks,
     )
+
+
+def _find_study(
+    given_pool: Any, study_folder: str | Path | None
+) -> tuple[Any, Path, StoredStudy | None]:
+    """The pool, the study folder and the study in it: see init.
+
+    Raises StudyError for a folder with something else in it.
+    """
+    if given_pool is None:
+        study = StoredStudy.open(study_folder)
+        study.check_pool_is_there()
+        return study.uri, study.folder, study
+    folder = read_folder(study_folder, FOLDER) or Path(FOLDER)
+    if (folder / FOLDER / CONFIG).is_file():
+        folder = folder / FOLDER
+    if (folder / CONFIG).is_file():
+        return given_pool, folder, StoredStudy.open(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if (folder / LEDGER).is_file():
+            raise StudyError(
+                f"{folder} is a study without its study.toml",
+                hint="restore study.toml from a backup: ledger.db beside it holds every label",
+            )
+        raise StudyError(
+            f"{folder} is there already and is no study",
+            hint="choose a new folder"
+            + (f", for example `folder={str(folder / FOLDER)!r}`" if folder.is_dir() else ""),
+        )
+    return given_pool, folder, None
+
+
+def _read_choices(pool: Pool, given: Settings) -> dict[str, Any]:
+    """The choices given, with costs as numbers."""
+    chosen = dict(given.choices)
+    if given.costs is not None:
+        chosen["costs"] = read_costs(given.costs, pool.schema.classes)
+    if given.compare is not None:
+        chosen["compare"] = given.compare
+    return chosen
+
+
+def _list_entries(
+    source: _Source,
+    pool: Pool,
+    fingerprints: Mapping[str, str],
+    files: Mapping[str, str | None],
+    judge: str | None,
+) -> dict[str, Any]:
+    """[pool] of study.toml."""
+    graded_by = judge if source.converted else None
+    found = {**files, **fingerprints, GRADED_BY: graded_by}
+    kept = {key: value for key, value in found.items() if value is not None}
+    address = source.frame.address if source.frame else source.name
+    return {"uri": address} | kept | pool.schema.to_dict()
 
 
 def _open_kept(folder: Path, parts: tuple[str, ...]) -> StoredStudy:
@@ -259,7 +298,7 @@ def _list_notices(
     """What was understood of the pool, the choices and the files, in sentences; see init."""
     notices = pool.notices + _describe_choices(pool, built, choices)
     notices += auxiliary.check_unused_files(built, pool, **given.files)
-    notices += provenance.describe_unavailable(built)
+    notices += describe_unavailable(built)
     began = plan_log is not None or (study is not None and has_rounds(study))
     return notices + describe_budget(choices, given.choices, began=began)
 
@@ -283,7 +322,7 @@ def describe_setup(study: StoredStudy) -> Setup:
         choices=study.choices,
         seed=study.seed,
         fingerprint=built.fingerprint,
-        notices=(*notices, *provenance.describe_unavailable(built)),
+        notices=(*notices, *describe_unavailable(built)),
         looks=_plan_looks(built, study.choices, study),
     )
 
@@ -339,14 +378,14 @@ def _open_source(
             name = name_stream(given) if stream else NAME
             yield _Source(str(saved.path), name, place, saved)
         else:
-            path = find_conversion(address, inside, id=id, judge=judge) if inside else None
-            known = cache.open_cache(inside / CACHE) if path and inside else None
-            stamp = known and known.manifest["stamp"]
-            if path and inside and stamp != Files(str(path)).stamp():
-                # A cache is about to be built from it.
-                path = ensure_conversion(address, inside, id=id, judge=judge, thorough=True)
-            path = path or write_conversion(address, place, id=id, judge=judge)
-            yield _Source(str(path), address, place)
+            conversion = Conversion(address, inside or place, id, judge)
+            path = conversion.find() if inside else None
+            if path and inside:
+                known = cache.open_cache(inside / CACHE)
+                if known is None or known.manifest["stamp"] != Files(str(path)).stamp():
+                    # A cache is about to be built from it.
+                    path = conversion.ensure(thorough=True)
+            yield _Source(str(path or conversion.write(place)), address, place)
 
 
 @contextmanager
@@ -381,30 +420,6 @@ def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> P
     return pool
 
 
-def _find_folder(folder: str | Path) -> tuple[Path, StoredStudy | None]:
-    """The study folder, and the study in it.
-
-    Raises StudyError for a folder with something else in it.
-    """
-    folder = Path(folder)
-    if (folder / FOLDER / CONFIG).is_file():
-        folder = folder / FOLDER
-    if (folder / CONFIG).is_file():
-        return folder, StoredStudy.open(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        if (folder / LEDGER).is_file():
-            raise StudyError(
-                f"{folder} is a study without its study.toml",
-                hint="restore study.toml from a backup: ledger.db beside it holds every label",
-            )
-        raise StudyError(
-            f"{folder} is there already and is no study",
-            hint="choose a new folder"
-            + (f", for example `folder={str(folder / FOLDER)!r}`" if folder.is_dir() else ""),
-        )
-    return folder, None
-
-
 def _auxiliary_files(
     study: StoredStudy | None, given: Mapping[str, str | None]
 ) -> dict[str, str | None]:
@@ -435,7 +450,7 @@ def _open_before(pool: Pool, study: StoredStudy, source: _Source) -> Pool:
     schema, files = parse_schema(study.pool), pool.files
     if source.converted:
         judge = study.pool.get(GRADED_BY)
-        path = find_conversion(source.name, study.folder, id=schema.id, judge=judge)
+        path = Conversion(source.name, study.folder, schema.id, judge).find()
         files = Files(str(path)) if path else files
     return Pool(pool.uri, schema, files)
 
@@ -453,53 +468,21 @@ def _check_same_pool(pool: Pool, study: StoredStudy, place: Path, rows: int) -> 
     cache.ensure_cache(pool, place, expected=study.ledger.fingerprint)
 
 
-def _build_cache(
-    pool: Pool,
-    place: Path,
-    study: StoredStudy | None,
-    surrogate: str | None,
-    files: Mapping[str, str | None],
-    named: set[str],
-) -> Cache:
+def _build_cache(pool: Pool, place: Path, study: StoredStudy | None, about: Provenance) -> Cache:
     """The cache of the pool, with the auxiliary data of past and coming rounds.
+
+    study  None where nothing of it is known yet, or its columns change
 
     Raises PoolChanged where it is not the study's, or where coming rounds would see other values
     than past ones; PoolError and ChoiceError for auxiliary files.
     """
     if study is None:
-        built = cache.build_cache(pool, place)
-        if surrogate is None:
-            return built
-        return auxiliary.attach_auxiliary(
-            built,
-            pool,
-            {surrogate},
-            train=files["train"],
-            other_models=files["other_models"],
-        )
-    built = cache.ensure_cache(pool, place, expected=study.ledger.fingerprint)
-    built = study.attach_auxiliary(built, pool, surrogate=surrogate, files=files, changed=named)
-    study.check_auxiliary(built, surrogate)
-    built.reopen = partial(_build_cache, pool, place, study, surrogate, files, named)
+        afresh = replace(about, entries={}, past=frozenset())
+        return afresh.attach(cache.build_cache(pool, place), pool)
+    built = about.attach(cache.ensure_cache(pool, place, expected=study.ledger.fingerprint), pool)
+    about.check_unchanged(built)
+    built.reopen = partial(_build_cache, pool, place, study, about)
     return built
-
-
-def _pool_entries(
-    address: str,
-    pool: Pool,
-    built: Cache,
-    files: Mapping[str, str | None],
-    study: StoredStudy | None,
-    named: set[str],
-    graded_by: str | None,
-) -> dict[str, Any]:
-    """[pool] of study.toml."""
-    before = study.pool if study else {}
-    past = study.ledger.surrogates() if study else set()
-    found = provenance.choose_fingerprints(built, before, changed=named, past=past)
-    kept = {**files, **found, GRADED_BY: graded_by}
-    kept = {key: value for key, value in kept.items() if value is not None}
-    return {"uri": address} | kept | pool.schema.to_dict()
 
 
 def _change(

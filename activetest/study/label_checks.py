@@ -126,18 +126,15 @@ def _make_cell_restorer(cache: Cache, source: str) -> Callable[[Label], Label]:
     return restore
 
 
-def check_missing(missing: str | Iterable[str], cache: Cache) -> tuple[str, ...]:
-    """The words that stand for no label yet. Raises ChoiceError for a class, or for no text."""
-    words = (missing,) if isinstance(missing, str) else tuple(missing)
+def check_missing(words: Iterable[str], cache: Cache) -> tuple[str, ...]:
+    """The words that stand for no label yet. Raises ChoiceError for a class."""
     find = ClassMatcher(cache.classes, numbered=cache.numbered).find
     for word in words:
-        if not isinstance(word, str):
-            raise ChoiceError(f"`missing` names {word!r}", "it must be a text, or several of them")
         if (name := find(word)) is not None:
             raise ChoiceError(
                 f"`missing` names {word!r}, which is a class of this pool: {name!r}", "leave it out"
             )
-    return words
+    return tuple(words)
 
 
 def read_answers(

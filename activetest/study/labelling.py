@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from activetest.errors import ChoiceError, LabelConflict, LabelError
 from activetest.nouns.answer_fields import USUAL_COUNT
+from activetest.nouns.arguments import reading_arguments
 from activetest.nouns.log import DECLINED, LABELLED
 from activetest.system.safe_text import escape_controls, shorten_readable
 
@@ -375,28 +376,33 @@ class LabellingSession:
         return f"<LabellingSession: {self.answered} of {self.total} items answered>"
 
 
+@reading_arguments
 def begin_session(
     open_study: Callable[[], "StoredStudy"],
+    n: int | None,
     *,
-    count: int | None,
-    show: Sequence[str] | None,
+    show: str | Sequence[str] | None,
     annotator: str,
     again: int | None,
 ) -> LabellingSession:
     """The session over the pending batch, over new draws, or over items that were labelled before.
 
-    count  how many items are drawn where nothing is pending; None draws none
+    n      how many items are drawn where nothing is pending; None draws none
     show   columns to show; None for all columns of text but the outputs
     again  so many labelled items that this annotator has not labelled
 
-    Raises ChoiceError for a count below one or a column that cannot be shown, PoolError for one
+    Raises ChoiceError for a number below one or a column that cannot be shown, PoolError for one
     that is not there.
     """
     from activetest.study.next import check_request, next_batch
 
-    study = open_study()
+    if n is not None and again is not None:
+        raise ChoiceError(
+            "`n` says how many items to draw, and `again` draws none", "leave out `n`"
+        )
+    study, annotator = open_study(), annotator.strip()
     columns = find_columns(study) if show is None else tuple(show)
-    number, setting = (count, "n") if again is None else (again, "again")
+    number, setting = (n, "n") if again is None else (again, "again")
     check_request(study, USUAL_COUNT if number is None else number, columns, setting=setting)
     if again is not None:
         ids = _list_again(study, again, annotator)
@@ -406,9 +412,9 @@ def begin_session(
         return LabellingSession(open_study, items, annotator=annotator, again=True, summary=summary)
     record = study.ledger.record()
     waiting = {draw.id for draw in record.draws} - {answer.id for answer in record.answers}
-    if count is None and not waiting:
+    if n is None and not waiting:
         return LabellingSession(open_study, [], annotator=annotator)
-    batch = next_batch(study, USUAL_COUNT if count is None else count)
+    batch = next_batch(study, USUAL_COUNT if n is None else n)
     study = open_study()
     items = _show_items(study, batch.ids, columns)
     return LabellingSession(
@@ -416,7 +422,7 @@ def begin_session(
         items,
         answered=_find_answered(study, batch.ids),
         annotator=annotator,
-        summary=batch.summary() if batch.rows or count is not None else "",
+        summary=batch.summary() if batch.rows or n is not None else "",
     )
 
 

@@ -34,7 +34,7 @@ from activetest.nouns.answer_fields import (
     USUAL_COUNT,
     find_keys,
 )
-from activetest.nouns.arguments import read_count, read_flag, read_name, read_names, read_path
+from activetest.nouns.arguments import read_path, reading_arguments
 from activetest.nouns.choices import Selection
 from activetest.nouns.log import LABELLED, PENDING
 from activetest.pool.costs import read_costs
@@ -59,11 +59,11 @@ _INPUTS = {
     "train": "the file of training rows",
     "other_models": "the file of other models",
 }
-_WHOLE = "it must be a whole number, for example 20"
 # What a batch of JSON lines is in the family of file formats.
 _JSON_LINES = "json-lines"
 
 
+@reading_arguments
 def next_items(
     study: StoredStudy,
     n: int,
@@ -77,31 +77,27 @@ def next_items(
     force: bool,
 ) -> Batch:
     """The pending batch, new draws, or second opinions, by the arguments of Study.next."""
-    count = read_count("n", n, _WHOLE)
-    columns, new = read_names("show", show), read_flag("new", new)
-    spreadsheet, force = read_flag("spreadsheet", spreadsheet), read_flag("force", force)
-    written = choose_format(None if format is None else read_name("format", format), path)
+    written = choose_format(format, path)
     check_format(written)
     if spreadsheet and written != "csv":
         raise ChoiceError(
             f"`format={written!r}` is no format of spreadsheets", "leave it out, or say csv"
         )
     if again is not None:
-        again = read_count("again", again, _WHOLE)
         if new:
             raise ChoiceError(
                 "`new=True` draws items, and `again` asks about labelled ones",
                 "ask for one of them",
             )
-        check_request(study, again, columns, setting="again")
+        check_request(study, again, show, setting="again")
 
     def draw() -> Batch:
         if again is None:
-            batch = next_batch(study, count, new=new, show=columns)
+            batch = next_batch(study, n, new=new, show=show)
         else:
             from activetest.study.again import next_again
 
-            batch = next_again(study, again, columns)
+            batch = next_again(study, again, show)
         return replace(batch, spreadsheet=spreadsheet, for_tools=format is not None)
 
     return draw() if path is None else save_batch(study, path, written, draw, force=force)
@@ -223,7 +219,8 @@ def check_format(format: str) -> None:
             ready()
 
 
-def write_config(study: StoredStudy, format: str, show: Sequence[str]) -> str:
+@reading_arguments
+def write_config(study: StoredStudy, format: str, show: str | Sequence[str]) -> str:
     """The configuration of a labelling tool for such batches. Raises ChoiceError."""
     known = [
         name
@@ -243,7 +240,7 @@ def _draw_items(study: StoredStudy, record: Record, count: int) -> list[Draw]:
     """New draws, recorded. Raises LedgerMoved when the record is out of date."""
     atomic.remove_leftovers(study.folder)
     cache = study.cache()
-    study.check_auxiliary(cache)
+    study.provenance().check_unchanged(cache)
     log = study.log(cache, record)
     left = cache.size - len(log.rows) - len(log.supplied_rows)
     if not left:

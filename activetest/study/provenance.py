@@ -5,7 +5,8 @@ where their surrogates saw them: these surrogates predict again for statistics t
 not record, and must see the same values. Training rows themselves are only learned from.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from activetest.cache import auxiliary
@@ -29,127 +30,133 @@ KEYS = {
 _SEEN_BY_ROUNDS = (FEATURES, EXTERNAL, EVIDENCE, TRAINED)
 
 
-def attach_auxiliary(
-    cache: Cache,
-    pool: Pool,
-    entries: Mapping[str, Any],
-    *,
-    files: Mapping[str, str | None],
-    changed: Iterable[str],
-    past: set[str],
-    coming: str,
-) -> Cache:
-    """The cache with the data that the coming surrogate uses, and past ones as far as available.
+@dataclass(frozen=True)
+class Provenance:
+    """Where the auxiliary data of a study come from, and whose surrogates see them.
 
-    entries  [pool] of study.toml
+    entries  [pool] of study.toml; of a study to come, empty
     files    {"train": address or None, "other_models": likewise}, that open from anywhere
-    changed  those keys of files whose address is new: no copy of another file replaces them
-    past     names of the surrogates that rounds were drawn with
     coming   name of the surrogate of coming rounds
-
-    Raises PoolError for files that the coming surrogate cannot use, ChoiceError when it lacks data
-    that it requires.
+    past     names of the surrogates that rounds were drawn with
+    changed  those keys of files whose address is new: no copy of another file replaces them
     """
-    changed = set(changed)
-    known = {
-        part: entries.get(KEYS[part])
-        for key, part in FILES.items()
-        if key not in changed or not files[key]
-    }
-    known |= {part: entries.get(KEYS[part]) for part in (FEATURES, TRAINED)}
-    try:
-        cache = auxiliary.attach_auxiliary(
-            cache,
-            pool,
-            {coming},
-            train=files["train"],
-            other_models=files["other_models"],
-            past=past,
-            fingerprints=known,
-        )
-    except PoolError as error:
-        for key, address in files.items():
-            if not address or key in changed:
+
+    entries: Mapping[str, Any]
+    files: Mapping[str, str | None]
+    coming: str
+    past: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
+
+    def attach(self, cache: Cache, pool: Pool) -> Cache:
+        """The cache with what the coming surrogate uses, and past ones as far as available.
+
+        Raises PoolError for files that the coming surrogate cannot use, ChoiceError when it lacks
+        data that it requires.
+        """
+        files, known = self.files, {part: self.entries.get(KEYS[part]) for part in KEYS}
+        for key, part in FILES.items():
+            if key in self.changed and files[key]:
+                del known[part]
+        try:
+            cache = auxiliary.attach_auxiliary(
+                cache,
+                pool,
+                {self.coming},
+                train=files["train"],
+                other_models=files["other_models"],
+                past=self.past,
+                fingerprints=known,
+            )
+        except PoolError as error:
+            for key, address in files.items():
+                if not address or key in self.changed:
+                    continue
+                named = any(each in error.problem for each in (address, mask_secrets(address)))
+                if named and _is_missing(address):
+                    hint = _hint_missing(key, self.coming, pool)
+                    raise PoolError(mask_secrets(error.problem), hint) from error
+            raise
+        return self.mark_unavailable(cache)
+
+    def mark_unavailable(self, cache: Cache) -> Cache:
+        """The cache, which then knows the past surrogates that cannot predict again."""
+        unavailable = dict(self._list_unavailable(cache))
+        return cache.attach(cache.parts, unavailable) if unavailable else cache
+
+    def find_missing_part(self, cache: Cache) -> str | None:
+        """The part that the coming surrogate sees and the cache lacks; None where it has all."""
+        for part, key in KEYS.items():
+            used = auxiliary.find_surrogates_using(part, {self.coming})
+            if used and self.entries.get(key) and part not in cache.parts:
+                return part
+        return None
+
+    def check_unchanged(self, cache: Cache) -> None:
+        """Raises PoolChanged where the coming surrogate would see other values than past ones."""
+        for part, users, before, now in self._list_seen(cache):
+            if not users or not auxiliary.find_surrogates_using(part, {self.coming}):
                 continue
-            named = any(each in error.problem for each in (address, mask_secrets(address)))
-            if named and _is_missing(address):
-                hint = _hint_missing(key, coming, pool)
-                raise PoolError(mask_secrets(error.problem), hint) from error
-        raise
-    return mark_unavailable(cache, entries, files=files, past=past)
+            if now and before not in (None, now):
+                raise PoolChanged(
+                    cache.unavailable[users[0]],
+                    "restore it, choose a `surrogate` that does not see it, or start another "
+                    "study: `Study.create(pool, folder)`",
+                )
 
+    def choose_fingerprints(self, cache: Cache) -> dict[str, str]:
+        """The fingerprints for study.toml: those from before where past rounds rest on them."""
+        found = {key: cache.part_fingerprint(part) for part, key in KEYS.items()}
+        if "train" not in self.changed:
+            found[KEYS[TRAIN]] = found[KEYS[TRAIN]] or self.entries.get(KEYS[TRAIN])
+        for part, users, before, now in self._list_seen(cache):
+            if users:
+                found[KEYS[part]] = before or now
+        return {key: value for key, value in found.items() if value}
 
-def mark_unavailable(
-    cache: Cache, entries: Mapping[str, Any], *, files: Mapping[str, str | None], past: set[str]
-) -> Cache:
-    """The cache, which then knows the past surrogates that cannot predict again."""
-    unavailable = _find_unavailable(cache, entries, files, past)
-    return cache.attach(cache.parts, unavailable) if unavailable else cache
-
-
-def find_missing_part(cache: Cache, entries: Mapping[str, Any], *, coming: str) -> str | None:
-    """The part that the coming surrogate sees and the cache lacks; None where it has all."""
-    for part, key in KEYS.items():
-        used = auxiliary.find_surrogates_using(part, {coming})
-        if used and entries.get(key) and part not in cache.parts:
-            return part
-    return None
-
-
-def check_unchanged(
-    cache: Cache, entries: Mapping[str, Any], *, past: set[str], coming: str
-) -> None:
-    """Raises PoolChanged where the coming surrogate would see other values than past ones saw."""
-    for part in _SEEN_BY_ROUNDS:
-        before, now = entries.get(KEYS[part]), cache.part_fingerprint(part)
-        users = auxiliary.find_surrogates_that_saw(part, past)
-        if not users or not auxiliary.find_surrogates_using(part, {coming}):
-            continue
-        if now and before not in (None, now):
-            raise PoolChanged(
-                cache.unavailable[users[0]],
-                "restore it, choose a `surrogate` that does not see it, or start another study: "
-                "`Study.create(pool, folder)`",
-            )
-
-
-def choose_fingerprints(
-    cache: Cache, entries: Mapping[str, Any], *, changed: Iterable[str], past: set[str]
-) -> dict[str, str]:
-    """The fingerprints for study.toml: those from before where past rounds rest on the values."""
-    found = {}
-    for part, key in KEYS.items():
-        before, now = entries.get(key), cache.part_fingerprint(part)
-        if part in _SEEN_BY_ROUNDS and auxiliary.find_surrogates_that_saw(part, past):
-            value = before or now
-        elif part == TRAIN and "train" not in changed:
-            value = now or before
-        else:
-            value = now
-        if value:
-            found[key] = value
-    return found
-
-
-def describe_changes(
-    cache: Cache, entries: Mapping[str, Any], files: Mapping[str, str | None]
-) -> list[str]:
-    """What has changed since the study was set up, in plain sentences."""
-    notices = []
-    trained_on = cache.part_fingerprint(TRAIN)
-    if trained_on and entries.get(KEYS[TRAIN]) not in (None, trained_on):
-        notices.append(
-            f"The training rows in {entries['train']} have changed since the study was set "
-            "up: rounds learn from them as they are when drawn."
-        )
-    for key, part in FILES.items():
-        address = files.get(key)
-        if address and part in cache.parts and _is_missing(address):
+    def describe_changes(self, cache: Cache) -> list[str]:
+        """What has changed since the study was set up, in plain sentences."""
+        entries, notices = self.entries, []
+        trained_on = cache.part_fingerprint(TRAIN)
+        if trained_on and entries.get(KEYS[TRAIN]) not in (None, trained_on):
             notices.append(
-                f"{name_source(entries[key])} cannot be opened any more: the copy that the study "
-                "made of it is used."
+                f"The training rows in {entries['train']} have changed since the study was set "
+                "up: rounds learn from them as they are when drawn."
             )
-    return [*notices, *describe_unavailable(cache)]
+        for key, part in FILES.items():
+            address = self.files.get(key)
+            if address and part in cache.parts and _is_missing(address):
+                notices.append(
+                    f"{name_source(entries[key])} cannot be opened any more: the copy that the "
+                    "study made of it is used."
+                )
+        return [*notices, *describe_unavailable(cache)]
+
+    def _list_seen(self, cache: Cache) -> Iterator[tuple[str, list[str], str | None, str | None]]:
+        """(part, past surrogates that saw it, its fingerprint before and now)."""
+        for part in _SEEN_BY_ROUNDS:
+            users = auxiliary.find_surrogates_that_saw(part, self.past)
+            yield part, users, self.entries.get(KEYS[part]), cache.part_fingerprint(part)
+
+    def _list_unavailable(self, cache: Cache) -> Iterator[tuple[str, str]]:
+        """(surrogate, why) of past rounds whose surrogates cannot predict again."""
+        for part, users, before, now in self._list_seen(cache):
+            state = "is not what it was" if now else "is not there as it was"
+            for name in users:
+                missing = not now and auxiliary.needs_other_models(name)
+                if before not in (None, now) or missing:
+                    what = self._describe_part(part)
+                    yield name, f"{what} {state} when rounds were drawn with surrogate {name!r}"
+
+    def _describe_part(self, part: str) -> str:
+        """What a part holds, and of which file."""
+        if part in (FEATURES, EVIDENCE):
+            return f"what the features say in {name_source(self.entries['uri'])}"
+        key, words = {
+            EXTERNAL: ("other_models", "what other models say"),
+            TRAINED: ("train", "what training rows say"),
+        }[part]
+        address = self.files.get(key)
+        return f"{words} in {mask_secrets(address)}" if address else words
 
 
 def describe_unavailable(cache: Cache) -> tuple[str, ...]:
@@ -158,32 +165,6 @@ def describe_unavailable(cache: Cache) -> tuple[str, ...]:
         f"{why[0].upper()}{why[1:]}: of those rounds, only what they recorded is used."
         for why in cache.unavailable.values()
     )
-
-
-def _find_unavailable(
-    cache: Cache,
-    entries: Mapping[str, Any],
-    files: Mapping[str, str | None],
-    past: set[str],
-) -> dict[str, str]:
-    """{surrogate: why} of past rounds whose surrogates cannot predict again."""
-    others, train = files.get("other_models"), files.get("train")
-    features = f"what the features say in {name_source(entries['uri'])}"
-    data = {
-        FEATURES: features,
-        EVIDENCE: features,
-        EXTERNAL: f"what other models say{f' in {mask_secrets(others)}' if others else ''}",
-        TRAINED: f"what training rows say{f' in {mask_secrets(train)}' if train else ''}",
-    }
-    found = {}
-    for part in _SEEN_BY_ROUNDS:
-        before, now = entries.get(KEYS[part]), cache.part_fingerprint(part)
-        state = "is not what it was" if now else "is not there as it was"
-        for name in auxiliary.find_surrogates_that_saw(part, past):
-            missing = not now and auxiliary.needs_other_models(name)
-            if before not in (None, now) or missing:
-                found[name] = f"{data[part]} {state} when rounds were drawn with surrogate {name!r}"
-    return found
 
 
 def _is_missing(address: str) -> bool:

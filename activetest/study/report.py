@@ -320,7 +320,9 @@ def _has_begun(log: Log) -> bool:
 
 def _note_pool(study: StoredStudy, cache: Cache) -> list[Note]:
     """What has changed since the study was set up, and that the pool is not at hand."""
-    changed = [Note(change, Weight.INVALID) for change in study.describe_changes(cache)]
+    changed = [
+        Note(change, Weight.INVALID) for change in study.provenance().describe_changes(cache)
+    ]
     return changed + ([Note(study.absence, Weight.LIMITED)] if study.absence else [])
 
 

@@ -43,8 +43,8 @@ from activetest.pool.files import Files
 from activetest.pool.outputs import LARGEST
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices, check_lasting_choices
-from activetest.study import absent_pool, config, provenance
-from activetest.study.conversion import ensure_conversion, find_current
+from activetest.study import absent_pool, config
+from activetest.study.conversion import Conversion
 from activetest.study.declared import describe_plan
 from activetest.study.folder import (
     CACHE,
@@ -55,6 +55,7 @@ from activetest.study.folder import (
     is_study,
 )
 from activetest.study.frames import name_pool
+from activetest.study.provenance import FILES, Provenance
 from activetest.study.restart import finish_restart, prepare_restart
 from activetest.system import atomic, locks
 
@@ -182,14 +183,7 @@ class StoredStudy:
                 self._hold(Path(self.uri))
             return Pool(self.uri, schema)
         while True:
-            path = ensure_conversion(
-                self.uri,
-                self.folder,
-                id=schema.id,
-                columns=schema.columns,
-                judge=self.pool.get(config.GRADED_BY),
-                thorough=thorough,
-            )
+            path = self._conversion.ensure(schema.columns, thorough=thorough)
             # Another process may have removed it before it was held.
             if self._hold(path):
                 return Pool(self.uri, schema, Files(str(path)))
@@ -206,17 +200,17 @@ class StoredStudy:
             return
         self.check_pool_is_there()
         schema = config.parse_schema(self.pool)
-        judge = self.pool.get(config.GRADED_BY)
-        path = find_current(self.uri, self.folder, id=schema.id, judge=judge)
-        if path is not None and self._hold(path):
-            yield Pool(self.uri, schema, Files(str(path)))
-            return
+        path = self._conversion.find(by_content=True)
         with atomic.temporary_folder() as folder:
-            path = folder / "pool.parquet"
-            convert.to_parquet(
-                self.uri, str(path), id=schema.id, columns=schema.columns, judge=judge
-            )
+            if path is None or not self._hold(path):
+                path = self._conversion.write(folder, schema.columns)
             yield Pool(self.uri, schema, Files(str(path)))
+
+    @property
+    def _conversion(self) -> Conversion:
+        """What the study keeps of a pool of another format than Parquet."""
+        schema = config.parse_schema(self.pool)
+        return Conversion(self.uri, self.folder, schema.id, self.pool.get(config.GRADED_BY))
 
     def _hold(self, path: Path) -> bool:
         """Keep others from removing a file as long as this object lives; whether it is there."""
@@ -323,7 +317,7 @@ class StoredStudy:
 
     def _ensure_cache(self, pool: Pool, place: Path, *, auxiliary: bool) -> Cache:
         cache = caches.ensure_cache(pool, place, expected=self.ledger.fingerprint)
-        return self.attach_auxiliary(cache, pool) if auxiliary else cache
+        return self.provenance().attach(cache, pool) if auxiliary else cache
 
     def _ensure_temporary_cache(self, pool: Pool, *, auxiliary: bool) -> Cache:
         """A cache of a study that may only be read, among the system's temporary files.
@@ -350,38 +344,25 @@ class StoredStudy:
             return pool
         return self.open_pool(thorough=True)
 
-    def attach_auxiliary(
+    def provenance(
         self,
-        cache: Cache,
-        pool: Pool,
         *,
         surrogate: str | None = None,
         files: Mapping[str, str | None] | None = None,
         changed: Collection[str] = (),
-    ) -> Cache:
-        """The cache with the auxiliary data of past rounds and of the coming surrogate.
+    ) -> Provenance:
+        """Where its auxiliary data come from.
 
-        surrogate, files and changed as in provenance.attach_auxiliary; the surrogate and files of
-        the study unless given. Raises as that function does.
+        surrogate  of coming rounds; files and changed as in Provenance. Those of the study unless
+                   given
         """
-        return provenance.attach_auxiliary(
-            cache,
-            pool,
+        return Provenance(
             self.pool,
-            files=files or {key: self.addresses.get(key) for key in provenance.FILES},
-            changed=changed,
-            past=self.ledger.surrogates(),
-            coming=surrogate or self.choices.surrogate,
+            files or {key: self.addresses.get(key) for key in FILES},
+            surrogate or self.choices.surrogate,
+            frozenset(self.ledger.surrogates()),
+            frozenset(changed),
         )
-
-    def check_auxiliary(self, cache: Cache, surrogate: str | None = None) -> None:
-        """Raises PoolChanged when the coming surrogate would see other values than past ones."""
-        coming, past = surrogate or self.choices.surrogate, self.ledger.surrogates()
-        provenance.check_unchanged(cache, self.pool, past=past, coming=coming)
-
-    def describe_changes(self, cache: Cache) -> list[str]:
-        """What has changed since the study was set up, in plain sentences."""
-        return provenance.describe_changes(cache, self.pool, self.addresses)
 
     def log(self, cache: Cache, record: Record | None = None) -> Log:
         """What is known, as the methods read it: pool positions and class codes or values.

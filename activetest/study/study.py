@@ -6,8 +6,8 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError
-from activetest.nouns.arguments import read_count, read_flag, read_name, read_names
+from activetest.errors import ActivetestError, ChoiceError, PoolError
+from activetest.nouns.arguments import read_flag
 from activetest.nouns.choices import Choices
 from activetest.nouns.report_settings import ReportSettings
 from activetest.nouns.signature import with_settings
@@ -328,7 +328,7 @@ class Study:
         """
         from activetest.study.next import write_config
 
-        return write_config(self._current(), read_name("format", format), read_names("show", show))
+        return write_config(self._current(), format, show)
 
     @_with_known_names
     def ingest(
@@ -373,22 +373,16 @@ class Study:
         """
         from activetest.study.ingest import ingest
 
-        # A stream is standard input, as the command line passes it.
-        stdin = labels if hasattr(labels, "readline") else None
-        if stdin is None and isinstance(labels, str | Path) and str(labels) == "-":
-            raise LabelError("- is no file of labels", "give a path, a frame, a mapping or rows")
-        given = labels if stdin is None else "-"
         return ingest(
             self._current(),
-            given,
-            replace=read_flag("replace", replace),
-            dry_run=read_flag("dry_run", dry_run),
+            labels,
+            replace=replace,
+            dry_run=dry_run,
             map=map,
-            missing=read_names("missing", missing),
-            as_is=read_flag("as_is", as_is),
-            columns={} if columns is None else columns,
+            missing=missing,
+            as_is=as_is,
+            columns=columns,
             decimal=decimal,
-            stdin=stdin,
         )
 
     @_with_known_names
@@ -426,18 +420,7 @@ class Study:
         """
         from activetest.study.labelling import begin_session
 
-        hint = "it must be a whole number, for example 20"
-        if n is not None and again is not None:
-            raise ChoiceError(
-                "`n` says how many items to draw, and `again` draws none", "leave out `n`"
-            )
-        return begin_session(
-            self._current,
-            count=None if n is None else read_count("n", n, hint),
-            show=None if show is None else read_names("show", show),
-            annotator=read_name("annotator", annotator).strip(),
-            again=None if again is None else read_count("again", again, hint),
-        )
+        return begin_session(self._current, n, show=show, annotator=annotator, again=again)
 
     def undo(self) -> "RetractedFile":
         """Take back what the last `ingest` added: its source, time and number of answers.

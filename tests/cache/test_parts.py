@@ -8,7 +8,7 @@ from activetest.cache.cache import ensure_cache, list_damage
 from activetest.cache.parts import keep_result, list_results
 from activetest.errors import CacheRebuilt
 from activetest.pool.pool import Pool
-from activetest.study.provenance import mark_unavailable
+from activetest.study.provenance import Provenance
 from tests.makers import build_pool, change_array
 
 VALUES = {"first": np.arange(6.0).reshape(2, 3), "second": np.array([3, 1], np.int32)}
@@ -109,7 +109,7 @@ def test_auxiliary_data_leave_it_to_the_cache_whether_results_are_kept(tmp_path,
     for number in (1, 2):
         study = attach_auxiliary(ensure_cache(pool, tmp_path / "cache"), pool, {"auto"})
         assert study.parts == ("evidence",)
-        study = mark_unavailable(study, entries, files={}, past={"auto"})
+        study = Provenance(entries, {}, "auto", frozenset({"auto"})).mark_unavailable(study)
         assert study.unavailable
         check(study.compute_stored("model", 1, compute))
         assert compute.calls == 1 and list_results(study.folder) == ["results/model"], number

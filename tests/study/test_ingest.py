@@ -105,7 +105,7 @@ def test_a_race_that_is_lost_to_a_contradiction_is_a_conflict(study, label_file,
 
 
 def test_standard_input_is_a_file_like_any_other(study):
-    done = ingest(study, "-", stdin=io.BytesIO(b"\xef\xbb\xbfid,label\r\nitem-1,cat\r\n"))
+    done = ingest(study, io.BytesIO(b"\xef\xbb\xbfid,label\r\nitem-1,cat\r\n"))
     assert (done.source, done.new) == ("standard input", 1)
 
 
@@ -553,7 +553,7 @@ def test_the_only_question_whose_answers_are_classes_gives_the_labels(study, fol
         "Labels are the answers to 'animal', as no others are labels of the pool"
     )
     with path.open("rb") as stdin, pytest.raises(LabelError, match="more than one") as error:
-        ingest(study, "-", stdin=stdin)
+        ingest(study, stdin)
     assert error.value.hint == "say which one it is: `columns={'label': 'animal'}`"
 
 
