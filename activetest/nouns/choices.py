@@ -7,7 +7,7 @@ From these declarations come the options of `init` and `simulate`, their help, t
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -227,6 +227,7 @@ class Declaration:
     values       the values it takes, where they are few
     metavar      stands for the value in the help; the values joined by "|" where it is empty
     flag         the option; "--name" where it is empty
+    value        the default
     default      the default in words, where it is no single value
     simulated    whether `simulate` takes it
     simulated_default  the default there in words, where it is another one
@@ -240,6 +241,7 @@ class Declaration:
     values: tuple[str, ...] = ()
     metavar: str = ""
     flag: str = ""
+    value: Any = None
     default: str = ""
     simulated: Simulated = Simulated.ONCE
     simulated_default: str = ""
@@ -255,7 +257,7 @@ def declare(
     meaning: str, section: Section, *, value: Any = None, required: bool = False, **more: Any
 ) -> Any:
     """A field of a dataclass that is a choice; value is its default, more as in Declaration."""
-    declaration = Declaration(meaning, section, **more)
+    declaration = Declaration(meaning, section, value=value, **more)
     metadata = {"declaration": declaration, "values": declaration.values}
     if required:
         return field(metadata=metadata)
@@ -303,7 +305,7 @@ def default_words(name: str, *, simulated: bool = False) -> str:
         return declaration.simulated_default
     if declaration.default:
         return declaration.default
-    value = _fields()[name].default
+    value = declaration.value
     if isinstance(value, float):
         return f"{value:g}"
     return str(value) if isinstance(value, str | int) else ""
@@ -631,16 +633,6 @@ def find_lowest_share(choices: Mapping[str, Any]) -> float:
     floor = float(choices.get("floor", 0.0))
     clips = choices.get("floor_rule") == FloorRule.CLIP
     return floor / (1 + floor) if clips else floor
-
-
-def _fields() -> dict[str, Field[Any]]:
-    """{name: field} of every choice."""
-    return {
-        each.name: each
-        for cls in (StudyChoices, Choices, ColumnChoices)
-        for each in fields(cls)
-        if "declaration" in each.metadata
-    }
 
 
 # Every choice that users make, in the order of the help.

@@ -18,6 +18,7 @@ from activetest.nouns.records import (
 )
 from activetest.nouns.written_numbers import DECIMALS
 from activetest.pool.groups import columns_of
+from activetest.pool.image_shape import write_shape
 from activetest.pool.number_texts import is_form
 
 # Before the number of a row, counting from 0, in ids that no other program makes.
@@ -158,6 +159,29 @@ class Schema:
                 hint="restore them, or name the attributes again: `study.change(attributes=names)`",
             )
         return schema
+
+    def list_settings(self) -> dict[str, Any]:
+        """{name: value} of the settings that give these roles: see ColumnChoices."""
+        return {
+            "id": self.id,
+            # A column of predicted classes is named, too.
+            "outputs": self.output_columns if self.kind != "pred" else self.outputs,
+            "features": self.features,
+            "groups": self.groups,
+            "task": self.task,
+            "positive": self.positive,
+            "threshold": self.threshold,
+            "classes": None if self.open_classes else self.classes or None,
+            "weight": self.weight,
+            "price": self.price,
+            "attributes": self.attributes,
+            "judge": self.judge,
+            "feature_shape": write_shape(self.shape) or None,
+            "other_columns": self.others,
+            "text": self.texts,
+            "scale": self.scale or None,
+            "decimal": self.decimal or None,
+        }
 
     def drop_groups(self) -> "Schema":
         """The roles without features, texts, groups and attributes."""

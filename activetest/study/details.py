@@ -16,6 +16,7 @@ from activetest.labels import annotators
 from activetest.nouns.choices import DECLARATIONS, Choices, declared
 from activetest.nouns.curve import Curve, CurveKind
 from activetest.nouns.log import Log, Round
+from activetest.nouns.records import to_lists
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.report_details import (
     MOST_CHARACTERS,
@@ -24,7 +25,6 @@ from activetest.nouns.report_details import (
     Provenance,
     ReportDetails,
 )
-from activetest.pool.image_shape import write_shape
 from activetest.pool.schema import Schema
 from activetest.reporting.annotator_notes import add_confusion
 from activetest.reporting.confusion_table import estimate_confusion_table
@@ -34,7 +34,6 @@ from activetest.reporting.rows import HEADLINE, estimate_row
 from activetest.reporting.sampled_shares import compare_with_pool
 from activetest.reporting.worst_items import find_worst_items
 from activetest.sampling.question import usual_acquisition, usual_floor
-from activetest.study.config import parse_schema
 from activetest.study.export import DrawLog
 from activetest.study.folder import INSIDE
 from activetest.study.labelling import find_columns
@@ -44,6 +43,8 @@ from activetest.system.safe_text import make_readable, mask_secrets, shorten_rea
 T = TypeVar("T")
 # Rounds of a log that was imported.
 _ELSEWHERE = "an imported log"
+# What the pool's schema says of its columns.
+_OF_POOL = ("id", "outputs", "classes", "features", "task", "positive")
 # Runs of rounds of one size that are written out.
 _MOST_RUNS = 8
 
@@ -162,7 +163,7 @@ def _estimate_or_none(estimate: Callable[..., T | None], *about: Any) -> T | Non
 def _read_texts(study: StoredStudy, ids: Sequence[str]) -> dict[str, str]:
     """{id: what its columns of text say, shortened}; empty for a pool without text."""
     ids = list(dict.fromkeys(ids))
-    groups = parse_schema(study.pool).group_columns
+    groups = study.schema.group_columns
     try:
         columns = [name for name in find_columns(study) if name not in groups] if ids else []
         if not columns:
@@ -208,7 +209,7 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
 
     Columns of ids, outputs, classes and features are what the pool's schema says.
     """
-    choices, schema = study.choices, parse_schema(study.pool)
+    choices, schema = study.choices, study.schema
     usual = _find_usual(choices, schema)
     named = (choices.metric, *choices.also)
     found: dict[str, Any] = {}
@@ -226,26 +227,15 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
             predicted: dict(zip(schema.classes, row, strict=True))
             for predicted, row in zip(schema.classes, choices.costs, strict=False)
         }
-    attributes = schema.attributes
-    groups = [name for name in schema.groups if name not in attributes]
-    roles = {
-        "groups": groups,
-        "attributes": list(attributes),
-        "judge": schema.judge,
-        "feature_shape": write_shape(schema.shape) or None,
-        "other_columns": list(schema.others),
-        "text": list(schema.texts),
-        "weight": schema.weight,
-        "price": schema.price,
-        "scale": schema.scale,
-        "decimal": schema.decimal,
-        "threshold": None if schema.threshold == Schema.threshold else schema.threshold,
-    }
-    found |= {name: value for name, value in roles.items() if value}
+    roles = schema.list_settings()
+    roles["groups"] = [name for name in schema.groups if name not in schema.attributes]
+    if schema.threshold == Schema.threshold:
+        del roles["threshold"]
+    found |= {name: to_lists(value) for name, value in roles.items() if value}
     for key in ("train", "other_models"):
         if study.pool.get(key):
             found[key] = mask_secrets(study.pool[key])
-    return {name: found[name] for name in DECLARATIONS if name in found}
+    return {name: found[name] for name in DECLARATIONS if name in found and name not in _OF_POOL}
 
 
 def _find_usual(choices: Choices, schema: Schema) -> dict[str, Any]:
@@ -285,7 +275,7 @@ def _list_commands(
         elif first.choices["floor"]:
             given["draws_floor"] = first.choices["floor"]
         if first.drawn_from is not None:
-            classes = parse_schema(study.pool).classes
+            classes = study.schema.classes
             given["drawn_from"] = [classes[code] for code in first.drawn_from]
         # The answers of the log are a file.
         files -= bool(source)

@@ -11,7 +11,6 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,18 +32,6 @@ _CONVERTING = re.compile(r"type: (iconv -f \S+ -t \S+) .*", re.DOTALL)
 # A file that no study.toml names is removed when it is so old (seconds): a program that has just
 # opened the study may be about to read it. One that is read is never removed.
 _ABANDONED = 3600
-
-
-@dataclass(frozen=True)
-class SavedFrame:
-    """A frame in a file.
-
-    path     of the file
-    address  for study.toml
-    """
-
-    path: Path
-    address: str
 
 
 def is_address(pool: Any) -> bool:
@@ -86,7 +73,7 @@ def write_stream(stream: Any) -> str:
     return "sys.stdin.buffer" if stream is getattr(sys.stdin, "buffer", None) else "file"
 
 
-def save_frame(frame: Any, place: Path, study: Path | None) -> SavedFrame:
+def save_frame(frame: Any, place: Path, study: Path | None) -> Path:
     """Write a frame into the folder `pool` of a folder; that of the study, if it has this one.
 
     It is on the disk when this returns. Raises PoolError for what is no pool, OSError when the file
@@ -108,7 +95,7 @@ def save_stream(
     *,
     id: str | None,
     judge: str | None = None,
-) -> SavedFrame:
+) -> Path:
     """Write what an open file holds, of any format that pools have, as save_frame does.
 
     All of it is copied first: some formats, such as zip files, are read from their end.
@@ -163,19 +150,23 @@ def copy_stream(stream: BinaryIO, path: Path) -> tuple[int, str]:
     return count, content.hexdigest()
 
 
-def _keep(written: Path, place: Path, study: Path | None) -> SavedFrame:
+def _keep(written: Path, place: Path, study: Path | None) -> Path:
     """The file under the name of its content; that of the study, if it has this one."""
     folder = place / POOL
     name = f"{_name_content(written)}.parquet"
-    address = f"{INSIDE}{POOL}/{name}"
     stored = study / POOL / name if study else None
     if stored and stored.is_file() and _name_content(stored) == stored.stem:
-        return SavedFrame(stored, address)
+        return stored
     atomic.sync_file(written)
     atomic.move_file(written, folder / name)
     for changed in (folder, place):
         atomic.sync_folder(changed)
-    return SavedFrame(folder / name, address)
+    return folder / name
+
+
+def write_address(file: Path) -> str:
+    """The address in study.toml of the file of a frame."""
+    return f"{INSIDE}{POOL}/{file.name}"
 
 
 def keep_frame(file: Path, folder: Path) -> None:
@@ -196,7 +187,7 @@ def remove_unused(folder: Path, address: str) -> None:
     place = folder / POOL
     # A link may lead to the pools of another study.
     for file in place.iterdir() if place.is_dir() and not place.is_symlink() else ():
-        if not _FILE.fullmatch(file.name) or address == f"{INSIDE}{POOL}/{file.name}":
+        if not _FILE.fullmatch(file.name) or address == write_address(file):
             continue
         with contextlib.suppress(OSError):
             if time.time() - file.stat().st_mtime > _ABANDONED:

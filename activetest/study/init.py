@@ -30,7 +30,7 @@ from activetest.rounds.surface import describe_arms
 from activetest.rounds.weighted import describe_floor_cost
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, complete_task
-from activetest.study.config import GRADED_BY, parse_schema
+from activetest.study.config import GRADED_BY
 from activetest.study.conversion import Conversion, keep_conversion
 from activetest.study.folder import (
     CACHE,
@@ -42,7 +42,6 @@ from activetest.study.folder import (
 )
 from activetest.study.frames import (
     NAME,
-    SavedFrame,
     is_address,
     is_stream,
     keep_frame,
@@ -50,6 +49,7 @@ from activetest.study.frames import (
     remove_unused,
     save_frame,
     save_stream,
+    write_address,
 )
 from activetest.study.provenance import Provenance, describe_unavailable
 from activetest.study.results import Setup
@@ -87,7 +87,7 @@ class _Source:
     path: str
     name: str
     place: Path | None = None
-    frame: SavedFrame | None = None
+    frame: Path | None = None
 
     @property
     def converted(self) -> bool:
@@ -262,7 +262,7 @@ def _list_entries(
     graded_by = judge if source.converted else None
     found = {**files, **fingerprints, GRADED_BY: graded_by}
     kept = {key: value for key, value in found.items() if value is not None}
-    address = source.frame.address if source.frame else source.name
+    address = write_address(source.frame) if source.frame else source.name
     return {"uri": address} | kept | pool.schema.to_dict()
 
 
@@ -376,7 +376,7 @@ def _open_source(
                 else save_frame(given, place, inside)
             )
             name = name_stream(given) if stream else NAME
-            yield _Source(str(saved.path), name, place, saved)
+            yield _Source(str(saved), name, place, saved)
         else:
             conversion = Conversion(address, inside or place, id, judge)
             path = conversion.find() if inside else None
@@ -447,7 +447,7 @@ def _open_cache_folder(
 
 def _open_before(pool: Pool, study: StoredStudy, source: _Source) -> Pool:
     """The pool as the study reads it so far, with the ids that its conversion keeps as text."""
-    schema, files = parse_schema(study.pool), pool.files
+    schema, files = study.schema, pool.files
     if source.converted:
         judge = study.pool.get(GRADED_BY)
         path = Conversion(source.name, study.folder, schema.id, judge).find()
@@ -497,7 +497,7 @@ def _change(
     """Change a study; the copy that it keeps of its pool comes first."""
     with raising_storage_errors(study.folder):
         if source.frame:
-            keep_frame(source.frame.path, study.folder)
+            keep_frame(source.frame, study.folder)
         elif source.place:
             keep_conversion(source.place, study.folder)
     seed = study.seed if seed is None else seed

@@ -69,13 +69,11 @@ class LabellingSession:
 
         answered  ids of the other items of the batch, which have an answer
         """
-        from activetest.study.config import parse_schema
-
         self._open_study = open_study
-        self._schema = parse_schema(open_study().pool)
+        self._schema = open_study().schema
         self._items = {item.id: item for item in items}
         self._queue = [item.id for item in items]
-        self._skipped: list[str] = []
+        self._skipped: set[str] = set()
         self._history: list[tuple[str, bool]] = []
         self._revisited: set[str] = set()
         self._again = again
@@ -241,7 +239,7 @@ class LabellingSession:
         """
         id = self._current()
         self._queue.append(self._queue.pop(0))
-        self._skipped = [each for each in self._skipped if each != id] + [id]
+        self._skipped.add(id)
         self._history.append((id, False))
         self._drop_answered()
 
@@ -261,7 +259,7 @@ class LabellingSession:
             return self._undo_earlier()
         id, was_recorded = self._history.pop()
         if not was_recorded:
-            self._skipped = [each for each in self._skipped if each != id]
+            self._skipped.discard(id)
             self._return_to(id, self._find_own_answer(id))
             return True
         known = self._find_own_answer(id)
@@ -306,7 +304,7 @@ class LabellingSession:
             raise LabelError(problem, error.hint) from error
         self._revisited.discard(id)
         self._queue.pop(0)
-        self._skipped = [each for each in self._skipped if each != id]
+        self._skipped.discard(id)
         self._history.append((id, True))
         self._finished.add(id)
         self._drop_answered()
@@ -322,7 +320,7 @@ class LabellingSession:
             if not known:
                 return
             self._queue.pop(0)
-            self._skipped = [each for each in self._skipped if each != id]
+            self._skipped.discard(id)
             self._finished.add(id)
 
     def _find_own_answer(self, id: str) -> "Answer | None":

@@ -40,7 +40,6 @@ from activetest.nouns.log import LABELLED, PENDING
 from activetest.pool.costs import read_costs
 from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.plan import plan_round
-from activetest.study.config import parse_schema
 from activetest.study.declared import add_plan, describe_plan, list_looks
 from activetest.study.label_checks import make_normaliser
 from activetest.study.results import Batch
@@ -232,7 +231,7 @@ def write_config(study: StoredStudy, format: str, show: str | Sequence[str]) -> 
             f"`format={format!r}` needs no configuration", f"choose from {', '.join(known)}"
         )
     check_request(study, USUAL_COUNT, show)
-    written: str = catalog.load(FAMILY, format).write_config(show, parse_schema(study.pool).classes)
+    written: str = catalog.load(FAMILY, format).write_config(show, study.schema.classes)
     return written
 
 
@@ -317,7 +316,7 @@ def _list_unknown(study: StoredStudy | None, rows: Sequence[files.Label]) -> lis
     normalise: Callable[[str], str] = str
     if study:
         known.update(study.ledger.record().answers)
-        normalise = make_normaliser(parse_schema(study.pool))
+        normalise = make_normaliser(study.schema)
 
     def is_known(row: files.Label) -> bool:
         # A batch for a spreadsheet has other ids and labels.

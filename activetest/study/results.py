@@ -176,15 +176,8 @@ class Batch:
         that the study does not know or is no batch, unless `force` is set; StorageError when it
         cannot be written or belongs to the study.
         """
-        from activetest.labels.files import write_csv
-
         batch = replace(self, spreadsheet=True) if spreadsheet else self
-        if path is not None:
-            batch._save(path, "csv", force=force)
-            return None
-        columns = (*self.columns, *((ID, ORDER) if self.for_tools else ()))
-        cells = (batch._write_cells(row, columns) for row in self._list_rows())
-        return write_csv([map(neutralise_cell, columns), *cells])
+        return batch._write("csv", path, force=force)
 
     @overload
     def to_jsonl(self) -> str: ...
@@ -199,10 +192,7 @@ class Batch:
 
         A batch of `study.next(format="jsonl")` has the two keys more that CSV has for tools.
         """
-        if path is not None:
-            self._save(path, "jsonl", force=force)
-            return None
-        return "".join(_write_json(row) + "\n" for row in self._list_rows())
+        return self._write("jsonl", path, force=force)
 
     @overload
     def to_label_studio(self) -> str: ...
@@ -219,7 +209,7 @@ class Batch:
         The data of a task holds the id, the place in the order of drawing, and the shown columns,
         whose names keep letters and digits of ASCII and underscores. It holds no prediction.
         """
-        return self._write_tasks("label-studio", path, force=force)
+        return self._write("label-studio", path, force=force)
 
     @overload
     def to_argilla(self) -> str: ...
@@ -234,7 +224,7 @@ class Batch:
 
         Id and order stand in the metadata, too. Shown columns are fields, in lower case.
         """
-        return self._write_tasks("argilla", path, force=force)
+        return self._write("argilla", path, force=force)
 
     @overload
     def to_xlsx(self) -> bytes: ...
@@ -261,9 +251,7 @@ class Batch:
         """
         if format in BINARY_FORMATS:
             raise ChoiceError(f"{format} is no text", "write it to a file: `study.next(path=path)`")
-        if format == "csv":
-            return self.to_csv()
-        return self.to_jsonl() if format == "jsonl" else self.encode(format).decode()
+        return self.encode(format).decode()
 
     def encode(self, format: str) -> bytes:
         """The batch as the content of a file: in one of BATCH_FORMATS.
@@ -271,13 +259,17 @@ class Batch:
         >>> study.next(2).encode("csv").splitlines()[0]
         b'id,label'
         """
-        if format in ("csv", "jsonl"):
-            return self.to(format).encode()
         from activetest import catalog
-        from activetest.study.config import parse_schema
+        from activetest.labels.files import write_csv
 
+        if format == "csv":
+            columns = (*self.columns, *((ID, ORDER) if self.for_tools else ()))
+            cells = (self._write_cells(row, columns) for row in self._list_rows())
+            return write_csv([map(neutralise_cell, columns), *cells]).encode()
+        if format == "jsonl":
+            return "".join(_write_json(row) + "\n" for row in self._list_rows()).encode()
         orders = self._list_orders()
-        classes = parse_schema(self.study.pool).classes if self.study else ()
+        classes = self.study.schema.classes if self.study else ()
         tasks = catalog.load("formats", format)
         written: bytes = tasks.write_tasks(self.rows, self.columns, orders=orders, classes=classes)
         return written
@@ -346,7 +338,8 @@ class Batch:
             shown = isinstance(value, str) and (name not in ("id", ID) or self.spreadsheet)
             yield neutralise_cell(value) if shown else value
 
-    def _write_tasks(self, format: str, path: str | Path | None, *, force: bool) -> str | None:
+    def _write(self, format: str, path: str | Path | None, *, force: bool) -> str | None:
+        """The batch as text, or None once it is written to a file."""
         if path is None:
             return self.to(format)
         self._save(path, format, force=force)

@@ -18,7 +18,6 @@ from activetest.nouns.choices import (
     Task,
 )
 from activetest.pool.files import Files
-from activetest.pool.image_shape import write_shape
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import (
@@ -29,7 +28,6 @@ from activetest.sampling.choices import (
     usual_looks,
 )
 from activetest.sampling.question import chooses_between, usual_acquisition, usual_floor
-from activetest.study.config import parse_schema
 from activetest.study.stored import StoredStudy
 
 # Roles of columns that stay after the first draw: probabilities and labels rest on them.
@@ -61,8 +59,8 @@ def check_columns(schema: Schema, study: StoredStudy) -> bool:
 
     Raises ChoiceError where they differ after the first draw, or ids and classes after labels.
     """
-    stored = parse_schema(study.pool)
-    before, now = ({**asdict(each), "outputs": _name_outputs(each)} for each in (stored, schema))
+    stored = study.schema
+    before, now = (asdict(each) | {"outputs": _name_outputs(each)} for each in (stored, schema))
     # A score is the probability of the positive class; elsewhere that class names metrics alone.
     lasting = (*_LASTING, "positive") if stored.kind == "score" else _LASTING
     changed = [name for name in lasting if now[name] != before[name]]
@@ -93,7 +91,7 @@ def kept_columns(
     """
     if study is None:
         return {}
-    schema = parse_schema(study.pool)
+    schema = study.schema
     Pool(name, schema.drop_groups(), Files(path)).check()
     groups = schema.groups
     if "attributes" in columns:
@@ -107,34 +105,22 @@ def kept_columns(
     if not has_rounds(study):
         # Later they cannot change, and that is what has to be said.
         taken |= {columns.get("weight"), columns.get("price")}
-    stored = {
-        "id": schema.id,
-        "outputs": _name_outputs(schema),
+    stored = schema.list_settings() | {
         "features": tuple(name for name in schema.features if name not in taken),
         "groups": groups,
-        "attributes": schema.attributes,
-        "feature_shape": write_shape(schema.shape) or None,
-        "other_columns": schema.others,
         "text": tuple(name for name in schema.texts if name not in taken),
-        "task": schema.task,
-        "positive": schema.positive,
-        "threshold": schema.threshold,
-        "scale": schema.scale or None,
-        "decimal": schema.decimal or None,
-        "classes": None if schema.open_classes else schema.classes or None,
-        "weight": schema.weight,
-        "price": schema.price,
         # Those that the study has, whatever the file says by now.
         "class_names": schema.class_names,
     }
+    said_judge = stored.pop("judge")
     if judge := columns.get("judge"):
         # It says what the outputs are; task and positive class follow from its values.
         if judge not in schema.outputs:
             stored |= {"positive": None, "task": None, "classes": None, "scale": None}
             stored["threshold"] = 0.5
         stored["outputs"] = (judge,)
-    elif schema.judge and "judge" not in columns and "outputs" not in columns:
-        stored["judge"] = schema.judge
+    elif said_judge and "judge" not in columns and "outputs" not in columns:
+        stored["judge"] = said_judge
     outputs = columns.get("outputs", stored["outputs"])
     if outputs == schema.outputs and has_rounds(study):
         # What is predicted stays, too.
@@ -162,7 +148,7 @@ def check_features(pool: Pool, study: StoredStudy | None) -> None:
     """
     if study is None or not study.ledger.surrogates():
         return
-    before = parse_schema(study.pool)
+    before = study.schema
     for setting, words, stored, now in (
         ("features", "features", before.features, pool.schema.features),
         ("text", "texts", before.texts, pool.schema.texts),
@@ -203,7 +189,7 @@ def choose_choices(
     if pool.schema.judge:
         usual = _list_judge_metrics(pool.schema)
         question = settings.get("question", stored.question)
-        earlier = parse_schema(study.pool).judge if study else None
+        earlier = study.schema.judge if study else None
         if "metric" not in settings and question is None and earlier != pool.schema.judge:
             settings["metric"] = usual[:1]
         metrics = tuple(dict.fromkeys((*metrics, *usual)))
@@ -223,7 +209,7 @@ def choose_choices(
         recorded = _list_recorded(metrics, named, entries, choices.costs)
         choices = replace(choices, metrics=recorded)
     kept = study and choices.costs and "costs" not in settings
-    if study and kept and parse_schema(study.pool).classes != pool.schema.classes:
+    if study and kept and study.schema.classes != pool.schema.classes:
         raise ChoiceError(
             "the costs of this study are for other classes", "give them again: `costs=path`"
         )
@@ -270,7 +256,7 @@ def describe_budget(choices: Choices, given: Mapping[str, Any], *, began: bool) 
 def _fit_choices(study: StoredStudy, default: Choices, schema: Schema) -> Choices:
     """The study's choices, without what does not exist for outputs of another kind."""
     stored = study.choices
-    before = parse_schema(study.pool)
+    before = study.schema
     if schema.task != before.task:
         of_draws = ("acquisition", "floor", "floor_rule", "refit")
         kept = (*of_draws, "level", "budget", "interval", "declined", *usual_looks())
@@ -310,8 +296,9 @@ def _cannot_change(name: str, stored: Schema, since: str) -> ChoiceError:
 
 
 def _name_outputs(schema: Schema) -> tuple[str, ...]:
-    """The setting `outputs` that gives these roles: a column of predicted classes is named, too."""
-    return schema.output_columns if schema.kind != "pred" else schema.outputs
+    """The setting `outputs` that gives these roles."""
+    outputs: tuple[str, ...] = schema.list_settings()["outputs"]
+    return outputs
 
 
 def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool) -> dict[str, Any]:

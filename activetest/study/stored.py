@@ -42,6 +42,7 @@ from activetest.pool import convert
 from activetest.pool.files import Files
 from activetest.pool.outputs import LARGEST
 from activetest.pool.pool import Pool
+from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices, check_lasting_choices
 from activetest.study import absent_pool, config
 from activetest.study.conversion import Conversion
@@ -119,6 +120,11 @@ class StoredStudy:
         return self.addresses["uri"]
 
     @property
+    def schema(self) -> Schema:
+        """The role of every column."""
+        return config.parse_schema(self.pool)
+
+    @property
     def pool_name(self) -> str:
         """What reports call the pool: its address, as study.toml has it."""
         return name_pool(self.pool["uri"])
@@ -177,7 +183,7 @@ class StoredStudy:
         pool, OSError when its conversion cannot be written.
         """
         self.check_pool_is_there()
-        schema = config.parse_schema(self.pool)
+        schema = self.schema
         if not self.converts_pool:
             if self.pool["uri"].startswith(INSIDE):
                 self._hold(Path(self.uri))
@@ -199,7 +205,7 @@ class StoredStudy:
             yield self.open_pool()
             return
         self.check_pool_is_there()
-        schema = config.parse_schema(self.pool)
+        schema = self.schema
         path = self._conversion.find(by_content=True)
         with atomic.temporary_folder() as folder:
             if path is None or not self._hold(path):
@@ -209,8 +215,7 @@ class StoredStudy:
     @property
     def _conversion(self) -> Conversion:
         """What the study keeps of a pool of another format than Parquet."""
-        schema = config.parse_schema(self.pool)
-        return Conversion(self.uri, self.folder, schema.id, self.pool.get(config.GRADED_BY))
+        return Conversion(self.uri, self.folder, self.schema.id, self.pool.get(config.GRADED_BY))
 
     def _hold(self, path: Path) -> bool:
         """Keep others from removing a file as long as this object lives; whether it is there."""

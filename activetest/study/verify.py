@@ -1,11 +1,11 @@
 """Is everything in a study as it was written? Each part is checked, and what is wrong named."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from activetest.errors import ActivetestError, ChoiceError
+from activetest.errors import ActivetestError, ChoiceError, StudyError
 from activetest.study.folder import CACHE, CONFIG, CONVERSION, LEDGER, SUMMARY
 from activetest.system.safe_text import escape_controls
 
@@ -94,13 +94,17 @@ def verify(folder: Path, *, contains: str | None = None) -> Verification:
         checks.append(Check("chain", "", (f"{problem}: the ledger was another one then",)))
     elif contains:
         checks.append(Check("chain", f"ok: {contains} is in it"))
-    checks += _check_files(folder)
-    checks += _check_conversion(folder)
-    checks.append(_check_summary(folder))
+    checks.append(_check(CONFIG, folder, _read_config))
+    checks.append(_check_cache(folder))
+    place = folder / CONVERSION
+    if place.is_dir() and not place.is_symlink():
+        checks.append(_check(CONVERSION, folder, _read_conversion))
+    remedy = "; remove it, and the next command that reads the pool writes it again"
+    checks.append(_check("summary", folder, _read_summary, remedy))
     checks.append(
         Check("pool", "not compared: the ledger says which pool it was")
         if ledger.problems
-        else _check_pool(folder)
+        else _check("pool", folder, _read_pool)
     )
     return Verification(hashes[-1] if hashes else None, tuple(checks))
 
@@ -120,72 +124,63 @@ def _count(number: int, kind: str, plural: str | None = None) -> str:
     return f"{number:,} {kind if number == 1 else plural or f'{kind}s'}"
 
 
-def _check_files(folder: Path) -> Iterator[Check]:
-    """study.toml and the cache."""
-    from activetest.cache.cache import list_damage
+def _check(part: str, folder: Path, read: Callable[[Path], str], remedy: str = "") -> Check:
+    """What reading a part finds; an error is its problem, behind which the remedy stands."""
+    try:
+        return Check(part, read(folder))
+    except ActivetestError as error:
+        return Check(part, "", (error.problem + remedy,))
+    except OSError as error:
+        return Check(part, "", (str(error) + remedy,))
+
+
+def _read_config(folder: Path) -> str:
     from activetest.study.config import read_config
 
-    try:
-        read_config(folder)
-    except (ActivetestError, OSError) as error:
-        yield Check(CONFIG, "", (_describe(error),))
-    else:
-        yield Check(CONFIG, "ok")
+    read_config(folder)
+    return "ok"
+
+
+def _check_cache(folder: Path) -> Check:
+    from activetest.cache.cache import list_damage
+
     damaged = list_damage(folder / CACHE)
     kept = "it is built again from the pool when it is needed"
     problems = tuple(f"{name}; {kept}" for name in damaged or ())
-    found = "none: the next command builds it" if damaged is None else "ok"
-    yield Check("cache", found, problems)
+    return Check("cache", "none: the next command builds it" if damaged is None else "ok", problems)
 
 
-def _check_conversion(folder: Path) -> Iterator[Check]:
+def _read_conversion(folder: Path) -> str:
     """The conversion of a pool, in studies that have one."""
     from activetest.study.conversion import find_damage
 
-    place = folder / CONVERSION
-    if place.is_symlink() or not place.is_dir():
-        return
-    try:
-        damage = find_damage(folder)
-    except OSError as error:
-        yield Check(CONVERSION, "", (_describe(error),))
-        return
-    kept = "it is made again from the pool when it is needed"
-    found = "ok" if any(place.glob("*.parquet")) else "none: the next command makes it"
-    yield Check(CONVERSION, found, (f"{damage}; {kept}",) if damage else ())
+    if damage := find_damage(folder):
+        raise StudyError(f"{damage}; it is made again from the pool when it is needed", "")
+    there = any((folder / CONVERSION).glob("*.parquet"))
+    return "ok" if there else "none: the next command makes it"
 
 
-def _check_summary(folder: Path) -> Check:
+def _read_summary(folder: Path) -> str:
     """What the study keeps of the pool, for reports without it."""
     from activetest.cache.summary import check_summary
 
     try:
         found = check_summary(folder / SUMMARY)
     except FileNotFoundError:
-        return Check("summary", "none: the next command that reads the pool writes it")
-    except (ActivetestError, OSError) as error:
-        kept = "remove it, and the next command that reads the pool writes it again"
-        return Check("summary", "", (f"{_describe(error)}; {kept}",))
-    return Check("summary", f"ok: {found.rows:,} items, kept on {found.date[:10]}")
+        return "none: the next command that reads the pool writes it"
+    return f"ok: {found.rows:,} items, kept on {found.date[:10]}"
 
 
-def _check_pool(folder: Path) -> Check:
+def _read_pool(folder: Path) -> str:
     """Whether the pool is the one that the study was made for."""
     from activetest.cache.build import compute_fingerprint
     from activetest.study.stored import StoredStudy
 
-    try:
-        study = StoredStudy.open(folder)
-        with study.reading_pool() as pool:
-            pool.check()
-            now, _ = compute_fingerprint(pool)
-    except (ActivetestError, OSError) as error:
-        return Check("pool", "", (_describe(error),))
+    study = StoredStudy.open(folder)
+    with study.reading_pool() as pool:
+        pool.check()
+        now, _ = compute_fingerprint(pool)
     if now != study.ledger.fingerprint:
         problem = f"{study.pool_name} is not the pool this study was made for"
-        return Check("pool", "", (f"{problem}: its ids or outputs differ",))
-    return Check("pool", f"ok: {study.ledger.rows:,} items, fingerprint {now}")
-
-
-def _describe(error: Exception) -> str:
-    return error.problem if isinstance(error, ActivetestError) else str(error)
+        raise StudyError(f"{problem}: its ids or outputs differ", "")
+    return f"ok: {study.ledger.rows:,} items, fingerprint {now}"
