@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from activetest.errors import ChoiceError
 from activetest.estimation.second_opinions import (
     Opinions,
@@ -17,6 +15,7 @@ from activetest.ledger.ledger import Answer
 from activetest.nouns.log import LABELLED
 from activetest.nouns.rounding import level_ties
 from activetest.rounds.fit import list_labelled
+from activetest.study.next import show_columns
 from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy
 from activetest.system.parallel import one_blas_thread
@@ -80,11 +79,7 @@ def next_again(study: StoredStudy, count: int, show: Sequence[str] = ()) -> Batc
         }
         for at in chosen
     ]
-    if show and rows:
-        shown = study.open_pool().show(positions[np.array(chosen)], show)
-        for column, cells in shown.items():
-            for row, cell in zip(rows, cells, strict=True):
-                row[column] = cell
+    show_columns(study, rows, show)
     columns = ("id", "label", ANNOTATOR, AGAIN, *dict.fromkeys(show))
     return Batch(None, rows, False, columns, study=study, requested=count, again=True)
 

@@ -37,7 +37,7 @@ from activetest.sampling.question import usual_acquisition, usual_floor
 from activetest.study.export import DrawLog
 from activetest.study.folder import INSIDE
 from activetest.study.labelling import find_columns
-from activetest.study.stored import StoredStudy, find_items
+from activetest.study.stored import StoredStudy
 from activetest.system.safe_text import make_readable, mask_secrets, shorten_readable
 
 T = TypeVar("T")
@@ -168,7 +168,7 @@ def _read_texts(study: StoredStudy, ids: Sequence[str]) -> dict[str, str]:
         columns = [name for name in find_columns(study) if name not in groups] if ids else []
         if not columns:
             return {}
-        shown = study.open_pool().show(find_items(ids, study.cache(auxiliary=False)), columns)
+        shown = study.show(ids, columns)
     except PoolError:
         # The pool is not at hand, or a column has values that Python does not have.
         return {}

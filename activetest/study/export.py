@@ -1,6 +1,7 @@
 """The log of draws: every draw with its probability, and every answer ever given, as a table."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -134,13 +135,23 @@ def write_new_file(
     force    replace a file that is there
     """
     check_new_file(path, folder, force=force)
+    with replacing_target(path) as target:
+        write(target)
+
+
+@contextmanager
+def replacing_target(path: Path) -> Iterator[Path]:
+    """What to write to: a device or a pipe itself, else a file that takes the place as a whole.
+
+    Raises StorageError when it cannot be written.
+    """
     with raising_storage_errors(path, remedy="choose another `path`, one you may write to"):
         if path.exists() and not path.is_file():
-            write(path)
+            yield path
             return
         # The file that a link points to is replaced, not the link.
         with atomic.replacing_file(path.resolve(), durable=True) as building:
-            write(building)
+            yield building
 
 
 def check_new_file(path: Path, folder: Path | None, *, force: bool) -> None:

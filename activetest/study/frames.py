@@ -5,9 +5,9 @@ or the new one.
 """
 
 import contextlib
-import hashlib
 import io
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -139,15 +139,13 @@ def naming_stream(stream: BinaryIO, copy: Path) -> Iterator[None]:
 
 def copy_stream(stream: BinaryIO, path: Path) -> tuple[int, str]:
     """Copy an open file; its bytes and the SHA-256 of them. Raises PoolError for one of text."""
-    content, count, name = hashlib.sha256(), 0, name_stream(stream)
     with path.open("wb") as file:
-        while block := stream.read(_BLOCK):
-            if not isinstance(block, bytes):
-                raise PoolError(f"{name} is open as text", "open it in binary mode, 'rb'")
-            file.write(block)
-            content.update(block)
-            count += len(block)
-    return count, content.hexdigest()
+        try:
+            shutil.copyfileobj(stream, file, _BLOCK)
+        except TypeError as error:
+            problem = f"{name_stream(stream)} is open as text"
+            raise PoolError(problem, "open it in binary mode, 'rb'") from error
+    return path.stat().st_size, hash_file(path)
 
 
 def _keep(written: Path, place: Path, study: Path | None) -> Path:

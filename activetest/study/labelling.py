@@ -447,13 +447,10 @@ def find_columns(study: "StoredStudy") -> tuple[str, ...]:
 
 def _show_items(study: "StoredStudy", ids: Sequence[str], columns: Iterable[str]) -> list[Item]:
     """The items with the values of columns."""
-    from activetest.study.stored import find_items
-
     columns = tuple(dict.fromkeys(columns))
     if not columns or not ids:
         return [Item(id, {}) for id in ids]
-    rows = find_items(list(ids), study.cache(auxiliary=False))
-    shown = study.open_pool().show(rows, columns)
+    shown = study.show(ids, columns)
     return [
         Item(id, {column: shown[column][at] for column in columns}) for at, id in enumerate(ids)
     ]

@@ -18,7 +18,6 @@ from activetest.errors import (
     LabelError,
     PoolError,
     StorageError,
-    raising_storage_errors,
 )
 from activetest.formats import FAMILY
 from activetest.labels import exports, files
@@ -41,9 +40,10 @@ from activetest.pool.costs import read_costs
 from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.plan import plan_round
 from activetest.study.declared import add_plan, describe_plan, list_looks
+from activetest.study.export import replacing_target
 from activetest.study.label_checks import make_normaliser
 from activetest.study.results import Batch
-from activetest.study.stored import StoredStudy, find_items
+from activetest.study.stored import StoredStudy
 from activetest.system import atomic, overwrite
 from activetest.system.parallel import one_blas_thread
 from activetest.system.safe_text import neutralise_cell, restore_cell
@@ -157,24 +157,17 @@ def save_batch(
     """
     path = read_path("path", path, StorageError)
     _protect_file(study, path, force=force)
-    with raising_storage_errors(path, remedy="choose another `path`, one you may write to"):
+    with replacing_target(path) as target:
         if path.is_dir():
             raise IsADirectoryError(21, "it is a folder", str(path))
-        if path.exists() and not path.is_file():
-            with open(path, "wb") as file:
-                batch = make_batch()
-                file.write(batch.encode(format) if batch.rows else b"")
-            return batch
-        # The file that a link points to is replaced, not the link.
-        path = path.resolve()
-        with atomic.replacing_file(path, durable=True) as building:
-            with open(building, "wb") as file:
-                batch = make_batch()
-                file.write(batch.encode(format))
+        with open(target, "wb") as file:
+            batch = make_batch()
+            file.write(batch.encode(format) if batch.rows else b"")
+        if target != path:
             # Somebody may have saved labels there since.
-            _protect_file(study, path, force=force)
+            _protect_file(study, path.resolve(), force=force)
             if not batch.rows:
-                building.unlink()
+                target.unlink()
     return batch
 
 
@@ -269,17 +262,22 @@ def _fill_batch(
     """
     ids = [draw.id for draw in items]
     rows: list[dict[str, Any]] = [{"id": id, "label": ""} for id in ids]
-    if show and ids:
-        shown = study.open_pool().show(find_items(ids, study.cache(auxiliary=False)), show)
-        for column, values in shown.items():
-            for row, value in zip(rows, values, strict=True):
-                row[column] = value
+    show_columns(study, rows, show)
     places = {draw.id: at for at, draw in enumerate(study.ledger.record().draws, 1)}
     orders = tuple(places[id] for id in ids)
     last = max((draw.round for draw in items), default=None)
     columns = ("id", "label", *dict.fromkeys(show))
     batch = Batch(last, rows, repeated, columns, deterministic, study, requested)
     return replace(batch, orders=orders)
+
+
+def show_columns(study: StoredStudy, rows: list[dict[str, Any]], show: Sequence[str]) -> None:
+    """Add columns of the pool to rows with ids."""
+    if not show or not rows:
+        return
+    for column, values in study.show([row["id"] for row in rows], show).items():
+        for row, value in zip(rows, values, strict=True):
+            row[column] = value
 
 
 def _protect_file(study: StoredStudy | None, path: Path, *, force: bool) -> None:

@@ -194,6 +194,11 @@ class StoredStudy:
             if self._hold(path):
                 return Pool(self.uri, schema, Files(str(path)))
 
+    def show(self, ids: Sequence[str], columns: Sequence[str]) -> dict[str, list[Any]]:
+        """{column: its values for these items}. Raises PoolError for one that is not there."""
+        rows = find_items(ids, self.cache(auxiliary=False))
+        return self.open_pool().show(rows, columns)
+
     @contextmanager
     def reading_pool(self) -> Iterator[Pool]:
         """The pool by its content, whatever sizes and times of files say; the study stays as it is.
