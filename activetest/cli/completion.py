@@ -3,7 +3,7 @@
 Only a column needs the pool, and only its schema is read. Whatever goes wrong, nothing is offered.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import typer
@@ -17,43 +17,40 @@ _TABLES = {".csv": ",", ".tsv": "\t"}
 _LINES = (".jsonl", ".ndjson", ".json")
 
 
-def complete_values(values: Iterable[str], *, more: bool = False) -> Completer:
-    """Completes with these values; with several of them, separated by commas, where more is set."""
-    return _completer(lambda context: values, more)
+def make_completer(
+    what: str | Callable[[], Iterable[str]], values: Sequence[str] = (), *, more: bool = False
+) -> Completer | None:
+    """What completes the value of an option; None where nothing does.
 
-
-def complete_methods(family: str, *, more: bool = False) -> Completer:
-    """Completes with the methods of a family of the catalogue."""
+    what    a family of the catalogue, whose methods are offered; "columns" of the pool on the line,
+            or of the study at hand; or a function that finds values
+    values  that are offered where nothing else is
+    more    several values may be given, separated by commas
+    """
+    if not what and not values:
+        return None
 
     def find(context: typer.Context) -> Iterable[str]:
+        if callable(what):
+            return what()
+        if what == COLUMNS:
+            return _find_columns(context)
+        if not what:
+            return values
         from activetest import catalog
 
-        return catalog.usable_names(family, simulated=context.command.name == "simulate")
+        return catalog.usable_names(what, simulated=context.command.name == "simulate")
 
-    return _completer(find, more)
-
-
-def complete_found(find: Callable[[], Iterable[str]]) -> Completer:
-    """Completes with what a function finds."""
-    return _completer(lambda context: find(), more=False)
-
-
-def complete_columns(*, more: bool = True) -> Completer:
-    """Completes with the columns of the pool on the line, or of the study at hand."""
-    return _completer(_find_columns, more)
-
-
-def _completer(find: Callable[[typer.Context], Iterable[str]], more: bool) -> Completer:
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",") if more else ("", "", incomplete)
         try:
-            values = list(find(ctx))
+            found = list(find(ctx))
         except Exception:
             # A shell that waits for a word has no use for a traceback.
             return []
         return [
             before + comma + value
-            for value in values
+            for value in found
             if value.startswith(last) and _is_harmless(value)
         ]
 

@@ -26,7 +26,7 @@ def help(
         Argument(
             metavar="[TOPIC]",
             help="A topic, the name of a command, or schema: the JSON Schema of --format json.",
-            autocompletion=completion.complete_found(_list_words),
+            autocompletion=completion.make_completer(_list_words),
         ),
     ] = None,
 ) -> None:

@@ -46,7 +46,7 @@ def take(
     type: Any = None,
     *,
     values: Sequence[str] = (),
-    completes: str | completion.Completer = "",
+    completes: str | Callable[[], Iterable[str]] = "",
     topic: str = "",
     rank: int = 0,
     **more: Any,
@@ -57,7 +57,7 @@ def take(
                may be given again and joined by commas. Without a word for a value it is a switch.
     type       of the value; default: text
     values     that it may have, which stand for it in the help
-    completes  what a shell completes it with: a family of the catalogue, "columns", or a completer
+    completes  what a shell completes it with: see completion.make_completer
     topic, rank  as of Topic
     more       as of typer.Option
     """
@@ -74,22 +74,10 @@ def take(
             metavar=metavar or None,
             help=help,
             rich_help_panel=Topic(topic, rank),
-            autocompletion=_completer(completes, values, more=several),
+            autocompletion=completion.make_completer(completes, values, more=several),
             **more,
         ),
     ]
-
-
-def _completer(
-    completes: str | completion.Completer, values: Sequence[str], *, more: bool
-) -> completion.Completer | None:
-    if not isinstance(completes, str):
-        return completes
-    if completes == completion.COLUMNS:
-        return completion.complete_columns(more=more)
-    if completes:
-        return completion.complete_methods(completes, more=more)
-    return completion.complete_values(values, more=more) if values else None
 
 
 def folder(rank: int = 0) -> Any:
@@ -122,8 +110,9 @@ def pool_address(help: str = "File, folder of Parquet files, or an address.") ->
 
 def output_format(shown: str, *, topic: str = "") -> Any:
     """The option that chooses an output format of what is shown: report, status, simulation ..."""
-    found = completion.complete_found(lambda: list_formats(shown))
-    return take("--format FORMAT", "Output format.", str, topic=topic, completes=found)
+    return take(
+        "--format FORMAT", "Output format.", str, topic=topic, completes=lambda: list_formats(shown)
+    )
 
 
 def list_formats(shown: str = "report") -> tuple[str, ...]:

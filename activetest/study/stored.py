@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -272,7 +271,9 @@ class StoredStudy:
                 if auxiliary:
                     # What all of the study's surrogates see is kept: a part of it would be less.
                     self.keep_summary(cache)
-            cache.reopen = partial(_reopen_cache, weakref.ref(self), auxiliary=auxiliary)
+            # A cache is in circles of references: the study that it held would keep its files open.
+            opened = weakref.WeakMethod(self.cache)
+            cache.reopen = lambda: (again := opened()) and again(auxiliary=auxiliary)
             return cache
 
     def keep_summary(self, cache: Cache) -> None:
@@ -486,15 +487,6 @@ def write_study(
         if record:
             record(ledger)
     config.write_config(building, config.Config(dict(pool), choices))
-
-
-def _reopen_cache(study: "weakref.ref[StoredStudy]", *, auxiliary: bool) -> Cache | None:
-    """The cache of a study, opened anew; None where nothing but a cache is left of the study.
-
-    A cache is in circles of references: the study that it held would keep its files open.
-    """
-    left = study()
-    return None if left is None else left.cache(auxiliary=auxiliary)
 
 
 def _make_temporary(owner: object) -> Path:
