@@ -17,7 +17,6 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -139,13 +138,29 @@ class ImportedLog:
 
 
 @dataclass(frozen=True)
-class _Draw:
-    """One drawn item, with every row that is about it."""
+class Draws:
+    """The drawn items of a log, in the order of its rounds and then of its rows.
 
-    id: str
-    round: int | None
-    probability: float | None
-    place: str
+    ids, places  (D,) names of the items, and where the first row about each stands
+    round        (D,) number of the round of each, from 1
+    q            (D,) probability of each draw; NaN where the log has none
+    numbers      (R,) what the log calls its rounds; 0 where it has none
+    """
+
+    ids: list[str]
+    places: list[str]
+    round: Array
+    q: Array
+    numbers: list[int]
+
+    def name(self, at: int) -> str:
+        """What a message calls a draw."""
+        return f"{self.places[at]}: id {self.ids[at]!r}"
+
+    def take(self, order: Array) -> "Draws":
+        """The draws in another order."""
+        ids, places = ([each[at] for at in order] for each in (self.ids, self.places))
+        return Draws(ids, places, self.round[order], self.q[order], self.numbers)
 
 
 @dataclass(frozen=True)
@@ -220,22 +235,20 @@ def plan_log(
     """
     rows, answers = _read_answers(rows, source, meaning, cache)
     of_draws, known_to = _split_supplied(rows, source)
-    batches = _split_rounds(_find_draws(of_draws, source))
-    supplied = _find_first_rounds(known_to, batches)
+    drawn = find_draws(of_draws, source)
+    # Rounds are numbered from 1 here.
+    supplied = {id: bisect_left(drawn.numbers, first) + 1 for id, first in known_to.items()}
     uniform = meaning.design == Design.UNIFORM
-    codes = _find_classes(meaning.drawn_from, cache)
+    codes = find_classes(meaning.drawn_from, cache)
     if uniform:
-        batches = [_shuffle(each, cache, seed, number) for number, each in enumerate(batches, 1)]
-    drawn = [draw for batch in batches for draw in batch]
-    numbers = np.repeat(np.arange(1, len(batches) + 1), [len(each) for each in batches])
-    log = _make_log(drawn, numbers, supplied, answers, cache)
+        drawn = _shuffle(drawn, cache, seed)
+    log = _make_log(drawn, supplied, answers, cache)
     left = _count_left(drawn, log, codes, cache, source, uniform=uniform)
     if uniform:
-        _check_uniform(batches, left, source)
-        prob = 1 / left
+        check_uniform(drawn, left, source)
+        log = replace(log, q=1 / left)
     else:
-        prob = _check_probabilities(batches, left, meaning, source)
-    log = replace(log, q=prob)
+        check_probabilities(drawn, left, meaning, source)
     # Draws of ours that are uniform are so in proportion to weights and prices.
     plain = uniform and find_rates(cache) is None
     record = asdict(
@@ -252,11 +265,11 @@ def plan_log(
         log = _fit_rounds(log, cache, choices, record, codes, left if plain else None, seed=seed)
     return ImportedLog(
         log,
-        tuple(draw.id for draw in drawn),
+        tuple(drawn.ids),
         supplied,
         tuple(answers),
         source,
-        _describe(log, source, prob * left),
+        _describe(log, source, log.q * left),
         not cache.classes,
     )
 
@@ -329,56 +342,50 @@ def _explain_supplied(row: LoggedLabel, source: str) -> LabelError:
     )
 
 
-def _find_first_rounds(
-    known_to: Mapping[str, float], batches: Sequence[Sequence[_Draw]]
-) -> dict[str, int]:
-    """{id: first round that knew it}, as rounds are numbered from 1 here."""
-    numbers = [batch[0].round or 0 for batch in batches]
-    return {id: bisect_left(numbers, first) + 1 for id, first in known_to.items()}
-
-
-def _find_draws(rows: Sequence[LoggedLabel], source: str) -> list[_Draw]:
-    """The drawn items in the order of their first rows. Raises LabelError for one drawn twice.
+def find_draws(rows: Sequence[LoggedLabel], source: str) -> Draws:
+    """The drawn items, each by its first row. Raises LabelError for one drawn twice.
 
     Rows about one item are several annotators' answers, or answers that do not count any more.
     """
-    draws: dict[str, _Draw] = {}
+    draws: dict[str, LoggedLabel] = {}
     seen: dict[tuple[str, str], Label] = {}
-    for label, round, probability, superseded, _ in rows:
-        draw = _Draw(label.id, round, probability, label.place)
-        first = draws.setdefault(label.id, draw)
-        same = (first.round, first.probability) == (round, probability)
-        repeated = None if superseded else seen.get((label.id, label.annotator))
+    for row in rows:
+        label = row.label
+        first = draws.setdefault(label.id, row)
+        same = (first.round, first.probability) == (row.round, row.probability)
+        repeated = None if row.superseded else seen.get((label.id, label.annotator))
         if not same or repeated:
-            earlier = repeated.place if repeated else first.place
+            earlier = repeated or first.label
             raise LabelError(
-                f"{source}, {label.place}: id {label.id!r} was drawn in {earlier} already",
+                f"{source}, {label.place}: id {label.id!r} was drawn in {earlier.place} already",
                 "keep the first draw of each item; draws with replacement cannot be imported as "
                 'they are: see `design="with-replacement"`; answers of several annotators have '
                 "different names in a column annotator",
             )
-        if not superseded:
+        if not row.superseded:
             seen[label.id, label.annotator] = label
-    return list(draws.values())
+    found = sorted(draws.values(), key=lambda row: row.round or 0)
+    numbers, rounds = np.unique([row.round or 0 for row in found], return_inverse=True)
+    return Draws(
+        [row.label.id for row in found],
+        [row.label.place for row in found],
+        rounds + 1,
+        np.array([row.probability for row in found], float),
+        numbers.tolist(),
+    )
 
 
-def _split_rounds(draws: Sequence[_Draw]) -> list[list[_Draw]]:
-    """The draws of each round, in the order of rounds and then of the log."""
-
-    def number(draw: _Draw) -> int:
-        return draw.round or 0
-
-    return [list(group) for _, group in groupby(sorted(draws, key=number), number)]
-
-
-def _shuffle(batch: Sequence[_Draw], cache: Cache, seed: int, number: int) -> list[_Draw]:
-    """The draws of a uniform round in a random order: that of the log may follow the labels."""
-    rows = cache.find([draw.id for draw in batch])
-    keys = uniforms(cache.hashes[rows], seed, number)
-    return [batch[place] for place in np.argsort(keys, kind="stable")]
+def _shuffle(drawn: Draws, cache: Cache, seed: int) -> Draws:
+    """Uniform draws in a random order inside rounds: that of the log may follow the labels."""
+    hashes = cache.hashes[cache.find(drawn.ids)]
+    keys = np.empty(len(hashes))
+    for number in range(1, len(drawn.numbers) + 1):
+        here = drawn.round == number
+        keys[here] = uniforms(hashes[here], seed, number)
+    return drawn.take(np.lexsort((keys, drawn.round)))
 
 
-def _find_classes(names: Sequence[str], cache: Cache) -> tuple[int, ...] | None:
+def find_classes(names: Sequence[str], cache: Cache) -> tuple[int, ...] | None:
     """Codes of the predicted classes whose items could be drawn. Raises ChoiceError."""
     if not names:
         return None
@@ -395,7 +402,7 @@ def _find_classes(names: Sequence[str], cache: Cache) -> tuple[int, ...] | None:
 
 
 def _count_left(
-    drawn: Sequence[_Draw],
+    drawn: Draws,
     log: Log,
     codes: tuple[int, ...] | None,
     cache: Cache,
@@ -411,13 +418,12 @@ def _count_left(
     positions, able = log.rows, find_predicted_as(cache, codes)
     counted = find_counted(cache)
     able = able if counted is None else able & counted
-    chosen = np.array([draw.probability is None and not uniform for draw in drawn])
-    wrong = ~able[positions] & ~chosen
+    wrong = ~able[positions] & (uniform | ~np.isnan(drawn.q))
     if wrong.any():
-        draw, row = drawn[int(np.argmax(wrong))], positions[int(np.argmax(wrong))]
-        weightless = counted is not None and not counted[row]
+        at = int(np.argmax(wrong))
+        weightless = counted is not None and not counted[positions[at]]
         raise LabelError(
-            f"{source}, {draw.place}: id {draw.id!r} "
+            f"{source}, {drawn.name(at)} "
             + ("has weight 0 in the pool" if weightless else "is predicted as another class"),
             "leave out items of weight 0: they count in nothing, and probabilities are among the "
             "others"
@@ -430,73 +436,62 @@ def _count_left(
     return np.asarray(able.sum() - before, float)
 
 
-def _check_uniform(batches: Sequence[Sequence[_Draw]], left: Array, source: str) -> None:
+def check_uniform(drawn: Draws, left: Array, source: str) -> None:
     """Raises LabelError where the log's own probabilities say that draws were not uniform."""
-    start = 0
-    for batch in batches:
-        here = left[start : start + len(batch)]
-        start += len(batch)
-        given = np.array([draw.probability or np.nan for draw in batch])
+    for number, name in enumerate(drawn.numbers, 1):
+        here = drawn.round == number
+        given = drawn.q[here]
         if np.isnan(given).all() or np.ptp(given) <= _ALIKE * given.max():
             continue
         # One after another, they are those of as many items as were left.
-        if not np.allclose(np.sort(1 / given), np.sort(here), rtol=_ALIKE):
+        if not np.allclose(np.sort(1 / given), np.sort(left[here]), rtol=_ALIKE):
             raise LabelError(
-                f"{source}: the probabilities of round {batch[0].round or 1} differ, so its draws "
-                "were not uniform",
+                f"{source}: the probabilities of round {name or 1} differ, so its draws were not "
+                "uniform",
                 'leave out `design="uniform"`, or the column probability',
             )
 
 
-def _check_probabilities(
-    batches: Sequence[Sequence[_Draw]], left: Array, meaning: Meaning, source: str
-) -> Array:
-    """(D,) probabilities, NaN in rounds without any. Raises LabelError for what cannot be."""
-    drawn = [draw for batch in batches for draw in batch]
-    prob = np.array([np.nan if d.probability is None else d.probability for d in drawn], float)
-    if np.isnan(prob).all():
+def check_probabilities(drawn: Draws, left: Array, meaning: Meaning, source: str) -> None:
+    """Raises LabelError for probabilities that cannot be; rounds without any were chosen."""
+    missing = np.isnan(drawn.q)
+    if missing.all():
         raise LabelError(
             f"{source} has no probabilities",
             'a simple random sample needs none: `design="uniform"`; for other draws, name their '
             "column: `columns={'probability': 'column'}`",
         )
-    start = 0
-    for batch in batches:
-        here = slice(start, start + len(batch))
-        start += len(batch)
-        missing = np.isnan(prob[here])
-        if missing.any() and not missing.all():
-            draw = batch[int(np.argmax(missing))]
+    for number in range(1, len(drawn.numbers) + 1):
+        here = np.flatnonzero(drawn.round == number)
+        if missing[here].any() and not missing[here].all():
             raise LabelError(
-                f"{source}, {draw.place}: id {draw.id!r} has no probability, and others of its "
-                "round have one",
+                f"{source}, {drawn.name(here[np.argmax(missing[here])])} has no probability, and "
+                "others of its round have one",
                 "items that were chosen, not drawn, are in rounds of their own",
             )
-        low = prob[here] * left[here.start] < meaning.floor * (1 - _ALIKE)
+        low = drawn.q[here] * left[here[0]] < meaning.floor * (1 - _ALIKE)
         if low.any():
-            draw = batch[int(np.argmax(low))]
+            at = here[np.argmax(low)]
             raise LabelError(
-                f"{source}, {draw.place}: the probability of id {draw.id!r} is below the floor of "
-                f"{meaning.floor:g} of a uniform draw's",
+                f"{source}, {drawn.places[at]}: the probability of id {drawn.ids[at]!r} is below "
+                f"the floor of {meaning.floor:g} of a uniform draw's",
                 "give a lower `draws_floor`, or leave it out",
             )
-    _check_ends(drawn, prob, left, source)
+    check_ends(drawn, left, source)
     if meaning.design is None:
-        _check_meaning(batches, prob, left, source)
-    return prob
+        check_meaning(drawn, left, source)
 
 
-def _check_ends(drawn: Sequence[_Draw], prob: Array, left: Array, source: str) -> None:
+def check_ends(drawn: Draws, left: Array, source: str) -> None:
     """Raises LabelError for a certain draw while others are left, and an uncertain last one."""
-    certain = (prob > 1 - 1e-12) & (left > 1)
-    last = (prob < 1 - 1e-6) & (left == 1)
+    certain = (drawn.q > 1 - 1e-12) & (left > 1)
+    last = (drawn.q < 1 - 1e-6) & (left == 1)
     for wrong, what in ((certain, "{:,} items were left"), (last, "only this item was left")):
         if wrong.any():
-            place = int(np.argmax(wrong))
-            draw = drawn[place]
+            at = int(np.argmax(wrong))
             raise LabelError(
-                f"{source}, {draw.place}: the probability of id {draw.id!r} is {prob[place]:g}, "
-                f"and {what.format(int(left[place]))}",
+                f"{source}, {drawn.places[at]}: the probability of id {drawn.ids[at]!r} is "
+                f"{drawn.q[at]:g}, and {what.format(int(left[at]))}",
                 "every item that is left must have a chance in every draw; items that were chosen "
                 "for certain have no probability, and rounds of their own"
                 if what[0] == "{"
@@ -504,9 +499,7 @@ def _check_ends(drawn: Sequence[_Draw], prob: Array, left: Array, source: str) -
             )
 
 
-def _check_meaning(
-    batches: Sequence[Sequence[_Draw]], prob: Array, left: Array, source: str
-) -> None:
+def check_meaning(drawn: Draws, left: Array, source: str) -> None:
     """Raises LabelError where the probabilities fit another design better.
 
     With q the probability of a draw among n items, the mean of 1 / (q n) is 1 but for chance. If it
@@ -514,20 +507,21 @@ def _check_meaning(
     the number of items, of which each round was a sample, or the log was one. If some items had no
     chance, it is the share of the others.
     """
-    known = np.flatnonzero(~np.isnan(prob))
+    known = np.flatnonzero(~np.isnan(drawn.q))
     if len(known) < _FEWEST:
         return
+    inverse = 1 / drawn.q[known]
     # 1 but for chance where every item could be drawn.
-    found = float(np.mean(1 / (prob[known] * left[known])))
+    found = float(np.mean(inverse / left[known]))
     if found > _FAR:
         raise LabelError(
             f"{source}: the probabilities are too small: those of all items of the pool would sum "
             f"to about {1 / found:.2g}, and not to 1",
             f"{_REMEDY}; {_SEQUENTIAL}",
         )
-    starts = np.cumsum([0, *map(len, batches)])[:-1]
-    starts = starts[~np.isnan(prob[starts])]
-    total = float((1 / prob[known]).sum())
+    starts = np.unique(drawn.round, return_index=True)[1]
+    starts = starts[~np.isnan(drawn.q[starts])]
+    total = float(inverse.sum())
     others = [total / left[starts].sum(), total / left[known[0]]]
     nearest = min(abs(math.log(each)) for each in others)
     # Rounds of one draw each are both.
@@ -538,7 +532,7 @@ def _check_meaning(
             f"about {1 / found:,.2g}",
             f"{_REMEDY}; {_SEQUENTIAL}",
         )
-    doubt = float(np.std(1 / (prob[known] * left[known]), ddof=1)) / len(known) ** 0.5
+    doubt = float(np.std(inverse / left[known], ddof=1)) / len(known) ** 0.5
     if found < _SURELY_ONE and found + _MANY_ERRORS * doubt < 1:
         raise LabelError(
             f"{source}: the probabilities account for {100 * found:.2g} % of the items alone: the "
@@ -549,21 +543,16 @@ def _check_meaning(
 
 
 def _make_log(
-    drawn: Sequence[_Draw],
-    numbers: Array,
-    supplied: Mapping[str, int],
-    answers: Sequence[Answer],
-    cache: Cache,
+    drawn: Draws, supplied: Mapping[str, int], answers: Sequence[Answer], cache: Cache
 ) -> Log:
-    """The log of these draws and answers, without rounds and probabilities."""
-    known = resolve_answers(answers, values=not cache.classes)
-    ids, others = [draw.id for draw in drawn], list(supplied)
-    status, labels = encode_outcomes(ids, known, cache)
+    """The log of these draws and answers, without rounds."""
+    known, others = resolve_answers(answers, values=not cache.classes), list(supplied)
+    status, labels = encode_outcomes(drawn.ids, known, cache)
     supplied_status, supplied_labels = encode_outcomes(others, known, cache)
     return Log(
-        rows=cache.find(ids),
-        q=np.full(len(ids), np.nan),
-        round=numbers,
+        rows=cache.find(drawn.ids),
+        q=drawn.q,
+        round=drawn.round,
         status=status,
         labels=labels,
         supplied_rows=cache.find(others) if others else np.empty(0, np.int64),

@@ -632,10 +632,8 @@ def test_an_honest_log_is_taken_whatever_its_rounds_are(pool, truth, seed):
 
     for counts in ((12,), (1,) * 12, (2,) * 6, (5,), (30,), (20, 3, 1)):
         rows = read_draw_log(draw(pool, truth, counts, seed))[1]
-        batches = imported._split_rounds(imported._find_draws(rows, "log"))
         left = SIZE - np.arange(sum(counts), dtype=float)
-        prob = np.array([row.probability for row in rows])
-        imported._check_meaning(batches, prob, left, "log")
+        imported.check_meaning(imported.find_draws(rows, "log"), left, "log")
 
 
 def test_a_log_without_its_pool_or_where_a_study_is_already_is_refused(pool, truth, capsys):

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from activetest.errors import ChoiceError, LabelError
+from activetest.labels.files import Label
+from activetest.sampling.draw_log import LoggedLabel
 from activetest.study.imported import (
     Meaning,
-    _check_ends,
-    _check_meaning,
-    _check_probabilities,
-    _check_uniform,
     _describe,
-    _Draw,
-    _find_classes,
-    _find_first_rounds,
-    _split_rounds,
+    check_ends,
+    check_meaning,
+    check_probabilities,
+    check_uniform,
+    find_classes,
+    find_draws,
 )
 from tests import makers
 
@@ -22,10 +22,14 @@ from tests import makers
 def draw_batches(*batches):
     """Draws of rounds with these probabilities, called a, b, c ... in lines 2, 3, 4 ..."""
     names, lines = iter("abcdefghijklmnopqrstuvwxyz"), iter(range(2, 99))
-    return [
-        [_Draw(next(names), number, prob, f"line {next(lines)}") for prob in batch]
-        for number, batch in enumerate(batches, 1)
-    ]
+    return find_draws(
+        [
+            LoggedLabel(Label(f"line {next(lines)}", next(names), "", 0, ""), number, q)
+            for number, batch in enumerate(batches, 1)
+            for q in batch
+        ],
+        "log",
+    )
 
 
 def refuse(check, *arguments) -> str:
@@ -43,7 +47,7 @@ def check_shares(shares, left, rounds=1):
     prob = 1 / (shares * left)
     size = len(shares) // rounds
     batches = draw_batches(*(prob[start : start + size] for start in range(0, len(prob), size)))
-    _check_meaning(batches, prob, left, "log")
+    check_meaning(batches, left, "log")
 
 
 def test_four_draws_say_nothing_about_the_design_and_five_do():
@@ -89,16 +93,16 @@ def test_shares_that_vary_much_may_be_below_one_by_chance():
 
 def test_the_first_item_without_a_probability_is_named_where_others_have_one():
     batches = draw_batches([0.1, 0.2], [0.2, None, None, 0.3])
-    problem = refuse(_check_probabilities, batches, np.full(6, 9.0), Meaning("sequential"), "log")
+    problem = refuse(check_probabilities, batches, np.full(6, 9.0), Meaning("sequential"), "log")
     assert problem.startswith("log, line 5: id 'd' has no probability")
 
 
 def test_rounds_without_any_probability_were_chosen_and_a_log_of_them_is_no_sample():
     batches = draw_batches([0.1, 0.2], [None, None])
-    found = _check_probabilities(batches, np.full(4, 9.0), Meaning("sequential"), "log")
-    assert found.tolist()[:2] == [0.1, 0.2] and np.isnan(found[2:]).all()
+    check_probabilities(batches, np.full(4, 9.0), Meaning("sequential"), "log")
+    assert batches.q.tolist()[:2] == [0.1, 0.2] and np.isnan(batches.q[2:]).all()
     chosen = draw_batches([None, None])
-    problem = refuse(_check_probabilities, chosen, np.full(2, 9.0), Meaning("sequential"), "log")
+    problem = refuse(check_probabilities, chosen, np.full(2, 9.0), Meaning("sequential"), "log")
     assert problem == "log has no probabilities"
 
 
@@ -107,28 +111,28 @@ def test_a_floor_counts_from_the_items_left_when_the_round_began():
     left = np.array([10.0, 9.0, 8.0, 7.0])
     meaning = Meaning("sequential", floor=0.5)
     batches = draw_batches([0.05, 0.3], [0.0625, 0.3])
-    assert len(_check_probabilities(batches, left, meaning, "log")) == 4
+    check_probabilities(batches, left, meaning, "log")
     batches = draw_batches([0.05, 0.3], [0.3, 0.0624])
-    problem = refuse(_check_probabilities, batches, left, meaning, "log")
+    problem = refuse(check_probabilities, batches, left, meaning, "log")
     assert problem.startswith("log, line 5: the probability of id 'd' is below the floor of 0.5")
 
 
 def test_only_the_last_item_is_drawn_for_certain():
     batches = draw_batches([0.5, 0.5, 1.0])
-    prob = np.array([0.5, 0.5, 1.0])
-    _check_ends(batches[0], prob, np.array([3.0, 2.0, 1.0]), "log")
-    problem = refuse(_check_ends, batches[0], prob, np.array([4.0, 3.0, 2.0]), "log")
+    check_ends(batches, np.array([3.0, 2.0, 1.0]), "log")
+    problem = refuse(check_ends, batches, np.array([4.0, 3.0, 2.0]), "log")
     assert problem == "log, line 4: the probability of id 'c' is 1, and 2 items were left"
-    problem = refuse(_check_ends, batches[0], prob - 0.1, np.array([3.0, 2.0, 1.0]), "log")
+    batches = draw_batches([0.4, 0.4, 0.9])
+    problem = refuse(check_ends, batches, np.array([3.0, 2.0, 1.0]), "log")
     assert problem == "log, line 4: the probability of id 'c' is 0.9, and only this item was left"
 
 
 def test_uniform_draws_have_equal_probabilities_in_a_round_or_those_of_what_was_left():
     left = np.array([10.0, 9.0, 8.0, 7.0, 6.0])
-    _check_uniform(draw_batches([0.2, 0.2], [0.3, 0.3, 0.3]), left, "log")
-    _check_uniform(draw_batches([None, None], [1 / 6, 1 / 8, 1 / 7]), left, "log")
+    check_uniform(draw_batches([0.2, 0.2], [0.3, 0.3, 0.3]), left, "log")
+    check_uniform(draw_batches([None, None], [1 / 6, 1 / 8, 1 / 7]), left, "log")
     for batches in ([[1 / 10, 1 / 9], [1 / 6, 1 / 8, 1 / 6.9]], [[0.2, 0.2], [0.3, None, 0.3]]):
-        problem = refuse(_check_uniform, draw_batches(*batches), left, "log")
+        problem = refuse(check_uniform, draw_batches(*batches), left, "log")
         assert problem.startswith("log: the probabilities of round 2 differ")
 
 
@@ -136,28 +140,27 @@ def test_uniform_draws_have_equal_probabilities_in_a_round_or_those_of_what_was_
 
 
 def test_rounds_are_in_the_order_of_their_numbers_and_keep_that_of_their_draws():
-    draws = [
-        _Draw(name, number, 0.1, "") for name, number in zip("abcd", (7, 2, 7, 2), strict=True)
+    rows = [
+        LoggedLabel(Label("", name, "", 0, ""), number, 0.1)
+        for name, number in zip("abcd", (7, 2, 7, 2), strict=True)
     ]
-    batches = _split_rounds(draws)
-    assert [[each.id for each in batch] for batch in batches] == [["b", "d"], ["a", "c"]]
-    assert _find_first_rounds({"x": 1, "y": 2, "z": 3, "v": 7, "w": np.inf}, batches) == {
-        "x": 1, "y": 1, "z": 2, "v": 2, "w": 3,
-    }  # fmt: skip
+    draws = find_draws(rows, "log")
+    assert draws.ids == ["b", "d", "a", "c"] and draws.numbers == [2, 7]
+    assert draws.round.tolist() == [1, 1, 2, 2]
 
 
 def test_classes_that_items_were_drawn_from_have_codes_and_weights_allow_none(tmp_path):
     pool = makers.build_pool(tmp_path, 12)
-    assert _find_classes((), pool) is None
-    assert _find_classes(("owl", "cat", "owl"), pool) == (0, 2)
+    assert find_classes((), pool) is None
+    assert find_classes(("owl", "cat", "owl"), pool) == (0, 2)
     with pytest.raises(ChoiceError, match="cow"):
-        _find_classes(("cat", "cow"), pool)
+        find_classes(("cat", "cow"), pool)
     score = {"id": ["a", "b", "c"], "score": [0.2, 0.5, 0.9], "uses": [1.0, 2.0, 3.0]}
     weighted = makers.build_table(tmp_path, score, weight="uses")
     values = makers.build_table(tmp_path, {"id": ["a", "b"], "pred": [0.5, 1.25]}, name="values")
     for other, reason in ((weighted, "weights"), (values, "values for predictions")):
         with pytest.raises(ChoiceError, match=reason):
-            _find_classes(("1",), other)
+            find_classes(("1",), other)
 
 
 @pytest.mark.parametrize(("count", "said"), [(4, False), (5, True)])
