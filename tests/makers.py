@@ -24,7 +24,6 @@ from activetest.nouns.study_lists import Part
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import find_free_items
 from activetest.sampling import plan
-from activetest.sampling.settings import read_settings
 from activetest.simulation.simulate import answered
 from activetest.study import init as creation
 from activetest.study.results import Setup
@@ -38,7 +37,7 @@ _written: dict[Hashable, tempfile.TemporaryDirectory] = {}
 
 def init(pool: object = None, folder: object = None, *, dry_run: bool = False, **given) -> Setup:
     """Create a study, or change one, with these settings."""
-    return creation.init(pool, folder, read_settings(given), dry_run=dry_run)
+    return creation.init(pool, folder, given, dry_run=dry_run)
 
 
 def copy_written(key: Hashable, write: Callable[[Path], object], folder: Path) -> None:

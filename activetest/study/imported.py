@@ -46,7 +46,6 @@ from activetest.rounds.fit import (
 from activetest.rounds.objectives import find_objectives, list_recorded_statistics
 from activetest.rounds.weighted import find_counted, find_rates
 from activetest.sampling.draw_log import LOG_FIELDS, LoggedLabel, read_draw_log
-from activetest.sampling.settings import Settings
 from activetest.study import label_checks
 from activetest.study.declared import add_plan, list_looks
 from activetest.study.init import init
@@ -186,7 +185,7 @@ def import_draws(
     pool: Any,
     draws: Any,
     folder: str | Path | None,
-    settings: Settings,
+    settings: Mapping[str, Any],
     *,
     design: str | None,
     draws_floor: float,

@@ -16,6 +16,7 @@ from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, StudyError, raising_storage_errors
 from activetest.estimation.looks import LookPlan, plan_looks_of_log
+from activetest.nouns.arguments import reading_arguments
 from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Question, Task
 from activetest.nouns.log import Log
 from activetest.pool import convert
@@ -29,7 +30,7 @@ from activetest.pool.remote import reject_secrets
 from activetest.rounds.surface import describe_arms
 from activetest.rounds.weighted import describe_floor_cost
 from activetest.sampling.between_groups import resolve_compared_groups
-from activetest.sampling.settings import Settings, complete_task
+from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.study.config import GRADED_BY
 from activetest.study.conversion import Conversion, keep_conversion
 from activetest.study.folder import (
@@ -96,10 +97,11 @@ class _Source:
 
 
 @one_blas_thread()
+@reading_arguments
 def init(
     given_pool: Any,
     study_folder: str | Path | None,
-    given: Settings,
+    settings: Mapping[str, Any],
     *,
     dry_run: bool = False,
     opened: Pool | None = None,
@@ -111,7 +113,7 @@ def init(
                   None for the pool of the study at hand
     study_folder  default: the environment variable ACTIVETEST_STUDY, else `.activetest`; without a
                   pool, that of the nearest folder above this one
-    given         what is not given is left to convention or, in a study, stays as it is
+    settings      by name; what is not given is left to convention or, in a study, stays as it is
     dry_run       check everything and write nothing
     opened        the pool with these columns, for a dry run that learns nothing from it; given_pool
                   is then its name in messages
@@ -125,6 +127,7 @@ def init(
     pool or its rounds saw other features, ChoiceError for a setting that makes no sense, StudyError
     where there is no study and no pool is given, StorageError when the study cannot be written.
     """
+    given = read_settings(settings)
     reject_secrets([given_pool, *given.files.values()])
     given_pool, folder, study = _find_study(given_pool, study_folder)
     if study is not None and plan_log is not None:

@@ -228,7 +228,7 @@ def _try_study(
     """
     with atomic.temporary_folder() as folder:
         try:
-            given = read_settings({"seed": 0, **seen.settings})
+            given = {"seed": 0, **seen.settings}
             setup = init(source.name, folder / "study", given, dry_run=True, opened=pool)
         except ActivetestError as error:
             return seen, error

@@ -100,10 +100,9 @@ class Study:
             StudyError: The folder holds something else.
             StorageError: The folder cannot be written.
         """
-        from activetest.sampling.settings import read_settings
         from activetest.study.init import init
 
-        setup = init(_check_pool(pool), folder, read_settings(settings))
+        setup = init(_check_pool(pool), folder, settings)
         return cls(setup.folder, setup)
 
     @classmethod
@@ -164,14 +163,13 @@ class Study:
             StudyError: The folder holds a study already, or something else.
             StorageError: The folder cannot be written.
         """
-        from activetest.sampling.settings import read_settings
         from activetest.study.imported import import_draws
 
         setup = import_draws(
             _check_pool(pool),
             draws,
             folder,
-            read_settings(settings),
+            settings,
             design=design,
             draws_floor=draws_floor,
             drawn_from=drawn_from,
@@ -193,10 +191,9 @@ class Study:
 
         Takes and raises what `create` does.
         """
-        from activetest.sampling.settings import read_settings
         from activetest.study.init import init
 
-        return init(_check_pool(pool), folder, read_settings(settings), dry_run=True)
+        return init(_check_pool(pool), folder, settings, dry_run=True)
 
     @classmethod
     def open(cls, folder: str | Path | None = None, *, damaged: bool = False) -> "Study":
@@ -238,11 +235,9 @@ class Study:
             PoolChanged: The pool is not what it was.
             StorageError: The study cannot be written.
         """
-        from activetest.sampling.settings import read_settings
         from activetest.study.init import init
 
-        dry_run = read_flag("dry_run", dry_run)
-        setup = init(None, self.folder, read_settings(settings), dry_run=dry_run)
+        setup = init(None, self.folder, settings, dry_run=dry_run)
         if not dry_run:
             self._current()
             self._setup = setup
