@@ -86,17 +86,17 @@ def _find_rules(record: Any) -> dict[str, Rule]:
     return {
         each.name: one_of(each.metadata["values"], between=" or ")
         if each.metadata.get("values") and hints[each.name] is str
-        else _find_rule(hints[each.name])
+        else find_rule(hints[each.name])
         for each in fields(record)
     }
 
 
-def _find_rule(annotation: Any) -> Rule:
-    """The rule that an annotation states."""
+def find_rule(annotation: Any) -> Rule:
+    """The rule that an annotation states: a type, several of one, or a narrower one."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is None:
         return _find_plain_rule(annotation)
-    inner = _find_rule(parts[0])
+    inner = find_rule(parts[0])
     if origin is Annotated:
         every = (inner, *parts[1:])
         return Rule(every[-1].hint, lambda value: all(rule.holds(value) for rule in every))

@@ -17,7 +17,7 @@ from activetest.nouns.choices import (
     Simulated,
     Task,
 )
-from activetest.nouns.records import LARGEST
+from activetest.nouns.records import LARGEST, find_rule
 
 # Auxiliary files.
 FILES = ("train", "other_models")
@@ -116,8 +116,9 @@ def _read_one(name: str, value: Any) -> Any:
         hint = "write it to a file, and give the path"
         hint += ", or give a mapping {predicted: {true: cost}}" if name == "costs" else ""
         raise ChoiceError(f"`{name}` is of type {type(value).__name__}", hint)
+    rule = find_rule(_TYPES.get(DECLARATIONS[name].kind, str))
     if not isinstance(value, str | int | float):
-        raise ChoiceError(f"`{name}` is {show(value)}", f"it must be {_describe_type(name)}")
+        raise ChoiceError(f"`{name}` is {show(value)}", rule.hint)
     if isinstance(value, str):
         read_name(name, value)
     elif LARGEST <= abs(value) < math.inf:
@@ -125,19 +126,12 @@ def _read_one(name: str, value: Any) -> Any:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if whole and name in _NAMES_OF_VALUES:
         return str(value)
-    kinds = _TYPES.get(DECLARATIONS[name].kind, str)
-    if name in _CHECKED_HERE and (not isinstance(value, kinds) or isinstance(value, bool)):
-        raise ChoiceError(f"`{name}` is {value!r}", f"it must be {_describe_type(name)}")
+    if name in _CHECKED_HERE and not rule.holds(value):
+        raise ChoiceError(f"`{name}` is {value!r}", rule.hint)
     return value
 
 
-def _describe_type(name: str) -> str:
-    """What a value must be, in words."""
-    kinds = _TYPES.get(DECLARATIONS[name].kind, str)
-    return {int: "a whole number", str: "a text"}.get(kinds, "a number")
-
-
-_TYPES: dict[Kind, Any] = {Kind.NUMBER: int | float, Kind.WHOLE: int}
+_TYPES: dict[Kind, Any] = {Kind.NUMBER: float, Kind.WHOLE: int}
 _MAY_BE_EMPTY = ("features", "text", "groups", "attributes", "other_columns")
 # Names of classes and values of groups, and a schedule: whole numbers stand for text.
 _NAMES_OF_VALUES = ("positive", "classes", "compare", "refit")
