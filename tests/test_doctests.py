@@ -22,6 +22,7 @@ MODULES = (
     "activetest.simulation.results",
     "activetest.simulation.simulate",
     "activetest.study.curve",
+    "activetest.study.export",
     "activetest.study.labelling",
     "activetest.study.results",
     "activetest.study.study",

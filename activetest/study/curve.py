@@ -1,6 +1,5 @@
 """A curve of a study as Python sees it: points with their intervals, as a table or a file."""
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, overload
@@ -8,16 +7,14 @@ from typing import Any, overload
 from activetest import catalog
 from activetest.errors import ChoiceError, StorageError
 from activetest.item_statistics import specification
-from activetest.labels.files import write_csv
 from activetest.nouns.arguments import read_count, read_name, read_path, reading_arguments
 from activetest.nouns.curve import Curve, CurveKind, CurvePoint
 from activetest.nouns.log import drop_waiting_rounds
 from activetest.nouns.shown import Picture
 from activetest.reporting.curves import estimate_curve
-from activetest.study.export import check_new_file, deliver
+from activetest.study.export import Table, check_new_file, deliver
 from activetest.study.stored import StoredStudy
 from activetest.system.parallel import one_blas_thread
-from activetest.system.safe_text import neutralise_cell
 
 FORMATS = ("csv", "json")
 # Columns of text; all others are numbers, whole or not, or true and false.
@@ -25,7 +22,7 @@ _TEXTS = ("curve", "class", "band", "estimator", "reason")
 _COUNTS = ("n_pool", "n_labeled")
 
 
-class StudyCurve:
+class StudyCurve(Table):
     """ROC, precision-recall or reliability, with an interval at every point.
 
     Made by `Study.curve`. Numbers are about the items of the pool, with the labels there were when
@@ -53,42 +50,6 @@ class StudyCurve:
         'Each interval holds alone with a confidence of 95 %, for this pool, at one look.'
         """
         return self._curve.list_notes()
-
-    def to_frame(self, kind: str = "pandas") -> Any:
-        """A frame with a row per point; what does not exist is missing.
-
-        >>> study.curve("roc[8]").to_frame("pyarrow").column_names[:5]
-        ['curve', 'class', 'threshold', 'n_pool', 'n_labeled']
-
-        kind  "pandas", "polars" or "pyarrow"
-
-        Raises ChoiceError for another kind, and where its package is not installed.
-        """
-        from activetest.pool.frames import write_frame
-
-        rows = list(self._list_rows())
-        names = self._columns
-        types: dict[str, type] = dict.fromkeys(names, float)
-        types["reliable"] = bool
-        types |= {name: str for name in _TEXTS if name in names}
-        types |= {name: int for name in _COUNTS if name in names}
-        return write_frame({name: [row[name] for row in rows] for name in names}, kind, types=types)
-
-    @overload
-    def to_csv(self) -> str: ...
-    @overload
-    def to_csv(self, path: str | Path, *, force: bool = False) -> None: ...
-    def to_csv(self, path: str | Path | None = None, *, force: bool = False) -> str | None:
-        """The same rows as CSV with a header: as text, or written to a file.
-
-        >>> print(study.curve("reliability").to_csv().splitlines()[0][:45])
-        curve,class,low,high,n_pool,predicted,n_label
-
-        An apostrophe stands before texts that a spreadsheet would run as formulas. Raises
-        StorageError where the file is there already, unless `force` is set, or cannot be written.
-        """
-        text = write_csv([self._columns, *map(_write_cells, self._list_rows())])
-        return deliver(text, path, self._folder, force=force)
 
     @overload
     def to_json(self) -> str: ...
@@ -141,17 +102,20 @@ class StudyCurve:
         """One line."""
         return f"<StudyCurve: {self.describe()}>"
 
-    @property
-    def _columns(self) -> tuple[str, ...]:
-        return ("curve", "class", *self._curve.columns, "level", "band", "estimator")
+    def _name_columns(self) -> dict[str, type]:
+        names = ("curve", "class", *self._curve.columns, "level", "band", "estimator")
+        types: dict[str, type] = dict.fromkeys(_TEXTS, str) | dict.fromkeys(_COUNTS, int)
+        return {name: types.get(name, float) for name in names} | {"reliable": bool}
 
-    def _list_rows(self) -> Iterator[dict[str, Any]]:
+    def _list_rows(self) -> Iterator[list[Any]]:
         """Each point with what the curve is of, so that a row stands for itself."""
         curve = self._curve
-        before = {"curve": str(curve.kind), "class": curve.class_name}
-        after = {"level": curve.level, "band": curve.band, "estimator": curve.estimator}
         for point in curve.list_points():
-            yield before | point | after
+            about = [str(curve.kind), curve.class_name]
+            yield [*about, *point.values(), curve.level, curve.band, curve.estimator]
+
+    def _find_study(self) -> Path | None:
+        return self._folder
 
 
 @one_blas_thread()
@@ -208,14 +172,3 @@ def choose_format(format: str | None, path: str | Path | None) -> str:
         raise ChoiceError(f"a curve is not written as {format!r}", catalog.nearest(format, FORMATS))
     ending = "" if path is None else read_path("path", path, StorageError).suffix.lower()
     return format or ("json" if ending == ".json" else "csv")
-
-
-def _write_cells(row: dict[str, Any]) -> Iterator[Any]:
-    """The cells of a row: texts that no spreadsheet runs, and true or false in small letters."""
-    for value in row.values():
-        if isinstance(value, str):
-            yield neutralise_cell(value)
-        elif isinstance(value, bool):
-            yield str(value).lower()
-        else:
-            yield "" if value is None or not math.isfinite(value) else value

@@ -1,6 +1,7 @@
 """The log of draws: every draw with its probability, and every answer ever given, as a table."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +23,60 @@ COLUMNS = (
 )
 
 
+class Table:
+    """Rows under the names of columns: as text, a file, or a frame."""
+
+    def _name_columns(self) -> Mapping[str, type]:
+        """{column: what its values are}, in order."""
+        raise NotImplementedError
+
+    def _list_rows(self) -> Iterable[Iterable[Any]]:
+        """The values of each row; None is missing."""
+        raise NotImplementedError
+
+    def _find_study(self) -> Path | None:
+        """The folder of the study, no file of which is written over."""
+        raise NotImplementedError
+
+    @overload
+    def to_csv(self) -> str: ...
+    @overload
+    def to_csv(self, path: str | Path, *, force: bool = False) -> None: ...
+    def to_csv(self, path: str | Path | None = None, *, force: bool = False) -> str | None:
+        """CSV with a header: as text, or written to a file, whole or not at all.
+
+        >>> print(study.curve("reliability").to_csv().splitlines()[0][:45])
+        curve,class,low,high,n_pool,predicted,n_label
+
+        An apostrophe stands before texts that a spreadsheet would run as formulas, but for ids.
+        Another study of the same pool can ingest the log of draws: answers that do not count any
+        more stand in columns that are left alone there. Raises StorageError where the file is there
+        already, unless `force` is set and it is not the study's, or cannot be written.
+        """
+        names = tuple(self._name_columns())
+        rows = (map(_write_cell, names, row) for row in self._list_rows())
+        return deliver(write_csv([names, *rows]), path, self._find_study(), force=force)
+
+    def to_frame(self, kind: str = "pandas") -> Any:
+        """A frame of the rows; what does not exist is missing.
+
+        >>> study.export().to_frame("pyarrow").column_names[:3]
+        ['id', 'round', 'probability']
+
+        kind  "pandas", "polars" or "pyarrow"
+
+        Raises ChoiceError for another kind, and where its package is not installed.
+        """
+        from activetest.pool.frames import write_frame
+
+        types, rows = self._name_columns(), list(self._list_rows())
+        columns = zip(*rows, strict=True) if rows else ((),) * len(types)
+        found = {name: list(values) for name, values in zip(types, columns, strict=True)}
+        return write_frame(found, kind, types=types)
+
+
 @dataclass(frozen=True)
-class DrawLog:
+class DrawLog(Table):
     """Every draw with its answers, in the order drawn, then the answers about other items.
 
     rows      each with the fields of COLUMNS
@@ -62,53 +115,29 @@ class DrawLog:
         past = sum(bool(row.superseded) for row in self.rows)
         return f"{drawn:,} draws, {counting:,} answers that count, {past:,} that do not"
 
-    @overload
-    def to_csv(self) -> str: ...
-    @overload
-    def to_csv(self, path: str | Path, *, force: bool = False) -> None: ...
-    def to_csv(self, path: str | Path | None = None, *, force: bool = False) -> str | None:
-        """CSV with a header: as text, or written to a file, whole or not at all.
-
-        >>> print(study.export().to_csv().splitlines()[0])
-        id,round,probability,label,annotator,status,time,source,superseded,former_label,former_status,known_to
-
-        It can be ingested by another study of the same pool: answers that do not count any more
-        stand in columns that are left alone there. With `force` a file that is there is replaced,
-        unless it is the study's. Raises StorageError where the file is there already or cannot be
-        written.
-        """
-        text = write_csv([COLUMNS, *map(_write_cells, self.rows)])
-        return deliver(text, path, self.folder, force=force)
-
-    def to_frame(self, kind: str = "pandas") -> Any:
-        """A frame of the rows; empty texts are missing values.
-
-        >>> study.export().to_frame("pyarrow").column_names[:3]
-        ['id', 'round', 'probability']
-
-        kind  "pandas", "polars" or "pyarrow"
-
-        Raises ChoiceError for another kind, and where its package is not installed.
-        """
-        from activetest.pool.frames import write_frame
-
-        types: dict[str, type] = dict.fromkeys(COLUMNS, str)
-        types |= {"round": int, "probability": float, "known_to": int}
-        columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-        for row in self.rows:
-            for name, value in zip(COLUMNS, row, strict=True):
-                columns[name].append(None if value == "" else value)
-        return write_frame(columns, kind, types=types)
-
     def __repr__(self) -> str:
         """One line."""
         return f"<DrawLog: {self.summary()}>"
 
+    def _name_columns(self) -> dict[str, type]:
+        return dict.fromkeys(COLUMNS, str) | {"round": int, "probability": float, "known_to": int}
 
-def _write_cells(row: "LoggedRow") -> Iterator[Any]:
-    """The cells of a row: texts that no spreadsheet runs; ids as they are, for label tools."""
-    for name, value in zip(COLUMNS, row, strict=True):
-        yield neutralise_cell(value) if isinstance(value, str) and name != "id" else value
+    def _list_rows(self) -> Iterator[list[Any]]:
+        """The rows; empty texts are missing values."""
+        for row in self.rows:
+            yield [None if value == "" else value for value in row]
+
+    def _find_study(self) -> Path | None:
+        return self.folder
+
+
+def _write_cell(name: str, value: Any) -> Any:
+    """A cell: texts that no spreadsheet runs, ids as they are, and truth in small letters."""
+    if isinstance(value, str):
+        return value if name == "id" else neutralise_cell(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None or not math.isfinite(value) else value
 
 
 def write_text(path: Path, text: str) -> None:
