@@ -1,11 +1,13 @@
 """Arguments of a wrong type are errors with a problem and a hint, never a bare TypeError."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import activetest as at
+from activetest.nouns.arguments import reading_arguments
 from activetest.nouns.choices import DECLARATIONS
 from tests import makers
 
@@ -140,3 +142,35 @@ def test_paths_that_no_file_can_have_are_errors(study, path):
 @pytest.mark.parametrize("kind", [3, b"pandas", np.array([1, 2]), ["pandas"], "excel"])
 def test_kinds_of_frames_of_a_wrong_type_are_errors(study, kind):
     assert refused(study.next(2).to_frame, kind)
+
+
+@reading_arguments
+def take(
+    odd: Callable[[], int],
+    n: int = 10,
+    *,
+    flag: bool = False,
+    share: float | None = None,
+    names: str | Sequence[str] = (),
+    some: str | Sequence[str] | None = None,
+    other: Path | int | None = None,
+) -> tuple:
+    return odd, n, flag, share, names, some, other
+
+
+def test_arguments_are_read_by_their_annotations_and_others_left_alone():
+    assert take(int) == (int, 10, False, None, (), None, None)
+    found = take(int, np.int64(3), flag=np.True_, share=1, names="a", some=["b", "c"], other="x")
+    assert found == (int, 3, True, 1.0, ("a",), ("b", "c"), "x")
+    assert take(int, names=None, some=None)[4:6] == ((), None)
+    for named, hint in (
+        ({"n": 1.5}, "it must be a whole number, for example 20"),
+        ({"n": None}, "it must be a whole number, for example 20"),
+        ({"flag": 1}, "it must be True or False"),
+        ({"flag": None}, "it must be True or False"),
+        ({"share": "0.5"}, "it must be a number"),
+        ({"names": [1]}, "it must be a text, or several of them"),
+    ):
+        with pytest.raises(at.ChoiceError, match=f"^`{next(iter(named))}` is ") as error:
+            take(int, **named)
+        assert error.value.hint == hint
