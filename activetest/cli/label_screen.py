@@ -1,13 +1,14 @@
 """The screen of `label`: which key stands for which class, and what stands on which line."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from rich.cells import cell_len, get_character_cell_size
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
 
 from activetest.cli.formatter import WIDTH
 from activetest.labels.matching import parse_number
@@ -43,6 +44,7 @@ _LONGEST, _LONGEST_NAME = 500_000, 32
 # Lines of text that a low terminal shows at least, and classes that match what is typed.
 _FEWEST, _MATCHES = 3, 8
 _BOLD, _DIM, _NORMAL = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_CONSOLE = Console()
 _CURSOR = f"\x1b[7m {_NORMAL}"
 
 
@@ -206,33 +208,13 @@ def wrap_text(text: str, width: int) -> list[str]:
 
 def wrap(text: str, width: int) -> list[str]:
     """The lines of a text, none of which takes more cells than the width; words stay whole."""
-    return [line for paragraph in text.split("\n") for line in _wrap_line(paragraph, width)]
-
-
-def _wrap_line(text: str, width: int) -> list[str]:
-    """The lines that a line becomes; blanks at its beginning stay."""
     lines: list[str] = []
-    line, used = "", 0
-    for part in re.findall(r"\s+|\S+", text):
-        size = cell_len(part)
-        if used + size <= width:
-            line, used = line + part, used + size
-            continue
-        if part.isspace():
-            # The line ends here, and the blanks with it.
-            lines.append(line)
-            line, used = "", 0
-            continue
-        if line.strip():
-            lines.append(line.rstrip())
-            line, used = "", 0
-        for letter in part if size > width - used else [part]:
-            step = cell_len(letter) if len(letter) > 1 else get_character_cell_size(letter)
-            if used + step > width:
-                lines.append(line)
-                line, used = "", 0
-            line, used = line + letter, used + step
-    return [*lines, line.rstrip()]
+    for line in text.split("\n"):
+        parts = [line]
+        if cell_len(line) > width:
+            parts = [part.plain for part in Text(line).wrap(_CONSOLE, width, tab_size=1)]
+        lines += [part.rstrip() for part in parts]
+    return lines
 
 
 def flow(parts: Sequence[str], width: int) -> list[str]:
@@ -253,12 +235,4 @@ def shorten_name(name: str) -> str:
 
 def cut(text: str, width: int) -> str:
     """The text, or its beginning and three points, in so many cells."""
-    if cell_len(text) <= width:
-        return text
-    shown, used = "", 3
-    for letter in text:
-        used += get_character_cell_size(letter)
-        if used > width:
-            break
-        shown += letter
-    return f"{shown}..."
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 3)}..."
