@@ -85,7 +85,8 @@ class _Table(markdown.TableElement):
         header = [cell.content for cell in self.header.row.cells]  # type: ignore[union-attr]
         body = self.body.rows if self.body else []
         rows = [[cell.content for cell in row.cells] for row in body]
-        first, *others = _measure([header, *rows])
+        columns = zip(header, *rows, strict=True)
+        first, *others = (max(cell.cell_len for cell in column) for column in columns)
         fits = first + sum(others) + 2 * len(others) <= options.max_width
         if fits or (len(header) == 2 and first <= _NAMES):
             yield from _grid(header, rows)
@@ -102,11 +103,6 @@ class _Page(markdown.Markdown):
         "code_block": _CodeBlock,
         "table_open": _Table,
     }
-
-
-def _measure(rows: list[list[Text]]) -> list[int]:
-    """The width of every column."""
-    return [max(cell.cell_len for cell in column) for column in zip(*rows, strict=True)]
 
 
 def _grid(header: list[Text], rows: list[list[Text]]) -> Iterator[Table]:

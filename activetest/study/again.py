@@ -55,11 +55,12 @@ def next_again(study: StoredStudy, count: int, show: Sequence[str] = ()) -> Batc
     labels = [[each for each in given[id] if each.status == LABELLED] for id in ids]
     about = log, cache, study.choices, metric
     if cache.classes:
-        encode = make_label_encoder(cache.classes)
-        codes = [
-            [(each.annotator, _encode(encode(each.label), len(cache.classes))) for each in answers]
-            for answers in labels
-        ]
+        encode, outside = make_label_encoder(cache.classes), len(cache.classes)
+        coded = (
+            [(each.annotator, int(encode(each.label))) for each in answers] for answers in labels
+        )
+        # A label that is no class is the last code.
+        codes = [[(name, outside if code < 0 else code) for name, code in each] for each in coded]
         opinions = Opinions(codes, select_soft(log), _resolve)
         added, cost = rank_classes(*about, opinions, seed=study.seed)
     else:
@@ -82,11 +83,6 @@ def next_again(study: StoredStudy, count: int, show: Sequence[str] = ()) -> Batc
     show_columns(study, rows, show)
     columns = ("id", "label", ANNOTATOR, AGAIN, *dict.fromkeys(show))
     return Batch(None, rows, False, columns, study=study, requested=count, again=True)
-
-
-def _encode(code: float, classes: int) -> int:
-    """The code of a label; that of one that is no class is the number of classes."""
-    return int(code) if 0 <= code < classes else classes
 
 
 def _resolve(codes: Sequence[int]) -> int:

@@ -15,7 +15,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
 from activetest.nouns.choices import DECLARATIONS, Choices, declared
 from activetest.nouns.curve import Curve, CurveKind
-from activetest.nouns.log import Log, Round
+from activetest.nouns.log import Log
 from activetest.nouns.records import to_lists
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.report_details import (
@@ -104,14 +104,15 @@ def describe_provenance(study: StoredStudy, log: Log) -> Provenance:
     record, hashes = ledger.record(), ledger.hashes
     rounds = [_write_time(each) for each in times.rounds]
     answered = [_write_time(each) for each in times.answers]
-    versions = dict.fromkeys(map(_find_version, log.history))
+    # In words where another program drew.
+    versions = (_ELSEWHERE if each.imported else each.version for each in log.history)
     settings = _list_settings(study)
     return Provenance(
         pool=study.pool_name,
         fingerprint=ledger.fingerprint,
         rows=ledger.rows,
         version=__version__,
-        versions=tuple(versions),
+        versions=tuple(dict.fromkeys(versions)),
         seed=ledger.seed,
         created=_write_time(times.created),
         first_round=min(filter(None, rounds), default=None),
@@ -128,11 +129,6 @@ def describe_provenance(study: StoredStudy, log: Log) -> Provenance:
         commands=tuple(_list_commands(study, log, settings, times.files)),
         chain=hashes[-1] if hashes else None,
     )
-
-
-def _find_version(round: Round) -> str:
-    """The version of activetest that drew a round, in words where another program did."""
-    return _ELSEWHERE if round.imported else round.version
 
 
 def _estimate_reliability(view: View, facts: Facts) -> Curve | None:
