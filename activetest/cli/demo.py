@@ -18,10 +18,10 @@ POOL, KEY, BATCH, SHOWN = "digits.parquet", "digits.labels.csv", "batch.csv", "i
 ROUNDS, LABELS_A_ROUND = 5, 20
 
 
-def demo(run: Callable[[list[str]], int], *, echo: Callable[[str], None] = print) -> int:
+def demo(main: Callable[[list[str]], int], *, echo: Callable[[str], None] = print) -> int:
     """Show every command of the loop and what comes back; labels come from the answer key.
 
-    run takes the words after `activetest` and returns the exit code; echo prints a line. Returns
+    main takes the words after `activetest` and returns the exit code; echo prints a line. Returns
     the first exit code that is not 0, else 0.
     """
 
@@ -29,7 +29,7 @@ def demo(run: Callable[[list[str]], int], *, echo: Callable[[str], None] = print
         echo(f"$ {shlex.join(['activetest', *words])}")
         # One stream: what a command says and what it prints are both part of the show.
         with contextlib.redirect_stderr(sys.stdout):
-            code = run(list(words))
+            code = main(list(words))
         echo("")
         if code:
             raise _Stopped(code)
@@ -136,11 +136,8 @@ def _temporary_folder() -> Iterator[None]:
                 os.environ["ACTIVETEST_STUDY"] = elsewhere
 
 
-def _run_demo() -> int:
+def run() -> int:
     """Run the whole loop on sample data, in a temporary study."""
     from activetest.cli.app import main
 
     return demo(main, echo=lambda line: streams.write(f"{line}\n"))
-
-
-COMMAND = _run_demo

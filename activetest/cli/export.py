@@ -15,7 +15,7 @@ EXAMPLES = (
 )
 
 
-def export(
+def run(
     output: options.take(
         "-o, --output FILE", "New file to write to, instead of standard output.", Path | None
     ) = None,
@@ -94,6 +94,3 @@ def export(
     for problem in log.problems:
         streams.say(f"damaged: {to_commands(problem)}")
     streams.say(log.summary() + written)
-
-
-COMMAND = export

@@ -96,13 +96,13 @@ class Group(TyperGroup):
 
 @cache
 def load_command(name: str) -> Any:
-    """The command that activetest/cli/NAME.py declares: a function, and EXAMPLES.
+    """The command that activetest/cli/NAME.py declares: the function run, and EXAMPLES.
 
     NAME_.py where the name is a word of Python.
     """
     module = import_module(f"activetest.cli.{name}{'_' * iskeyword(name)}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(module.COMMAND)
+    app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(module.run)
     return typer.main.get_command(app)
 
 

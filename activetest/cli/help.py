@@ -20,7 +20,7 @@ def _list_words() -> list[str]:
     return [*topics, *(name for name in formatter.COMMANDS if name not in topics), pages.SCHEMA]
 
 
-def help(
+def run(
     topic: Annotated[
         str | None,
         Argument(
@@ -92,6 +92,3 @@ def _can_encode(text: str) -> bool:
 def _width() -> int:
     """Columns to write in: those of the terminal, up to what is easy to read."""
     return min(shutil.get_terminal_size().columns, formatter.WIDTH)
-
-
-COMMAND = help

@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 @options.with_choices("import")
-def import_log(
+def run(
     log: Annotated[
         str,
         Argument(
@@ -87,6 +87,3 @@ def import_log(
     # What users call things stands in the other lines.
     notices = tuple(to_commands(each) for each in setup.notices)
     streams.write_lines(str(replace(setup, notices=notices)))
-
-
-COMMAND = import_log

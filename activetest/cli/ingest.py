@@ -12,7 +12,7 @@ from activetest.errors import ChoiceError
 EXAMPLES = ("activetest ingest batch.csv",)
 
 
-def ingest(
+def run(
     labels: Annotated[
         str,
         Argument(
@@ -62,6 +62,3 @@ def ingest(
             )
             found = to_commands(str(added))
     streams.write_lines(found)
-
-
-COMMAND = ingest

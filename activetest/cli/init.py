@@ -14,7 +14,7 @@ EXAMPLES = (
 
 
 @options.with_choices("init")
-def init(
+def run(
     pool: Annotated[
         str | None,
         options.pool_address("File, folder of Parquet files, address, or - for standard input."),
@@ -45,6 +45,3 @@ def init(
     # What users call things stands in the other lines.
     notices = tuple(map(to_commands, setup.notices))
     streams.write_lines(str(replace(setup, notices=notices)))
-
-
-COMMAND = init

@@ -20,7 +20,7 @@ EXAMPLES = (
 
 
 @options.with_choices("inspect")
-def inspect(
+def run(
     file: Annotated[
         str,
         Argument(
@@ -61,6 +61,3 @@ def inspect(
     if not found.create:
         raise PoolError(found.problem, found.hint)
     return ExitCode(0)
-
-
-COMMAND = inspect

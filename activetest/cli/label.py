@@ -39,7 +39,7 @@ _HELP = "\n".join(
 )
 
 
-def label_items(
+def run(
     count: options.take("-n, --n N", "Draw N items where none is pending.", int | None) = None,
     show: options.take(
         "--show COL,...",
@@ -370,6 +370,3 @@ def _write_question(session: "LabellingSession") -> str:
     words = {"s": "skip", "d": "cannot be labelled", "u": "undo", "q": "quit"}
     lines += label_screen.flow([f":{key} {each}" for key, each in words.items()], 80)
     return "\n".join(lines)
-
-
-COMMAND = label_items

@@ -16,7 +16,7 @@ EXAMPLES = (
 )
 
 
-def next_items(
+def run(
     count: options.take(
         "-n, --n N", "How many items to draw.", int | None, show_default=f"{USUAL_COUNT}"
     ) = None,
@@ -98,6 +98,3 @@ def next_items(
         )
     if batch.rows and not columns and written in _TOOLS:
         streams.say("these tasks show ids alone: --show COLUMN adds what annotators should see")
-
-
-COMMAND = next_items

@@ -19,7 +19,7 @@ EXAMPLES = (
 _GATE = re.compile(r"(.+?[<>]=?\s*[-+.\d%eE]+)(?:,|$)")
 
 
-def report(
+def run(
     metric: options.take(
         "--metric METRIC,...",
         "Metric to report, such as recall[fraud], instead of the study's. The first is the "
@@ -167,6 +167,3 @@ def split_gates(texts: Iterable[str]) -> tuple[str, ...]:
         gates = _GATE.findall(text)
         found += gates if ",".join(gates) == text else [text]
     return tuple(found)
-
-
-COMMAND = report

@@ -23,7 +23,7 @@ _BETWEEN_PICTURES = re.compile(r"(?<=\.svg|\.png),", re.IGNORECASE)
 
 
 @options.with_choices("simulate")
-def simulate(
+def run(
     pool: Annotated[str, options.pool_address()],
     labels: options.take(
         "--labels KEY",
@@ -167,6 +167,3 @@ def simulate(
     documents.save_simulation(rows, answers, files, force=force, inputs=inputs)
     for file in files:
         streams.say(f"written: {file.path}")
-
-
-COMMAND = simulate

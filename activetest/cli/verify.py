@@ -7,7 +7,7 @@ from activetest.cli.spelling import to_commands
 EXAMPLES = ("activetest verify", "activetest verify --contains 4f1c9a0b")
 
 
-def verify(
+def run(
     contains: options.take(
         "--contains HASH",
         "Check that the ledger still is the one that had this hash, with more in it.",
@@ -23,6 +23,3 @@ def verify(
     found = Study.open(study, damaged=True).verify(contains=contains)
     streams.write_lines(to_commands(str(found)))
     return ExitCode(0 if found.passed else 2)
-
-
-COMMAND = verify
