@@ -211,9 +211,11 @@ class StoredStudy:
         self.check_pool_is_there()
         schema = self.schema
         path = self._conversion.find(by_content=True)
+        if path is not None and self._hold(path):
+            yield Pool(self.uri, schema, Files(str(path)))
+            return
         with atomic.temporary_folder() as folder:
-            if path is None or not self._hold(path):
-                path = self._conversion.write(folder, schema.columns)
+            path = self._conversion.write(folder, schema.columns)
             yield Pool(self.uri, schema, Files(str(path)))
 
     @property
