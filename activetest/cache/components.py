@@ -191,7 +191,10 @@ def _centre_strips(features: list[Array], centre: Array) -> Iterator[Array]:
     """(D, <= 8192) float32 strips of the chunk minus the centre; each overwrites the one before."""
     rows = len(features[0])
     block = np.empty((len(centre), min(rows, _STRIP)), np.float32)
-    parts = [_to_float(column) for column in features]
+    parts = [
+        column if column.dtype == np.float32 else column.astype(float, copy=False)
+        for column in features
+    ]
     places = np.cumsum([0] + [1 if part.ndim == 1 else part.shape[1] for part in parts])
     # In the column's own precision, so that large numbers with small differences keep them.
     centres = [
@@ -204,11 +207,6 @@ def _centre_strips(features: list[Array], centre: Array) -> Iterator[Array]:
             out, values = strip[place : place + len(middle)], part[begin : begin + _STRIP].T
             np.subtract(values, middle, out=out, dtype=part.dtype, casting="unsafe")
         yield strip
-
-
-def _to_float(column: Array) -> Array:
-    """The column as float32 if it is, as float64 otherwise."""
-    return column if column.dtype == np.float32 else column.astype(float, copy=False)
 
 
 def _fix_turns(values: Array, vectors: Array) -> Array:

@@ -114,18 +114,15 @@ def measure_pool(pool: Pool) -> tuple[Design, list[list[str]]]:
     possible = dict(zip(schema.uncertain, schema.uncertain_values, strict=True))
     if grouping.LABEL in schema.computed:
         possible[grouping.LABEL] = schema.classes
+    bins = {
+        group: grouping.name_number_bins(np.array(edges)) for group, edges in schema.bins.items()
+    }
     return design, [
         list(possible[group])
         if group in possible
-        else grouping.sort_names(names, _name_bins(pool, group))
+        else grouping.sort_names(names, bins.get(group, []))
         for group, names in zip(schema.groups, groups, strict=True)
     ]
-
-
-def _name_bins(pool: Pool, group: str) -> list[str]:
-    """The bins of an attribute in order; none where the group is another."""
-    edges = pool.schema.bins.get(group)
-    return [] if edges is None else grouping.name_number_bins(np.array(edges))
 
 
 def _check_groups(groups: Sequence[str], values: Sequence[set[str]]) -> None:

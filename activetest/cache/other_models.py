@@ -241,19 +241,16 @@ def _make_id_lookup(files: Files, cache: Cache, pool: Pool, source: str) -> _Loo
         if id is not None and cache.id_prefix:
             # The hashes are those of the row numbers alone.
             ids = Text.of([ids[row].removeprefix(cache.id_prefix) for row in range(len(ids))])
-        found = _find_positions(ids, keys, order) if distinct else np.full(len(ids), -1)
+        found = np.full(len(ids), -1)
+        if distinct:
+            hashes = hash_text(ids)
+            places = np.minimum(np.searchsorted(keys, hashes), len(keys) - 1)
+            found = np.where(keys[places] == hashes, order[places], -1)
         unknown = np.flatnonzero(found < 0)
         found[unknown] = cache.find_alike([f"{cache.id_prefix}{ids[int(row)]}" for row in unknown])
         return found
 
     return find_rows
-
-
-def _find_positions(ids: Text, keys: Array, order: Array) -> Array:
-    """(R,) positions of ids among items whose hashes are keys (N,), ascending; -1 for unknown."""
-    hashes = hash_text(ids)
-    places = np.minimum(np.searchsorted(keys, hashes), len(keys) - 1)
-    return np.where(keys[places] == hashes, order[places], -1)
 
 
 def _write_part(

@@ -223,20 +223,18 @@ def _judge(found: _Learned, sources: Sequence[Source], predicted: Array) -> Arra
             rows = np.arange(start, min(start + AT_ONCE, len(column)))
             inputs = [each.read(rows) for each in sources]
             parts = [weight * each.predict(inputs[at]) for at, each, weight in found.learners]
-            column[rows] = _read_answers(found, np.sum(parts, axis=0), predicted[rows])
+            mixed = np.sum(parts, axis=0)
+            if found.classes is None:
+                column[rows] = mixed[:, 0] - predicted[rows]
+            else:
+                none = np.full(len(mixed), np.log(LEAST_SHARE))
+                known = np.column_stack([log_softmax(mixed, axis=1), none])
+                places = _find_places(found.classes, found.count, predicted[rows])
+                column[rows] = find_logits(known, places)
             doing.advance(len(rows))
     if found.classes is None:
         return column.astype(np.float32)
     return (np.round(column / GRID) * GRID).astype(np.float32)
-
-
-def _read_answers(found: _Learned, mixed: Array, predicted: Array) -> Array:
-    """(R,) of what the learners say together (R, C): see _judge."""
-    if found.classes is None:
-        return mixed[:, 0] - predicted
-    none = np.full(len(mixed), np.log(LEAST_SHARE))
-    known = np.column_stack([log_softmax(mixed, axis=1), none])
-    return find_logits(known, _find_places(found.classes, found.count, predicted))
 
 
 def _find_places(classes: Array, count: int, predicted: Array) -> Array:

@@ -108,21 +108,17 @@ class Evidence:
             return self
         learned = {name: each.find_items(pool) for name, each in self.learned.items()}
         here = replace(self, learned=learned, columns=None)
-        stored = pool.compute_stored(
-            f"evidence-{_find_stage(self.labels)}",
-            self._compute_digest(),
-            lambda: {"columns": here._judge_all(pool)},
-        )
+
+        def judge_all() -> dict[str, Array]:
+            title = "judging items by their features"
+            found = map_reduce(
+                pool.chunks(), lambda piece: [here._judge(pool.rows(*piece))], add, title=title
+            )
+            return {"columns": np.concatenate(found)}
+
+        stage = int(np.searchsorted(_STAGES, self.labels, side="right"))
+        stored = pool.compute_stored(f"evidence-{stage}", self._compute_digest(), judge_all)
         return replace(here, columns=stored["columns"])
-
-    def _judge_all(self, pool: PoolView) -> Array:
-        """(N, learned names) float32 columns of all items."""
-
-        def judge_piece(piece: tuple[int, int]) -> list[Array]:
-            return [self._judge(pool.rows(*piece))]
-
-        found = map_reduce(pool.chunks(), judge_piece, add, title="judging items by their features")
-        return np.concatenate(found)
 
     def _judge(self, rows: Rows) -> Array:
         """(R, learned names) float32 columns of what was learned."""
@@ -214,10 +210,6 @@ def _take_named(params: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         for name, value in params.items()
         if name.startswith(prefix)
     }
-
-
-def _find_stage(labels: int) -> int:
-    return int(np.searchsorted(_STAGES, labels, side="right"))
 
 
 def _judge_by_others(rows: Rows, classes: int) -> Array:

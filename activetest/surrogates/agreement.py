@@ -114,7 +114,9 @@ def learn_errors_together(training: TrainingSet, counts: Sequence[int]) -> list[
     ends = np.cumsum(counts)
     owner = np.searchsorted(ends, wrong, side="right")
     cost, noise = _fit_cost_factors(training, wrong, owner, len(counts))
-    confused = _list_confusions(training, wrong)
+    pairs = [training.rows.outputs.pred[wrong], training.labels[wrong]]
+    # -1 is for a class of no pool.
+    confused = np.column_stack(pairs).astype(np.intp)
     known = confused[:, 1] >= 0
     parts = np.searchsorted(owner[known], np.arange(1, len(counts)))
     shares = None if training.rows.outputs.probs is not None else training.shares
@@ -123,10 +125,10 @@ def learn_errors_together(training: TrainingSet, counts: Sequence[int]) -> list[
             "learned": training.statistics,
             "cost": cost[each],
             "noise": noise[each],
-            "confused": pairs,
+            "confused": errors,
             "shares": shares,
         }
-        for each, pairs in enumerate(np.split(confused[known], parts))
+        for each, errors in enumerate(np.split(confused[known], parts))
     ]
 
 
@@ -614,12 +616,6 @@ def expect_right(shares: Array | None, effects: int) -> Array:
 def _to_logit(probs: Array) -> Array:
     logits: Array = np.log(probs / (1 - probs))
     return logits
-
-
-def _list_confusions(training: TrainingSet, wrong: Array) -> Array:
-    """(E, 2) predicted and true class at the errors (E,), -1 for a class of no pool."""
-    pairs = [training.rows.outputs.pred[wrong], training.labels[wrong]]
-    return np.column_stack(pairs).astype(np.intp)
 
 
 def _fit_cost_factors(
