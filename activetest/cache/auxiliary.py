@@ -74,7 +74,8 @@ def attach_auxiliary(
 
         if trained.open_trained(cache, pool, fingerprints[TRAINED]):
             parts.insert(0, TRAINED)
-    if find_surrogates_using(EVIDENCE, names | past) and _foretells_answers(pool):
+    known = pool.schema.task == "classification" and (pool.schema.features or pool.schema.texts)
+    if known and find_surrogates_using(EVIDENCE, names | past):
         from activetest.cache import evidence
 
         evidence.ensure_evidence(cache, pool)
@@ -151,12 +152,6 @@ def _learns_from_rows(names: Iterable[str], pool: Pool) -> bool:
         return True
     listens = find_surrogates_using(TRAINED, names)
     return bool(listens and (pool.schema.features or pool.schema.texts))
-
-
-def _foretells_answers(pool: Pool) -> bool:
-    """Whether there is anything that may foretell the model's answers."""
-    known = pool.schema.features or pool.schema.texts
-    return bool(known) and pool.schema.task == "classification"
 
 
 def _list_surrogates_using(part: str) -> str:

@@ -404,7 +404,11 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
         cache = _read_cache(folder)
     except CacheDamaged as found:
         cache, damage = None, found.problem
-    old = cache.stores[""] if cache is not None else _read_manifest(folder)
+    old = None if cache is None else cache.stores[""]
+    if cache is None:
+        # Whatever has happened to its files.
+        with suppress(CacheDamaged, OSError, ValueError):
+            old = Store.read_manifest(folder, VERSION)
     same = old is not None and describes_pool(old.content, pool)
     if old is not None:
         expected = expected or old.content["fingerprint"]
@@ -424,13 +428,6 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
     built = build_cache(pool, folder, old=old, known=expected is not None)
     announce_rebuild(damage)
     return _reopening(built, pool)
-
-
-def _read_manifest(folder: Path) -> Store | None:
-    """The manifest of a cache, whatever has happened to its files; None without one."""
-    with suppress(CacheDamaged, OSError, ValueError):
-        return Store.read_manifest(folder, VERSION)
-    return None
 
 
 def _reopening(cache: Cache, pool: Pool) -> Cache:

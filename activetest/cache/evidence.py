@@ -33,7 +33,8 @@ def ensure_evidence(cache: Cache, pool: Pool) -> Part:
     if pool.schema.features:
         features = all_features.ensure_features(cache, pool)
         sources.append(Features(lambda rows: features.read(FEATURES, rows)))
-        words.append(_count_features(features))
+        width = int(features.arrays[FEATURES]["shape"][1])
+        words.append(("1 feature", True) if width == 1 else (f"{width:,} features", False))
         prints.append(features.fingerprint)
     # Read first: a damaged cache is replaced, with what is being drafted in it.
     hashes = cache.hashes
@@ -73,12 +74,6 @@ def _read_answers(cache: Cache) -> tuple[Array, Array | None]:
     if not cache.manifest["model_columns"]:
         return codes, None
     return codes, np.concatenate([each.design[:, 0] for each in rows])
-
-
-def _count_features(features: Part) -> tuple[str, bool]:
-    """How many there are, in words, and whether it is a single one."""
-    width = int(features.arrays[FEATURES]["shape"][1])
-    return ("1 feature", True) if width == 1 else (f"{width:,} features", False)
 
 
 def _describe(words: list[tuple[str, bool]], found: Answers) -> list[str]:

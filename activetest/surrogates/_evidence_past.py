@@ -187,10 +187,12 @@ def _restore_forest(params: Mapping[str, Any]) -> ClassForest | ValueForest:
     starts, right = np.asarray(params["starts"], np.int64), np.asarray(params["right"], np.int32)
     if starts.ndim != 1 or (np.diff(starts) < 0).any() or starts[-1:] != [len(right)]:
         raise ValueError("the nodes of a forest have different lengths")
+    # The left child is the node after its parent, counted from the first one of the tree.
+    place = np.arange(len(right)) - np.repeat(starts[:-1], np.diff(starts))
     nodes = (
         int(params["width"]),
         starts,
-        _find_left(starts, right),
+        np.where(right < 0, -1, place + 1).astype(np.int32),
         right,
         np.asarray(params["feature"], np.int32),
         np.asarray(params["threshold"], np.float32),
@@ -206,9 +208,3 @@ def _restore_forest(params: Mapping[str, Any]) -> ClassForest | ValueForest:
         forest = ClassForest(*nodes, leaf, shares)
     forest.check()
     return forest
-
-
-def _find_left(starts: Array, right: Array) -> Array:
-    """(nodes,) int32 the left child: the node after its parent, counted from the first one."""
-    place = np.arange(len(right)) - np.repeat(starts[:-1], np.diff(starts))
-    return np.where(right < 0, -1, place + 1).astype(np.int32)

@@ -286,7 +286,9 @@ def _fit_kernel(
     inputs = inputs.astype(float)
     places = evenly_spaced(len(inputs), _LANDMARKS)
     landmarks = inputs[places]
-    usual = _find_usual_distance(landmarks)
+    squares = square_distances(landmarks, landmarks)
+    # The median distance of two of them.
+    usual = float(np.sqrt(np.median(squares[np.triu_indices(len(landmarks), 1)])))
     if not usual > 0:
         return None
     size, columns = len(landmarks), len(mean)
@@ -321,12 +323,6 @@ def _find_root(landmarks: Array, length: float) -> Array:
     """(m, m) lower triangular: the kernel's matrix of landmarks is it times its transpose."""
     matrix = _correlate(landmarks, landmarks, length)
     return np.linalg.cholesky(_VARIANCE * (matrix + _JITTER * np.eye(len(landmarks))))
-
-
-def _find_usual_distance(inputs: Array) -> float:
-    """The median distance of two inputs (m, k)."""
-    squares = square_distances(inputs, inputs)
-    return float(np.sqrt(np.median(squares[np.triu_indices(len(inputs), 1)])))
 
 
 def _correlate(left: Array, right: Array, length: float) -> Array:
