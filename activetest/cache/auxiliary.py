@@ -74,8 +74,8 @@ def attach_auxiliary(
 
         if trained.open_trained(cache, pool, fingerprints[TRAINED]):
             parts.insert(0, TRAINED)
-    known = pool.schema.task == "classification" and (pool.schema.features or pool.schema.texts)
-    if known and find_surrogates_using(EVIDENCE, names | past):
+    listening = find_surrogates_using(EVIDENCE, names | past)
+    if listening and pool.schema.classes and (pool.schema.features or pool.schema.texts):
         from activetest.cache import evidence
 
         evidence.ensure_evidence(cache, pool)

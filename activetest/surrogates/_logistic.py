@@ -30,19 +30,11 @@ def sigmoid(logits: Array) -> Array:
         return 1 / (1 + np.exp(-logits))
 
 
-def average_posterior(
-    design: Array, right: Array, mean: Array, deviations: Array, *, effects: int = 0
-) -> tuple[Array, Array]:
-    """(..., D) mean and (..., D, D) covariance of the posterior, over equally likely priors.
-
-    The posterior is a mixture of Gaussians, weighted by Laplace's evidence (MacKay 1992; Tierney
-    and Kadane 1986). Arguments as in fit_laplace.
-    """
-    return average_gaussians(*fit_laplace(design, right, mean, deviations, effects=effects))
-
-
 def average_gaussians(modes: Array, covariances: Array, evidence: Array) -> tuple[Array, Array]:
-    """(..., D) mean and (..., D, D) covariance of W Gaussians.
+    """(..., D) mean and (..., D, D) covariance of W Gaussians: of a posterior over several priors.
+
+    It is a mixture of Gaussians, weighted by Laplace's evidence (MacKay 1992; Tierney and Kadane
+    1986).
 
     modes (..., W, D), covariances (..., W, D, D), evidence (..., W) the log of their weights.
     """

@@ -8,6 +8,8 @@ probabilities it is 3/4, and less for a class that is seldom predicted. The widt
 averaged by their evidence. The cost of an error, given that there is one, is that of the black
 box's other probabilities, times one fitted factor per predicted class. The true class of an error
 follows those probabilities, or how often each class is predicted, and the errors observed so far.
+
+`auto` fits the same surrogate to all the evidence that there is besides.
 """
 
 import weakref
@@ -32,7 +34,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._evidence import Evidence
-from activetest.surrogates._logistic import average_posterior, sigmoid
+from activetest.surrogates._logistic import average_gaussians, fit_laplace, sigmoid
 from activetest.surrogates._right_or_wrong import Kernel, Layout, list_priors, restore_kernel
 
 TASK = "classification"
@@ -91,7 +93,9 @@ def fit_together(training: TrainingSet, counts: Sequence[int]) -> "list[Agreemen
     for size in np.unique(sizes):
         sets = np.flatnonzero(sizes == size)
         places = starts[sets, None] + np.arange(size)
-        found = average_posterior(design[places], right[places], mean, deviations, effects=effects)
+        found = average_gaussians(
+            *fit_laplace(design[places], right[places], mean, deviations, effects=effects)
+        )
         posteriors |= dict(zip(sets.tolist(), zip(*found, strict=True), strict=True))
     learned = learn_errors_together(training, counts)
     return [

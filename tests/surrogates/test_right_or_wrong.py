@@ -6,7 +6,7 @@ from pytest import approx
 
 from activetest.surrogates import _right_or_wrong as model
 from activetest.surrogates._evidence import OTHERS, TRAINING
-from activetest.surrogates._logistic import average_posterior, sigmoid
+from activetest.surrogates._logistic import average_gaussians, fit_laplace, sigmoid
 from activetest.surrogates._right_or_wrong import (
     CONFIDENCE,
     Layout,
@@ -15,6 +15,11 @@ from activetest.surrogates._right_or_wrong import (
 )
 
 NO_INTERCEPT = np.zeros(1)
+
+
+def average_posterior(*problem, **settings) -> tuple:
+    """Mean and covariance of the posterior over equally likely priors."""
+    return average_gaussians(*fit_laplace(*problem, **settings))
 
 
 def drawn(count: int, evidence: tuple, slopes: dict, *, components: int = 0, seed: int = 1):
