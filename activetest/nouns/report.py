@@ -9,6 +9,7 @@ from activetest.nouns.group_beliefs import GroupBeliefs
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.quantity import Measured
 from activetest.nouns.report_details import ReportDetails
+from activetest.nouns.simulated_answer import Strategy
 from activetest.nouns.surface_report import SurfaceReport
 
 SCHEMA_VERSION = 3
@@ -352,10 +353,9 @@ class Report:
 
 
 @dataclass(frozen=True)
-class SimulatedStrategy:
+class SimulatedStrategy(Strategy):
     """How one way to draw and estimate fared over many simulated studies.
 
-    surrogate, acquisition, selection, power, refit, estimator   the strategy: see Choices
     budget            draws each study made
     n_labeled         different items among them, on average: fewer than the budget only where items
                       are drawn with replacement
@@ -376,11 +376,6 @@ class SimulatedStrategy:
     uniform_median    their median squared error
     """
 
-    surrogate: str
-    acquisition: str
-    selection: str
-    power: float
-    refit: str
     estimator: str
     metric: str
     budget: int

@@ -1,6 +1,25 @@
-"""How soon and how surely simulated studies answered a question about groups."""
+"""Strategies that a simulation compares, and how they answered a question about groups."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
+
+from activetest.nouns.choices import Choices
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to draw, of which many studies were simulated: see Choices."""
+
+    surrogate: str
+    acquisition: str
+    selection: str
+    power: float
+    refit: str
+
+
+def describe_strategy(choices: Choices) -> dict[str, Any]:
+    """{field of Strategy: value} of the choices of a study."""
+    return {each.name: getattr(choices, each.name) for each in fields(Strategy)}
 
 
 @dataclass(frozen=True)
@@ -51,10 +70,9 @@ class AnswerLook:
 
 
 @dataclass(frozen=True)
-class SimulatedAnswer:
+class SimulatedAnswer(Strategy):
     """How one way to draw answered the question about groups.
 
-    surrogate, acquisition, selection, power, refit   the strategy: see Choices
     floor              share of its draws that is uniform
     question, metric   as in Choices
     goal               the question in words that follow "to"
@@ -69,11 +87,6 @@ class SimulatedAnswer:
     looks              by number of labels: after every round
     """
 
-    surrogate: str
-    acquisition: str
-    selection: str
-    power: float
-    refit: str
     floor: float
     question: str
     metric: str

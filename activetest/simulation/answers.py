@@ -24,7 +24,12 @@ from activetest.nouns.choices import Choices, Question
 from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
-from activetest.nouns.simulated_answer import AnswerLook, SimulatedAnswer, Wait
+from activetest.nouns.simulated_answer import (
+    AnswerLook,
+    SimulatedAnswer,
+    Wait,
+    describe_strategy,
+)
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import make_generator
 from activetest.sampling.between_groups import make_bandit
@@ -225,11 +230,7 @@ def summarise_answers(
             then = right[np.arange(runs), decided.argmax(axis=1)]
             first_wrong = float((~then[ever]).mean())
     return SimulatedAnswer(
-        surrogate=choices.surrogate,
-        acquisition=choices.acquisition,
-        selection=choices.selection,
-        power=choices.power,
-        refit=choices.refit,
+        **describe_strategy(choices),
         floor=choices.floor,
         question=choices.question or "",
         metric=choices.metric,

@@ -14,6 +14,7 @@ from activetest.nouns.choices import Choices, Selection
 from activetest.nouns.pool import PoolView
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array, Outputs
+from activetest.nouns.simulated_answer import describe_strategy
 from activetest.rounds.weighted import find_prices, find_rates
 
 # Simulated studies for metrics that are not a mean, and sample sizes at which they are evaluated.
@@ -136,11 +137,7 @@ def compare_with_uniform(
         uniform.truth <= table[:, 2] + _ROUNDING
     )
     return SimulatedStrategy(
-        surrogate=choices.surrogate,
-        acquisition=choices.acquisition,
-        selection=choices.selection,
-        power=choices.power,
-        refit=choices.refit,
+        **describe_strategy(choices),
         estimator=estimator,
         metric=title,
         budget=budget,
