@@ -53,6 +53,15 @@ def least(pool) -> np.ndarray:
     return pool.rows.outputs.probs.argmin(axis=1)
 
 
+def test_labels_are_taken_with_their_rows_and_statistics(class_pool):
+    training, places = class_pool().training(60), np.array([5, 0, 7])
+    kept = training[places]
+    np.testing.assert_array_equal(kept.labels, training.labels[places])
+    np.testing.assert_array_equal(kept.stats, training.stats[places])
+    np.testing.assert_array_equal(kept.rows.index, training.rows.index[places])
+    np.testing.assert_array_equal(training[5:8].stats, training.stats[5:8])
+
+
 # --- weights
 
 
