@@ -12,7 +12,7 @@ import json
 import sqlite3
 import weakref
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -34,7 +34,6 @@ from activetest.ledger.entries import Writer
 from activetest.ledger.history import Draw, LoggedRow, list_rows
 from activetest.ledger.migrations import APPLICATION, MIGRATIONS, is_older, migrate
 from activetest.ledger.rounds import (
-    PackedRound,
     RoundParser,
     parse_draws,
     serialise_draws,
@@ -345,7 +344,7 @@ class Ledger:
         The parameters of a surrogate that was fitted in an earlier round are kept there. Raises
         LedgerMoved when anything was written after `revision`, which the round was computed from.
         """
-        prepared = self._prepare_round(round)
+        insert = self._prepare_round(round)
         with self._write(revision) as (writer, contents):
             taken = {draw.id for draw in contents.draws}
             if len(taken | set(ids)) < len(taken) + len(ids):
@@ -353,7 +352,7 @@ class Ledger:
             if plan is not None:
                 _insert_plan(writer, contents, plan)
             last = contents.draws[-1].position if contents.draws else 0
-            prepared.insert(writer, ids, first=last + 1)
+            insert(writer, ids, last + 1)
 
     def add_answers(
         self, answers: Sequence[Answer], *, source: str, revision: int, numeric: bool = False
@@ -389,21 +388,51 @@ class Ledger:
             raise ValueError("an item is drawn once")
         with self._write(0) as (writer, contents):
             files, first = _AnswerWriter(writer, contents, source, numeric=numeric), 1
-            for each, (round, drawn) in zip(prepared, rounds, strict=True):
+            for insert, (round, drawn) in zip(prepared, rounds, strict=True):
                 if known := before.get(round.number):
                     files.insert(known)
-                each.insert(writer, drawn, first=first)
+                insert(writer, drawn, first)
                 first += len(drawn)
             if answers:
                 files.insert(answers)
 
-    def _prepare_round(self, round: Round) -> "_PreparedRound":
-        """A round as it is stored; a file of its arrays is written already."""
+    def _prepare_round(self, round: Round) -> Callable[[Writer, Sequence[str], int], None]:
+        """A function that stores a round, given the ids of its draws and the position of the first.
+
+        A file of its arrays is written already.
+        """
+        # The earlier round whose surrogate it has; None where it has its own.
         fit_round = round.fit_round if 0 < round.fit_round < round.number else None
         plain, arrays = split_params(round.params if fit_round is None else {})
         packed, drawn = serialise_round(round, plain), serialise_draws(round)
         file = write_arrays(arrays, self._arrays_folder) if arrays else None
-        return _PreparedRound(round, fit_round, file, packed, drawn)
+
+        def insert(writer: Writer, ids: Sequence[str], first: int) -> None:
+            number, phase = round.number, round.phase
+            part = round.parts[0].part if round.parts else FIRST
+            choices, params, record = map(writer.share, packed[:3])
+            stored = StoredRound(
+                number=number,
+                entry=writer.number,
+                time=_now(),
+                labels_seen=writer.revision,
+                phase=phase,
+                fit_round=fit_round,
+                fit_labels=round.fit_labels,
+                arrays=file,
+                choices=choices,
+                params=params,
+                record=record,
+                params_numbers=packed.params_numbers,
+                numbers=packed.numbers,
+            )
+            draws = [
+                StoredDraw(position, number, id, None, part, phase, *draw)
+                for position, (id, draw) in enumerate(zip(ids, drawn, strict=True), start=first)
+            ]
+            writer.append(chain.ROUND, of=number, rows={"rounds": [stored], "draws": draws})
+
+        return insert
 
     def record_gates(self, gates: Sequence[AskedGate]) -> None:
         """Record that gates were asked for, those that were not asked for before."""
@@ -571,48 +600,6 @@ class Ledger:
             finally:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
-
-
-@dataclass(frozen=True)
-class _PreparedRound:
-    """A round about to be stored.
-
-    fit_round    number of the earlier round whose surrogate it has; None where it has its own
-    arrays       name of the file of its surrogate's arrays; None without
-    draws        (probability, imputed values) of each draw
-    """
-
-    round: Round
-    fit_round: int | None
-    arrays: str | None
-    packed: PackedRound
-    draws: list[tuple[float | None, bytes]]
-
-    def insert(self, writer: Writer, ids: Sequence[str], *, first: int) -> None:
-        """Store it, with the position of its first draw."""
-        number, phase = self.round.number, self.round.phase
-        part = self.round.parts[0].part if self.round.parts else FIRST
-        choices, params, record = map(writer.share, self.packed[:3])
-        stored = StoredRound(
-            number=number,
-            entry=writer.number,
-            time=_now(),
-            labels_seen=writer.revision,
-            phase=phase,
-            fit_round=self.fit_round,
-            fit_labels=self.round.fit_labels,
-            arrays=self.arrays,
-            choices=choices,
-            params=params,
-            record=record,
-            params_numbers=self.packed.params_numbers,
-            numbers=self.packed.numbers,
-        )
-        draws = [
-            StoredDraw(position, number, id, None, part, phase, *draw)
-            for position, (id, draw) in enumerate(zip(ids, self.draws, strict=True), start=first)
-        ]
-        writer.append(chain.ROUND, of=number, rows={"rounds": [stored], "draws": draws})
 
 
 class _AnswerWriter:
