@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import get_ident
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -157,6 +158,7 @@ class Ledger:
         self.path = path
         self._seen: tuple[int, Contents] | None = None
         self._record: Record | None = None
+        self._parser = RoundParser({})
         if not path.is_file():
             raise StudyError(f"{path} is missing", "restore it from a backup: it holds every label")
         check_files(path)
@@ -171,6 +173,7 @@ class Ledger:
     def _use(self, db: sqlite3.Connection) -> None:
         """Work with this connection, and close it with this object."""
         self._db, self._close = db, weakref.finalize(self, _close, db)
+        self._thread = get_ident()
 
     def close(self) -> None:
         """Close the file, once or several times. Nothing can be read or written afterwards."""
@@ -561,6 +564,12 @@ class Ledger:
 
     def _read(self) -> Contents:
         """Everything that the ledger holds now. Raises StudyError where it is damaged."""
+        if get_ident() != self._thread:
+            # SQLite lets one thread use a connection, and any may find that a cache is damaged.
+            with Ledger(self.path) as opened:
+                contents = opened._read()
+                self._parser = opened._parser
+                return contents
         with self._transaction("DEFERRED") as db:
             return self._read_open(db)
 

@@ -73,6 +73,16 @@ def test_a_ledger_that_ends_in_another_thread_says_nothing(tmp_path, monkeypatch
     assert not kept and not said
 
 
+def test_a_ledger_is_read_by_another_thread_over_a_connection_of_its_own(tmp_path, connections):
+    ledger = Ledger.create(tmp_path / "ledger.db", **SETTINGS)
+    found: list[object] = []
+    thread = threading.Thread(target=lambda: found.extend([ledger.rows, ledger.surrogates()]))
+    thread.start()
+    thread.join()
+    assert found == [9, set()] and len(connections) == 1
+    assert ledger.rows == 9
+
+
 VERBS = (
     "init",
     "init --metric recall[cat]",

@@ -8,6 +8,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from activetest.cache.cache import Cache
 from activetest.cache.store import MANIFEST
 from activetest.cli.app import main
 from activetest.errors import ActivetestError, CacheDamaged, CacheRebuilt, PoolError
+from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
 from tests.makers import change_array
 
@@ -194,6 +196,21 @@ def test_the_command_line_tells_the_user_and_answers_as_ever(scene, capsys):
     assert found.err.startswith("note: the cache ") and "(design.npy, piece 0)" in found.err
     assert main(["report", "--format", "json", "--study", str(folder)]) == 0
     assert capsys.readouterr() == expected
+
+
+def test_a_thread_that_finds_damage_builds_the_cache_again(scene):
+    """As threads that go through a pool of several pieces do."""
+    restore(scene)
+    study = StoredStudy.open(scene / "study")
+    cache = study.cache()
+    change_array(scene / "study" / "cache", "design")
+    with (
+        pytest.warns(CacheRebuilt, match=r"\(design.npy, piece 0\)"),
+        ThreadPoolExecutor(1) as threads,
+    ):
+        found = threads.submit(lambda: np.array(cache.rows(0, ROWS).design)).result()
+    expected = Cache(scene / "whole" / "cache").rows(0, ROWS).design
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_nothing_is_recorded_from_a_damaged_cache_that_cannot_be_built_again(scene):
