@@ -21,9 +21,9 @@ from activetest.rounds.fit import find_free_items, observe_statistics
 from tests.guarantees.test_unbiased import metric_of, studies
 from tests.makers import build_table, set_status, write_pool
 
-SIZE = 6
+SIZE = 5
 CHOICES = Choices("error", ("error",), "agreement", floor=0.2)
-HALVES, PAIRS, ALONE = (0, 1, 0, 1, 0, 1), (0, 0, 1, 1, 2, 2), (0, 1, 2, 3, 4, 5)
+HALVES, PAIRS, ALONE = (0, 1, 0, 1, 0), (0, 0, 1, 1, 2), (0, 1, 2, 3, 4)
 
 pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
 def truth(pool):
     """Labels that make the black box wrong on the second, third and last item."""
     labels = pool.rows(0, SIZE).outputs.pred.astype(float)
-    labels[[1, 2, 5]] = (labels[[1, 2, 5]] + 1) % 3
+    labels[[1, 2, 4]] = (labels[[1, 2, 4]] + 1) % 3
     return labels
 
 
@@ -77,7 +77,7 @@ def find_bias(pool, truth, choices, name, *, groups=(0,), **ways):
 
 @pytest.mark.parametrize(
     ("folds", "batches"),
-    [(HALVES, (2, 1)), (PAIRS, (2, 1)), (ALONE, (1, 3)), (HALVES, (3, 2))],
+    [(HALVES, (2, 1)), (PAIRS, (2, 1)), (ALONE, (1, 3)), (HALVES, (3, 1))],
     ids=str,
 )
 def test_draws_and_predictions_that_react_to_labels_are_unbiased(
@@ -160,7 +160,7 @@ def test_declined_items_leave_the_share_of_mistakes_unbiased(pool, truth, divide
 
 def test_items_with_weights_are_unbiased(tmp_path, truth, divide):
     table = pq.read_table(write_pool(tmp_path / "plain.parquet", SIZE, seed=3)).to_pydict()
-    table |= {"traffic": [3.0, 10.0, 0.5, 2.5, 0.0, 3.0], "price": [1.0, 0.1, 2.0, 1.0, 5.0, 9.0]}
+    table |= {"traffic": [3.0, 10.0, 0.5, 0.0, 3.0], "price": [1.0, 0.1, 2.0, 5.0, 9.0]}
     weighted = build_table(tmp_path, table, groups=("place",), weight="traffic", price="price")
     divide(HALVES)
     bias = find_bias(weighted, truth, CHOICES, "error", groups=(0, 1), batches=(2, 1))
@@ -197,7 +197,7 @@ def test_features_leave_a_line_through_scores_in_place(tmp_path, scored, divide)
     """It needs no fit for each fold: sums of folds are not asked for."""
     plain, labels = scored
     outputs = plain.rows(0, SIZE).outputs
-    columns = {"pred": outputs.pred, "pred_std": outputs.std, "size": [3.0, 1, 4, 1, 5, 9]}
+    columns = {"pred": outputs.pred, "pred_std": outputs.std, "size": [3.0, 1, 4, 1, 5]}
     built = build_table(
         tmp_path, {"id": [str(row) for row in range(SIZE)]} | columns, features=("size",)
     )
@@ -217,12 +217,12 @@ def judged(tmp_path):
     """A pool of verdicts without probabilities, two of them wrong; weights make draws differ."""
     columns = {
         "id": [str(row) for row in range(SIZE)],
-        "pred": ["yes", "no", "yes", "yes", "no", "no"],
-        "place": ["north", "south"] * (SIZE // 2),
-        "traffic": [3.0, 10.0, 0.5, 2.5, 1.0, 3.0],
+        "pred": ["yes", "no", "yes", "yes", "no"],
+        "place": ["north", "south", "north", "south", "north"],
+        "traffic": [3.0, 10.0, 0.5, 2.5, 1.0],
     }
     built = build_table(tmp_path, columns, groups=("place",), weight="traffic")
-    return built, np.array([1.0, 0, 0, 1, 1, 0])
+    return built, np.array([1.0, 0, 0, 1, 1])
 
 
 @pytest.mark.parametrize("batches", [(4,), (2, 2), (1, 3)])
@@ -268,4 +268,4 @@ def test_a_line_that_knows_more_than_the_others_is_biased(
         (judged, "rate[yes]", "agreement"),
     ):
         choices = Choices(metric, (metric,), surrogate, floor=0.2)
-        assert abs(find_bias(*made, choices, metric, batches=(4,)).item()) > 1e-5
+        assert abs(find_bias(*made, choices, metric, batches=(3,)).item()) > 1e-5
