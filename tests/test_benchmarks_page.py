@@ -124,18 +124,21 @@ def test_every_file_without_a_command_is_named(script):
     assert f"`{script}`" in PAGE
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_script_explains_its_options(script):
     first_line = re.match(r'"""(.*)', SOURCES[script])[1]
     assert " ".join(print_help(f"tests/benchmarks/{script}").split()).count(first_line) == 1
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("program", sorted({find_program(command) for command in COMMANDS}))
 def test_a_program_has_the_options_that_it_is_shown_with(program):
     shown = [command for command in COMMANDS if find_program(command) == program]
     assert set().union(*map(find_options, shown)) <= find_options(print_help(*program))
 
 
+@pytest.mark.ci
 def test_every_option_that_is_named_exists():
     programs = [(f"tests/benchmarks/{script}",) for script in SCRIPTS]
     programs += [("-m", "activetest", verb) for verb in ("init", "next", "report", "simulate")]

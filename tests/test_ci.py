@@ -43,21 +43,22 @@ def run_script(tmp_path) -> Callable[..., tuple[int, list[str]]]:
 
 
 FIRST, SECOND = ["-m pip install .", "-m activetest demo"], ["-m pip install .[test]", "-m pytest"]
+LONGER = ["-m pytest -m ci"]
 
 
-def test_the_run_names_the_processor_and_then_runs_the_two_commands(run_script):
+def test_the_run_names_the_processor_and_then_runs_the_two_commands_and_longer_tests(run_script):
     code, lines = run_script("run")
     assert code == 0
     assert re.fullmatch(r"processor: \S.*; kernels: \S.*", lines[0])
-    assert lines[1:] == FIRST + SECOND
+    assert lines[1:] == FIRST + SECOND + LONGER
 
 
-@pytest.mark.parametrize("fails", FIRST + SECOND)
+@pytest.mark.parametrize("fails", FIRST + SECOND + LONGER)
 def test_the_run_ends_with_the_first_command_that_fails(run_script, fails):
     code, lines = run_script("run", fails=fails)
     assert code == 1
     assert lines[0].startswith("processor: ")
-    assert lines[-1] == fails and lines[1:] == (FIRST + SECOND)[: len(lines) - 1]
+    assert lines[-1] == fails and lines[1:] == (FIRST + SECOND + LONGER)[: len(lines) - 1]
 
 
 def test_the_lowest_versions_are_those_of_the_project(run_script):

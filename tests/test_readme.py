@@ -28,7 +28,7 @@ def test_the_set_up_commands_are_the_ones_that_ci_runs():
     run = [line for line in script if line.startswith("python -m ")]
     lines = (line for block in code_blocks(README) for line in block.splitlines())
     shown = [line for line in lines if line.startswith("python -m pip")]
-    assert run == shown
+    assert run == [*shown, "python -m pytest -m ci"]
 
 
 def test_the_console_command_is_the_one_of_the_package():

@@ -57,6 +57,7 @@ def find_all_differences() -> list[str]:
     ]
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(kernels.find_own() is None, reason="only kernels for x86-64 can be chosen")
 @pytest.mark.parametrize("kernel", kernels.list_others())
 def test_another_kind_of_processor_gives_the_same_numbers(kernel):

@@ -5,6 +5,7 @@ import pytest
 
 from tests.guarantees import kernels
 from tests.guarantees.moved import (
+    FURTHER,
     NEAR,
     QUICK,
     SINGLE,
@@ -22,13 +23,15 @@ def require_none(differences: list[str]) -> None:
     assert not differences, "\n".join([*differences[:20], f"{len(differences)} differences"])
 
 
-@pytest.mark.parametrize("number", QUICK)
+@pytest.mark.parametrize(
+    "number", [*QUICK, *(pytest.param(each, marks=pytest.mark.ci) for each in FURTHER)]
+)
 def test_a_pool_whose_numbers_rounding_moved_gives_the_same_study(number):
     require_none(compare_with_moved(number))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [each for each in range(STUDIES) if each not in QUICK])
+@pytest.mark.parametrize("number", [each for each in range(STUDIES) if each not in QUICK + FURTHER])
 def test_any_pool_whose_numbers_rounding_moved_gives_the_same_study(number):
     require_none(compare_with_moved(number))
 
