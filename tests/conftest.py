@@ -1,7 +1,9 @@
 """Small pools and studies of them."""
 
+import gc
 import os
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -16,12 +18,17 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from activetest.cache import evidence
 from activetest.cache.cache import Cache
+from activetest.ledger import ledger
 from activetest.study.ingest import ingest
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 from tests import makers
 from tests.makers import init
+
+# Rooms and files whose tests ask how features are learned from, and how writing reaches the disk.
+LEARNING, WRITING = {"cache", "test_determinism"}, {"ledger", "system"}
 
 # A busy machine is no reason for a test to fail.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,10 +40,36 @@ def pytest_collection_modifyitems(items) -> None:
     items.sort(key=lambda item: item.path.name != "test_style.py")
 
 
+def pytest_collection_finish() -> None:
+    """Tests stay until the end: whoever collects garbage need not look at thousands of them."""
+    gc.freeze()
+
+
 def pool_options(request) -> dict:
     """What the nearest mark `pool(rows=, seed=, groups=, wrong=)` of a test says."""
     mark = request.node.get_closest_marker("pool")
     return dict(mark.kwargs) if mark else {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick(request) -> Iterator[None]:
+    """Features are learned from once, and nobody waits for the disk: this process has no power cut.
+
+    But for tests that are about this.
+    """
+
+    def restrict(db: sqlite3.Connection) -> None:
+        db.execute("PRAGMA synchronous = OFF")
+        plain(db)
+
+    names, plain = {request.path.parent.name, request.path.stem}, ledger.restrict
+    with pytest.MonkeyPatch.context() as patch:
+        if not names & LEARNING:
+            patch.setattr(evidence, "learn_answers", makers.learn_answers_once)
+        if not names & WRITING:
+            patch.setattr(os, "fsync", lambda handle: None)
+            patch.setattr(ledger, "restrict", restrict)
+        yield
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from activetest.cache import cache
+from activetest.cache.answers import Answers, learn_answers
+from activetest.cache.learners import Features
 from activetest.cache.store import HEADER
 from activetest.item_statistics.metric import Facts
 from activetest.ledger.ledger import Ledger
@@ -31,6 +33,8 @@ from activetest.study.results import Setup
 NAMES = ("cat", "dog", "owl", "fox", "bee", "ant", "elk", "cow", "hen", "pig")
 COSTS = {2: ((0.0, 5.0), (1.0, -0.5))}
 
+# {what was learned from: what was found}, in this process.
+_learned: dict[tuple, Answers] = {}
 # {what was written: the folder that holds it}; each process has its own, and removes it at its end.
 _written: dict[Hashable, tempfile.TemporaryDirectory] = {}
 
@@ -53,6 +57,18 @@ def copy_written(key: Hashable, write: Callable[[Path], object], folder: Path) -
             write(Path(place.name))
         _written[key] = place
     shutil.copytree(_written[key].name, folder, dirs_exist_ok=True)
+
+
+def learn_answers_once(sources, codes, confidence, hashes) -> Answers:
+    """What `learn_answers` finds of features: the same features and answers are learned once."""
+    if os.environ.get("MUTATE_TEST") or not all(type(each) is Features for each in sources):
+        return learn_answers(sources, codes, confidence, hashes)
+    inputs = [each.read(np.arange(len(codes))) for each in sources]
+    given = [codes, hashes, *inputs, *([] if confidence is None else [confidence])]
+    key = (*(each._exact for each in sources), *((each.shape, each.tobytes()) for each in given))
+    if key not in _learned:
+        _learned[key] = learn_answers(sources, codes, confidence, hashes)
+    return replace(_learned[key], columns=_learned[key].columns.copy())
 
 
 def new_ledger(path: Path, *, seed: int = 7, fingerprint: str = "abc", rows: int = 100) -> Ledger:

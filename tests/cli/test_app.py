@@ -159,7 +159,15 @@ def test_the_version_and_the_help_go_to_standard_output(capsys):
     assert "ingest" in alone
 
 
-@pytest.mark.parametrize("words", [["--help"], ["next", "--help"], ["nxt"], ["status"]])
+# In processes of their own: the default run tries the first, .ci/run all of them.
+def try_first(*words: list[str]) -> pytest.MarkDecorator:
+    """A parameter `words`."""
+    first, *others = words
+    others = [pytest.param(each, marks=pytest.mark.ci) for each in others]
+    return pytest.mark.parametrize("words", [first, *others], ids=" ".join)
+
+
+@try_first(["next", "--help"], ["--help"], ["nxt"], ["status"])
 def test_there_is_no_colour_in_pipes(study, words):
     """Each of these settings asks for it."""
     done = program(*words, env=dict.fromkeys(("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS"), "1"))
@@ -167,7 +175,7 @@ def test_there_is_no_colour_in_pipes(study, words):
     assert done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("words", [["--help"], ["report", "--help"], ["simulate", "--help"]])
+@try_first(["report", "--help"], ["--help"], ["simulate", "--help"])
 def test_the_help_starts_without_the_heavy_libraries(words):
     code = f"import sys; from activetest.cli.app import main; main({words}); print(*sys.modules)"
     done = subprocess.run(
@@ -197,7 +205,7 @@ def test_libraries_of_linear_algebra_get_one_thread_whatever_the_user_says():
         assert done.stdout.strip() == "1"
 
 
-@pytest.mark.parametrize("words", [["next"], ["status"], ["--help"], ["--version"]])
+@try_first(["next"], ["status"], ["--help"], ["--version"])
 def test_a_reader_who_leaves_is_not_bothered(study, words):
     read, write = os.pipe()
     os.close(read)
@@ -232,7 +240,7 @@ def allow(size: int):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of files are of POSIX")
-@pytest.mark.parametrize("words", [["next", "--n", "5"], ["ingest", "labels.csv"]])
+@try_first(["next", "--n", "5"], ["ingest", "labels.csv"])
 def test_a_disk_that_fills_up_leaves_the_study_as_it_was(study, label_file, words):
     label_file(*(f"item-{row},cat" for row in range(40)))
     before = study.ledger.record()

@@ -71,9 +71,13 @@ def kill_everywhere(at: Path, *arguments: str) -> int:
 
 # Fewer lines would mean that the driver did not see those of the program.
 COMMANDS = {"next": 50, "ingest": 50, "ingest --undo": 50, "frame": 50, "report --require": 10}
+OFTEN = ("next", "ingest")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command",
+    [each if each in OFTEN else pytest.param(each, marks=pytest.mark.ci) for each in COMMANDS],
+)
 def test_a_kill_at_every_fiftieth_line_loses_nothing_and_leaves_nothing_by_halves(scene, command):
     assert kill_everywhere(scene(command), command, "50") > COMMANDS[command]
 

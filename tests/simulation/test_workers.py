@@ -17,10 +17,10 @@ print(len(found), "results")
 """
 
 
-def test_a_script_may_simulate_without_a_guard_of_its_main_part(tmp_path):
+def test_a_script_may_simulate_without_a_guard_of_its_main_part(tmp_path, write_pool):
     """Workers do not run the script again."""
-    samples = ROOT / "sample_data"
-    pool, key = (str(samples / name) for name in ("digits.parquet", "digits.labels.csv"))
+    pool = str(write_pool(tmp_path / "pool.parquet", 40))
+    key = {f"item-{row}": "cat" if row % 3 else "dog" for row in range(40)}
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(pool=pool, key=key))
     done = subprocess.run(

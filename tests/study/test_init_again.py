@@ -243,7 +243,9 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    "after", [False, pytest.param(True, marks=pytest.mark.ci)], ids=["before", "after"]
+)
 @pytest.mark.parametrize(("step", "changed"), STEPS)
 def test_a_crash_leaves_the_old_study_or_the_new_one(scored, step, changed, after):
     before = stored(StoredStudy.open())

@@ -15,6 +15,7 @@ from tests.surrogates.conftest import Pool, _rows
 torch = pytest.importorskip("torch")
 
 
+@pytest.mark.usefixtures("trained_briefly")
 def test_it_predicts_what_torch_predicts(class_pool):
     pool = class_pool()
     surrogate = ensemble.fit(pool.training(0, train=True), rng=np.random.default_rng(1))
@@ -31,6 +32,7 @@ def test_it_predicts_what_torch_predicts(class_pool):
     assert members.std(axis=0).max() > 0.001
 
 
+@pytest.mark.usefixtures("trained_briefly")
 def test_images_are_seen_through_filters_and_predicted_as_torch_predicts():
     pool, image = make_images()
     training = replace(pool.training(200), image=(8, 8))

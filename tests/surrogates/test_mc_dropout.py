@@ -32,6 +32,7 @@ def apply_masks(params, features, dropout, *, passes=50, layers=2, width=256):
     return params["level"] + params["spread"] * values[..., 0].numpy()
 
 
+@pytest.mark.usefixtures("trained_briefly")
 @pytest.mark.parametrize(
     "chosen",
     [

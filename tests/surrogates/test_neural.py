@@ -84,6 +84,7 @@ SIZED = [
 ]
 
 
+@pytest.mark.usefixtures("trained_briefly")
 @pytest.mark.parametrize(("name", "sizes", "shapes"), SIZED)
 def test_networks_have_the_size_that_was_chosen_and_keep_it(name, sizes, shapes, class_pool):
     pool = class_pool(200)
