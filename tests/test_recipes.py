@@ -62,14 +62,14 @@ def recipes() -> dict[str, str]:
 def score_pool(names: tuple[str, str], shift: float) -> tuple[dict, list[str]]:
     """Columns of a pool with the probability of the second class, and true labels."""
     rng = np.random.default_rng(0)
-    score = 1 / (1 + np.exp(-1.5 * rng.normal(size=800) - shift))
-    labels = [names[int(right)] for right in rng.random(800) < score]
-    return {"id": [f"item-{row}" for row in range(800)], "score": score}, labels
+    score = 1 / (1 + np.exp(-1.5 * rng.normal(size=400) - shift))
+    labels = [names[int(right)] for right in rng.random(400) < score]
+    return {"id": [f"item-{row}" for row in range(400)], "score": score}, labels
 
 
 def transactions() -> tuple[dict, list[str]]:
     columns, labels = score_pool(("ok", "fraud"), -3.0)
-    shown = {"amount": np.arange(800.0), "merchant": [f"shop {row % 7}" for row in range(800)]}
+    shown = {"amount": np.arange(400.0), "merchant": [f"shop {row % 7}" for row in range(400)]}
     return columns | shown, labels
 
 
@@ -77,26 +77,26 @@ def answers() -> tuple[dict, list[str]]:
     columns, labels = score_pool(("fail", "pass"), 1.0)
     score = columns.pop("score")
     columns["verdict"] = ["pass" if each > 0.4 else "fail" for each in score]
-    columns |= {"domain": [("law", "code")[row % 2] for row in range(800)]}
-    return columns | {name: [name] * 800 for name in ("question", "answer")}, labels
+    columns |= {"domain": [("law", "code")[row % 2] for row in range(400)]}
+    return columns | {name: [name] * 400 for name in ("question", "answer")}, labels
 
 
 def tickets() -> tuple[dict, list[str]]:
     rng = np.random.default_rng(1)
-    probs = rng.dirichlet((0.4, 0.4, 0.4), 800)
+    probs = rng.dirichlet((0.4, 0.4, 0.4), 400)
     names = ("billing", "bug", "other")
     labels = [names[rng.choice(3, p=row)] for row in probs]
     columns = {f"prob_{name}": probs[:, code] for code, name in enumerate(names)}
-    columns |= {"id": [f"item-{row}" for row in range(800)], "text": ["a ticket"] * 800}
-    columns |= {"region": [("EU", "US")[row % 2] for row in range(800)]}
-    return columns | {"team": [f"team {row % 4}" for row in range(800)]}, labels
+    columns |= {"id": [f"item-{row}" for row in range(400)], "text": ["a ticket"] * 400}
+    columns |= {"region": [("EU", "US")[row % 2] for row in range(400)]}
+    return columns | {"team": [f"team {row % 4}" for row in range(400)]}, labels
 
 
 def houses() -> tuple[dict, list[str]]:
     rng = np.random.default_rng(2)
-    pred = rng.normal(100, 20, 800)
-    labels = [repr(float(value)) for value in pred + rng.normal(0, 5, 800)]
-    return {"id": [f"item-{row}" for row in range(800)], "pred": pred}, labels
+    pred = rng.normal(100, 20, 400)
+    labels = [repr(float(value)) for value in pred + rng.normal(0, 5, 400)]
+    return {"id": [f"item-{row}" for row in range(400)], "pred": pred}, labels
 
 
 POOLS = {"transactions": transactions, "answers": answers, "tickets": tickets, "houses": houses}
@@ -137,8 +137,8 @@ def write_pool(folder: Path, name: str) -> None:
 )
 @pytest.mark.parametrize("title", recipes())
 def test_the_recipe_runs_as_it_stands(title, workplace, forks):
-    # Few runs are simulated as many are.
-    commands = re.sub(r"--runs \d+", "--runs 4", recipes()[title])
+    # Two runs are simulated as many are.
+    commands = re.sub(r"--runs \d+", "--runs 2", recipes()[title])
     write_pool(workplace, re.search(r"(\w+)\.parquet", commands)[1])
     path = f"{workplace / 'bin'}{os.pathsep}{os.environ['PATH']}"
     shell = subprocess.Popen(
@@ -171,7 +171,7 @@ def test_the_python_runs_as_it_stands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     columns, labels = transactions()
     columns |= {f"prob_{name}": share for name, share in _both(columns.pop("score")).items()}
-    columns |= {"region": ["EU", "US"] * 400, "text": ["a text"] * 800}
+    columns |= {"region": ["EU", "US"] * 200, "text": ["a text"] * 400}
     truth = dict(zip(columns["id"], labels, strict=True))
     names = {"frame": pa.table(columns), "ask_a_person": truth.__getitem__}
     code = re.sub(r"^ {4}", "", README.split("\n## In Python\n")[1], flags=re.MULTILINE)

@@ -109,11 +109,13 @@ def list_samples() -> set[str]:
     return {f"sample_data/{file.name}" for file in files}
 
 
+@pytest.mark.ci
 def test_the_archives_have_the_version_of_the_package(sdist, wheel):
     assert sdist.name == f"activetest-{VERSION}.tar.gz"
     assert wheel.name == f"activetest-{VERSION}-py3-none-any.whl"
 
 
+@pytest.mark.ci
 def test_the_wheel_holds_code_pages_schema_types_and_sample_data(wheel):
     files = set(read_wheel(wheel))
     assert list_package(".py", ".md", ".json") <= files
@@ -123,6 +125,7 @@ def test_the_wheel_holds_code_pages_schema_types_and_sample_data(wheel):
     assert {name.split("/")[0] for name in others} == {f"activetest-{VERSION}.dist-info"}
 
 
+@pytest.mark.ci
 def test_the_source_archive_holds_what_tests_and_a_build_need(sdist):
     files = set(read_sdist(sdist))
     assert list_package(".py", ".md", ".json", "py.typed") | list_samples() <= files
@@ -132,10 +135,12 @@ def test_the_source_archive_holds_what_tests_and_a_build_need(sdist):
     assert {"tests/benchmarks/README.md", "tests/benchmarks/savings.svg"} <= files
 
 
+@pytest.mark.ci
 def test_the_wheel_of_the_source_archive_is_the_wheel_of_the_tree(wheel, wheel_of_sdist):
     assert read_wheel(wheel) == read_wheel(wheel_of_sdist)
 
 
+@pytest.mark.ci
 def test_nothing_unwanted_is_in_an_archive(sdist, wheel):
     for files in (read_sdist(sdist), read_wheel(wheel)):
         found = [name for name in files if UNWANTED.search(name)]
@@ -147,6 +152,7 @@ def test_nothing_unwanted_is_in_an_archive(sdist, wheel):
         assert sum(len(files[name]) for name in kept) < 600_000 * len(list((ROOT / KEPT).iterdir()))
 
 
+@pytest.mark.ci
 def test_the_description_is_the_readme_and_the_metadata_say_what_is_needed(wheel):
     files = read_wheel(wheel)
     text = files[f"activetest-{VERSION}.dist-info/METADATA"].decode()
@@ -159,6 +165,7 @@ def test_the_description_is_the_readme_and_the_metadata_say_what_is_needed(wheel
     assert f"activetest-{VERSION}.dist-info/licenses/LICENSE" in files
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("words", "printed"),
     [
@@ -174,6 +181,7 @@ def test_the_installed_commands_work_elsewhere(installed, tmp_path, words, print
     assert printed in run("-P", "-m", "activetest", *words, cwd=tmp_path, path=installed)
 
 
+@pytest.mark.ci
 def test_the_installed_package_is_imported_from_where_it_was_installed(installed, tmp_path):
     code = (
         "import activetest as at, activetest.catalog as c\n"

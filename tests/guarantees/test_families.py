@@ -222,7 +222,7 @@ def test_acquisitions_of_groups_follow_them_when_they_are_shuffled(name):
 
 
 @pytest.mark.parametrize(("name", "kind"), SERVED)
-@pytest.mark.parametrize("count", [0, 1, 15])
+@pytest.mark.parametrize("count", [0, pytest.param(1, marks=pytest.mark.ci), 15])
 def test_surrogates_believe_in_probabilities_whatever_number_of_labels_they_saw(name, kind, count):
     surrogate = fitted(name, kind, count)
     believed = surrogate.beliefs(pool_rows(kind), statistics_of(kind))

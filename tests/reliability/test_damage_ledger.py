@@ -91,7 +91,7 @@ def open_copy(whole: at.Study, folder: Path, content: bytes) -> at.Study:
 
 
 @pytest.mark.parametrize(
-    "trials", [range(40), pytest.param(range(40, 1040), marks=pytest.mark.slow)], ids=str
+    "trials", [range(16), pytest.param(range(16, 1016), marks=pytest.mark.slow)], ids=str
 )
 def test_no_damage_gives_other_numbers_or_a_traceback(whole, tmp_path, trials, count_trials):
     content = (whole.folder / "ledger.db").read_bytes()

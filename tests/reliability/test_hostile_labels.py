@@ -122,7 +122,7 @@ def test_hostile_label_files_are_taken_whole_or_refused_whole(
 ):
     monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
     folder = make_study(tmp_path / "study", kind)
-    for seed in range(50):
+    for seed in range(20):
         check_file(folder, kind, seed, capsys)
         count_trials("hostile label files")
 

@@ -13,7 +13,7 @@ from activetest.study.stored import StoredStudy
 from tests.reliability.hostile_pools import make_pool
 
 # Pools of one test: a crash is told with the number of its pool.
-PART, PARTS, FEW = 100, 22, 24
+PART, PARTS, FEW = 100, 22, 12
 # Pools that the others of a test do not hold: names in the footers of row groups that are no UTF-8.
 FOUND = (1872,)
 

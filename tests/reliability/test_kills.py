@@ -242,7 +242,7 @@ def kill_inits(
 
 
 def test_a_killed_init_is_repeated(tmp_path, forks, count_trials):
-    count_trials("kills of init", kill_inits(forks.start, tmp_path, 3, seed=0))
+    count_trials("kills of init", kill_inits(forks.start, tmp_path, 2, seed=0))
 
 
 @pytest.mark.slow
@@ -260,7 +260,7 @@ def test_interrupts_leave_everything_as_it_was(tmp_path, forks, count_trials, ca
 
 
 def test_an_interrupted_init_leaves_nothing(tmp_path, forks, count_trials):
-    interrupted = kill_inits(forks.start, tmp_path, 3, 0, INTERRUPTS)
+    interrupted = kill_inits(forks.start, tmp_path, 2, 0, INTERRUPTS)
     count_trials("interrupts of init", interrupted)
 
 

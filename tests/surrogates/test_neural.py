@@ -23,6 +23,8 @@ torch = pytest.importorskip("torch")
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("ensemble", "mc-dropout", "radial-bnn")
+# Where networks have to learn, which takes seconds, .ci/run tries the others.
+LEARNED = ["ensemble", *(pytest.param(name, marks=pytest.mark.ci) for name in NAMES[1:])]
 SIZES = {"ensemble": 5, "mc-dropout": 50, "radial-bnn": 100}
 # The options that say how many networks there are, and what all are by default.
 COUNTS = ("members", "passes", "samples")
@@ -131,7 +133,7 @@ def test_networks_that_would_fill_the_memory_are_refused(name, class_pool):
 # --- what it learns
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LEARNED)
 def test_classes_are_learned_better_than_their_shares_tell(name, train_surrogate):
     surrogate, pool = train_surrogate(name, "classes")
     rest, labels = pool.rows[np.arange(60, 600)], pool.labels[60:]
@@ -142,7 +144,7 @@ def test_classes_are_learned_better_than_their_shares_tell(name, train_surrogate
     assert (probs.argmax(axis=1) == labels).mean() > 0.75
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LEARNED)
 def test_values_are_learned_with_the_noise_around_them(name, train_surrogate):
     """Standardised errors have variance near one; the sine that the box forgot is found."""
     surrogate, pool = train_surrogate(name, "values")
@@ -155,7 +157,7 @@ def test_values_are_learned_with_the_noise_around_them(name, train_surrogate):
     assert (variance > 0).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LEARNED)
 def test_without_training_rows_it_is_about_the_black_box_until_labels_contradict(name, class_pool):
     """First from the background sample's labels, drawn from the black box; then 100 wrong ones."""
     pool = class_pool()
@@ -183,7 +185,7 @@ def test_without_training_rows_values_are_the_box_and_what_it_misses(value_pool)
 # --- members
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LEARNED)
 def test_members_are_as_many_as_the_papers_say_and_their_mean_is_what_is_believed(
     name, train_surrogate
 ):
@@ -196,7 +198,7 @@ def test_members_are_as_many_as_the_papers_say_and_their_mean_is_what_is_believe
     assert some == approx(draws[[4, 1]], abs=1e-6)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LEARNED)
 def test_members_of_values_mix_to_the_moments(name, train_surrogate):
     surrogate, pool = train_surrogate(name, "values")
     means, variances = surrogate.members.draws(pool.rows, np.arange(SIZES[name]))
@@ -205,7 +207,7 @@ def test_members_of_values_mix_to_the_moments(name, train_surrogate):
     assert variances.mean(axis=0) + means.var(axis=0) == approx(variance, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LEARNED)
 def test_members_disagree_more_about_values_far_from_what_was_seen(name, train_surrogate):
     surrogate, pool = train_surrogate(name, "values")
     which = np.arange(SIZES[name])
@@ -216,7 +218,7 @@ def test_members_disagree_more_about_values_far_from_what_was_seen(name, train_s
     assert far > 2 * near
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LEARNED)
 def test_members_disagree_more_about_classes_where_one_is_missing(name, class_pool):
     """Training rows lack the third class: about its place, members are at odds the most."""
     pool = class_pool()
@@ -245,7 +247,7 @@ def test_one_generator_makes_one_surrogate_and_another_makes_another(name, class
     assert not np.array_equal(first["weights_0"], other["weights_0"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LEARNED)
 def test_its_parameters_say_how_it_was_trained_and_are_small(name, train_surrogate):
     surrogate, _ = train_surrogate(name, "classes")
     params = surrogate.params()
@@ -294,7 +296,7 @@ assert "torch" not in sys.modules
         assert np.load(tmp_path / f"{name}.npy") == approx(expected[name], abs=1e-6)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LEARNED)
 def test_values_are_remembered_too(name, train_surrogate):
     surrogate, pool = train_surrogate(name, "values")
     params = surrogate.params()
