@@ -3,6 +3,7 @@
 import gc
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from activetest import catalog
 from activetest.cache import evidence
 from activetest.cache.cache import Cache
 from activetest.ledger import ledger
@@ -177,6 +179,13 @@ def truth(request, pool) -> np.ndarray:
 def play_rounds(pool, truth):
     """play_rounds((choices, 5), ..., log=) is the log after these rounds, all answered."""
     return partial(makers.play_rounds, pool, truth)
+
+
+@pytest.fixture
+def trained_briefly(monkeypatch) -> None:
+    """Networks learn for three epochs: enough to see what is computed with their weights."""
+    training = sys.modules[catalog.load("surrogates", "ensemble").load_torch.__module__]
+    monkeypatch.setattr(training, "_MOST_EPOCHS", 3)
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
 """Groups that are added to a study move no number of the whole pool."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from activetest.study.study import Study
-from tests.makers import write_pool
+from tests.makers import copy_written, write_pool
 
 ADDED = {
     "one": ["place"],
@@ -19,6 +21,12 @@ ADDED = {
 @pytest.fixture
 def face(folder) -> Study:
     """Seven rounds without a group; the third and the sixth know labels that were supplied."""
+    copy_written("added groups", play_rounds, folder)
+    return Study.open()
+
+
+def play_rounds(folder: Path) -> None:
+    """The study of `face`, in a working directory."""
     path = write_pool(folder / "pool.parquet", 90, seed=5)
     table = pq.read_table(path)
     ink = pa.array(np.random.default_rng(1).choice(["little", "much"], 90))
@@ -32,7 +40,6 @@ def face(folder) -> Study:
         if number in (2, 5):
             face.ingest(dict.fromkeys(sorted(free)[:2], "cat"))
             free -= {*sorted(free)[:2]}
-    return face
 
 
 def of_pool(face: Study, **options) -> list:

@@ -30,6 +30,7 @@ def write_train(path) -> None:
     pq.write_table(pa.table(columns | {"label": rng.choice(["cat", "dog", "owl"], 30)}), path)
 
 
+@pytest.mark.usefixtures("trained_briefly")
 @pytest.mark.parametrize("train", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_study_from_the_command_line_to_its_report(folder, write_pool, capsys, train):
     """As ALT-MAS trains: first nothing is known, then the model is right wherever it was seen."""

@@ -62,6 +62,7 @@ def test_pixels_share_one_scale(images):
     assert features == pytest.approx((values - values.mean()) / values.std(), abs=1e-4)
 
 
+@pytest.mark.usefixtures("trained_briefly")
 def test_a_study_goes_through_and_its_shape_stays_once_it_was_seen(images, label_file):
     pytest.importorskip("torch")
     init("images.parquet", seed=1, feature_shape="4x5", surrogate="ensemble")

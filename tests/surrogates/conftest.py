@@ -10,7 +10,6 @@ from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.rows import Outputs, Rows, TrainingRows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates import _torch_training
 
 
 class Pool:
@@ -46,12 +45,6 @@ def _rows(features, outputs, external, trained, names) -> Rows:
         external.astype(np.float32),
         trained=trained.astype(np.float32)[:, None],
     )
-
-
-@pytest.fixture
-def trained_briefly(monkeypatch) -> None:
-    """Networks learn for three epochs: enough to see what is computed with their weights."""
-    monkeypatch.setattr(_torch_training, "_MOST_EPOCHS", 3)
 
 
 @pytest.fixture
