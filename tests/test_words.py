@@ -8,6 +8,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,7 @@ def words_of(name: str) -> list[str]:
     return [word for word in apart.lower().split("_") if word]
 
 
+@cache
 def better_word(name: str) -> str | None:
     """The field's word for a name of ours; None where the name may stand."""
     if name in BETS:
