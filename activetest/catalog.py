@@ -64,7 +64,7 @@ there without importing the file.
                         those of reports among them
 
 A method with options states them as {name: default} in OPTIONS at the head of its file, and takes
-them as keyword arguments. What users choose stands in brackets behind its name, as in
+them as keyword arguments. Options that users choose stand in brackets behind its name, as in
 beta-gp-slp[supervision=printed;steps=500]. A default that is a whole number takes whole numbers
 from 1 up, another number takes numbers from 0 up, and a tuple takes one of its words, the first
 where nothing is said. The argument of an option with hyphens has underscores.
@@ -163,7 +163,7 @@ def check(family: str, name: str) -> None:
 
 
 def fact(family: str, name: str, fact: str) -> Any:
-    """What the head of a method's file says of it, such as "TASK"; None where it says nothing.
+    """A fact at the head of a method's file, such as "TASK"; None where it says nothing.
 
     Options behind the name are left aside. An unreadable file of another package says nothing: see
     `check`. Raises UnknownMethod when the family has no such method.

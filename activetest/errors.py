@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-# What a file system says that has no space left.
+# Error numbers of a file system without space.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -147,7 +147,7 @@ class UnknownMethod(ChoiceError):
 
 
 class NotEstimable(ActivetestError):
-    """What was asked for does not exist with the labels there are."""
+    """The number does not exist with the labels there are."""
 
 
 def explain_refusal(error: OSError, path: object, remedy: str) -> tuple[str, str]:

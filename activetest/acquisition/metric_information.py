@@ -42,7 +42,7 @@ def sum_information(draws: Array, kinds: Array, bald: Array) -> Array:
     """(R,) sum over A metrics of the information that a label has about each, in nats.
 
     draws (K, R, C) double precision, kinds (A, R, C) as in Objectives, bald (R,) the information
-    where all classes are kinds of their own. What many metrics share is computed once: a class
+    where all classes are kinds of their own. Shared parts of metrics are computed once: a class
     against all others, and the kinds of an item that several metrics have.
     """
     classes = kinds.shape[2]

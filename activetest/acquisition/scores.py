@@ -13,7 +13,7 @@ from activetest.nouns.beliefs import Beliefs, moments
 from activetest.nouns.objectives import Objectives
 from activetest.nouns.rows import Array
 
-# What rounding leaves of no disagreement, in nats.
+# Rounding that is left of no disagreement, in nats.
 _ROUNDING = 1e-14
 
 

@@ -25,7 +25,7 @@ _LEAST = 1e-9
 
 @dataclass(frozen=True)
 class ArmCounts:
-    """What is known of A arms; whole numbers where attributes are known.
+    """Knowledge of A arms; whole numbers where attributes are known.
 
     support  (A,) items that can be answered
     known    (A,) labels among them

@@ -15,7 +15,7 @@ from activetest.nouns.rows import Array
 ACCURACY, ERROR, ECE, COST, CONFUSION = KINDS = ("accuracy", "error", "ece", "cost", "confusion")
 # Smallest parameter of a Dirichlet: an outcome this unlikely does not occur.
 _LEAST = 1e-9
-# What sums of whole numbers may lack to be whole.
+# Rounding by which sums of whole numbers may differ from whole ones.
 _ROUNDING = 1e-6
 # Numbers in one chunk of samples: 8 MB.
 _CHUNK = 2**20

@@ -58,7 +58,7 @@ def match_beta(parameters: Array, known: Array, unlabelled: Array, size: Array) 
     known       (...) labels that count 1; size, unlabelled (...) items, and those without a label
 
     The share among the unlabelled items is Beta-binomial; it is approximated by a Beta with the
-    same mean and variance. That is coarse if the rope is only an item or two of a group;
+    same mean and variance. It is coarse if the rope is only an item or two of a group;
     count_regions of samples is not. unlabelled may be infinite: then the mean is that of the
     population.
     """

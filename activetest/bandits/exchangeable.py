@@ -1,4 +1,4 @@
-"""Which labels are exchangeable with the unlabelled items of their cell.
+"""Labels that are exchangeable with the unlabelled items of their cell.
 
 Active Bayesian Assessment (Ji 2021) draws uniformly inside groups; here labels may come from other
 sources as well.

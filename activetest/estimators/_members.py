@@ -1,4 +1,4 @@
-"""What every model-based estimate shares: values of the surrogate's members in place of terms."""
+"""Shared by all model-based estimates: values of the surrogate's members in place of terms."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What every design-based estimate shares: a weighted mean of unbiased terms, one per draw."""
+"""Shared by all design-based estimates: a weighted mean of unbiased terms, one per draw."""
 
 import numpy as np
 

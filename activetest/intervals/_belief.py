@@ -26,7 +26,7 @@ ENOUGH, _ENOUGH_ALONE = 15.0, 24.0
 _ENOUGH_LOSSES = 20.0
 # A share of the items that is next to nothing.
 _LEAST_UNDRAWN = 1e-12
-# What half of a distance adds to a variance.
+# The variance that half of a distance adds.
 _HALF_AS_FAR = 0.25
 
 

@@ -20,7 +20,7 @@ from activetest.nouns.rows import Array
 _STAKES, _SHARES = np.array([0.5, 0.25, 0.13, 0.05]), np.array([0.2, 0.35, 0.35, 0.1])
 # The largest share of the capital that one draw can lose.
 _MOST_LOST = 0.95
-# What not knowing the best stake costs, in log capital.
+# Cost of not knowing the best stake, in log capital.
 _MIXTURE = 0.7
 # Imaginary draws, made before the first, that were as far apart as the statistic allows.
 _PSEUDO_DRAWS = 2.0
@@ -162,7 +162,7 @@ def expected_width(
 
 
 def rounding(increments: Increments) -> float:
-    """What rounding can make of the numbers that theta is compared with."""
+    """Largest rounding of the numbers that theta is compared with."""
     sizes = np.abs([increments.offset, increments.least, increments.most])
     return _ROUNDING * float(sizes.max(initial=0.0))
 

@@ -23,7 +23,7 @@ _PSEUDO_DRAWS = 5.0
 # Times the noise of uniform draws that all bins together show; beyond, they are too few to say.
 _LEAST, _MOST = 0.2, 10.0
 _STEPS = 60
-# What single precision leaves of a claim outside its bin.
+# The part of a claim that single precision may put outside its bin.
 _ROUNDING = 1e-6
 
 

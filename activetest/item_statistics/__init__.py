@@ -1,1 +1,1 @@
-"""What one item contributes to a metric, and how metrics are made from means of that."""
+"""Contributions of one item to a metric, and metrics made from their means."""

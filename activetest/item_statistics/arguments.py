@@ -1,4 +1,4 @@
-"""What may stand in a metric's brackets, and what a metric asks of a pool."""
+"""Arguments in a metric's brackets, and what a metric asks of a pool."""
 
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts

@@ -1,4 +1,4 @@
-"""What falls into a bin of confidences or probabilities, shaped as losses.
+"""Items that fall into a bin of confidences or probabilities, shaped as losses.
 
 A bin holds low < value <= high; the first also 0 and the last whatever rounding leaves above 1.
 Edges are taken in single precision, as caches keep probabilities: then a value on an edge falls

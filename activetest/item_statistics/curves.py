@@ -39,7 +39,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Area:
-    """What weighted items say.
+    """Sums over weighted items.
 
     value       the area
     influence   influence(scores (R,)) -> (R,) of an item that is no hit, and (R,) of a hit

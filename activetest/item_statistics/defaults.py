@@ -1,4 +1,4 @@
-"""What is reported of a pool unless the user names other metrics, and what caches hold of it."""
+"""Metrics of reports unless the user names other metrics, and what caches hold of it."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Which labels of an item give a metric the same value: those that add the same to its statistics.
+"""Labels of an item that give a metric the same value: those that add the same to its statistics.
 
 ALT-MAS (eq. 4 to 7) asks which labels of one item, all other items held fixed, give a metric equal
 values. A metric is a map of sums of item statistics, such as tp and fp of a class, so labels for

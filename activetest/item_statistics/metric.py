@@ -19,7 +19,7 @@ _STEP, _SMALL = 1e-5, 1e-3
 
 @dataclass(frozen=True)
 class Facts:
-    """What a pool allows one to ask for.
+    """The facts of a pool that decide what can be asked for.
 
     task            "classification" or "regression"
     classes         names of the classes, in code order; empty for regression
@@ -52,7 +52,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Metric:
-    """What to compute from the means of statistics.
+    """A function of the means of statistics.
 
     name           as users write it, without a class
     statistics     (d,) what to take means of, in the order smooth expects them

@@ -31,7 +31,7 @@ from activetest.nouns.rows import Array
 
 _COUNTS = ("tp", "fp", "fn")
 AVERAGES = ("macro", "micro", "weighted")
-# What a class weighs in an average: weights of 1, tp, fp and fn.
+# Weight of a class in an average: weights of 1, tp, fp and fn.
 _IMPORTANCE = {"macro": (1, 0, 0, 0), "weighted": (0, 1, 0, 1)}
 
 
@@ -131,7 +131,7 @@ def _weighted_share(rate: Rate, facts: Facts) -> Metric:
 
 
 def _columns_with_weight(rows: Array) -> list[int]:
-    """Which of the columns after the first have a weight."""
+    """The columns after the first that have a weight."""
     return [int(k) for k in np.flatnonzero(rows.any(axis=0)) if k]
 
 

@@ -1,4 +1,4 @@
-"""Which items can change a metric, and what is certain of the others, by their predicted class.
+"""Items that can change a metric, and what is certain of the others, by their predicted class.
 
 An item cannot change a metric where every statistic of the metric has one value for all labels that
 the item could have: whatever the gradient of the metric, gradient . h is known before any label.
@@ -21,7 +21,7 @@ _ITERATIONS = 100
 
 @dataclass(frozen=True)
 class Certain:
-    """What the predicted class alone says about the d statistics of a metric.
+    """Facts that follow from the predicted class alone about the d statistics of a metric.
 
     relevant   (C,) whether items predicted as the class can change the metric
     values     (C, d) statistics of items that cannot; 0 for the others
@@ -42,7 +42,7 @@ MOST_CLASSES = 5000
 
 
 def find_certain(metric: Metric, classes: int, *, open_classes: bool) -> Certain | None:
-    """What is certain of a metric in a pool of so many classes; None where every item matters.
+    """The certain part of a metric in a pool of so many classes; None where every item matters.
 
     open_classes says whether labels may be outside the classes.
     """

@@ -30,7 +30,7 @@ def split_specification(specification: str) -> tuple[str, str | None]:
 
 
 def find_metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
-    """What the specification means in a pool with these facts: usually one metric.
+    """The metrics of a specification in a pool with these facts: usually one metric.
 
     Raises UnknownMethod for a name that no metric has, ChoiceError for one that this pool lacks.
     """
@@ -73,7 +73,7 @@ def find_objective_metric(specification: str, facts: Facts) -> Metric:
 
 
 def find_scale(specifications: Iterable[str]) -> str | None:
-    """What stands in the brackets of the first mean label of these; None without such a mean."""
+    """The brackets of the first mean label of these; None without such a mean."""
     found = (split_specification(each) for each in specifications)
     return next((argument for name, argument in found if name == "mean"), None)
 
@@ -155,7 +155,7 @@ def describe_pool(
     costs: tuple[tuple[float, ...], ...] | None = None,
     cache: PoolView | None = None,
 ) -> Facts:
-    """What a pool with these roles allows one to ask for; its scores are read from the cache.
+    """Facts of a pool with these roles; its scores are read from the cache.
 
     pool is what a study keeps of it, costs (C, C) or None. Without a cache any scores will do: the
     metrics are then only good for seeing whether they exist.

@@ -115,7 +115,7 @@ def list_labelling(answers: Sequence) -> tuple[str, ...]:
 
 
 def list_annotators(answers: Sequence) -> tuple[AnnotatorAnswers, ...]:
-    """What everybody answered, in the order of first answers; nothing where nobody has a name."""
+    """All answers, in the order of first answers; nothing where nobody has a name."""
     labels: dict[str, list[tuple[str, str]]] = {}
     found: dict[str, Counter[str]] = {}
     for id, annotator, status, label in answers:

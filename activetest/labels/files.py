@@ -44,7 +44,7 @@ class Label(NamedTuple):
     label: str
 
 
-# What hints tell to save labels as.
+# The format in which hints tell to save labels.
 CSV = "UTF-8 CSV"
 
 # Changes rows before those about one item are compared with each other: see `mapping`.

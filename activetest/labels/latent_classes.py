@@ -1,7 +1,7 @@
 """One latent-class model of several annotators and the black box: corrected labels, their doubt.
 
 Given an item's true class, all raters answer independently: every annotator, and the black box,
-whose answer is its prediction. Which of them looked at an item may depend on the answers before.
+whose answer is its prediction. Their choice of items may depend on the answers before.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _PAIRS, _RIDGE = 15, 1e-3
 
 @dataclass(frozen=True)
 class Raters:
-    """What the answers to n items show, of K classes, J annotators and the black box.
+    """Evidence in the answers to n items, of K classes, J annotators and the black box.
 
     labels       (n, K) indicators of the classes with the expectation 1 where the class is the true
                  one and 0 elsewhere: they sum to 1, and may lie outside of 0 and 1

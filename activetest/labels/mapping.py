@@ -1,4 +1,4 @@
-"""What labels stand for where a file does not use the pool's words: a mapping, and words for none.
+"""Meanings of labels where a file does not use the pool's words: a mapping, and words for none.
 
 A mapping is CSV with two columns, the label and the class it stands for, below the header from,to
 or without a header. An empty class says that there is no label yet.

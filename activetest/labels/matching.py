@@ -1,4 +1,4 @@
-"""Which class a label stands for: by the rule of equality, or only as a guess for the user.
+"""The class that a label stands for: by the rule of equality, or only as a guess for the user.
 
 A label equals a class if both are spelled alike after white space is stripped, in any form that
 Unicode calls equal, else if exactly one class is the same whole number: 2, 02 and 2.0 are one

@@ -1,4 +1,4 @@
-"""Which class a word means: ok and legit are no fraud, failed is no pass. Never by order.
+"""The class that a word means: ok and legit are no fraud, failed is no pass. Never by order.
 
 Words stand in pairs of opposites. A word is only read within a pair that both classes, or their
 opposites in words for true and false, belong to; where two readings are possible, there is none.

@@ -1,4 +1,4 @@
-"""What spreadsheets make of texts: numbers of ids, and dates of classes such as 1-2.
+"""Texts as spreadsheets change them: numbers of ids, and dates of classes such as 1-2.
 
 They take 00123 for 123, write 123456000000 as 1.23456E+11, and show 1-2 as 2-Jan or 1/2/2024, in
 the words and the order of the country.

@@ -46,7 +46,7 @@ def read_written_numbers(
 
 
 def describe_marks(labels: Sequence[str]) -> str:
-    """What a label is with each decimal mark, of which all can have either; else empty."""
+    """The number of a label with each decimal mark, of which all can have either; else empty."""
     found = [label for label in labels if may_be_number(label)]
     bodies = [strip_sign(label) for label in found]
     if len(find_decimals(bodies)) < 2 or len({*map(find_sign, found)}) > 1:

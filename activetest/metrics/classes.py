@@ -179,7 +179,7 @@ def _find_agreement(mean: Array) -> Array:
 def _given_shares(shares: Sequence[float]) -> Metric:
     """Kappa where the shares of predicted classes are known: chance is then a mean over labels.
 
-    What is right by chance is the mean of the share predicted as the label.
+    The share that is right by chance is the mean of the share predicted as the label.
     """
     chance = [-float(share) for share in shares]
     return ratio_metric(
@@ -215,7 +215,7 @@ def _find_correlation(mean: Array) -> Array:
 def confusion(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """The share of all items in every cell, or in one: confusion[cat as dog] (Townsend 1971).
 
-    That is the share of items labelled cat and predicted dog. Without an argument, or with *: all
+    It is the share of items labelled cat and predicted dog. Without an argument, or with *: all
     cells, those of the first true class first.
     """
     names = facts.classes

@@ -49,7 +49,7 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class _RoundLabels:
-    """What may be known of a round's draws: earlier labels, and those of its first `used` draws.
+    """Labels known of a round's draws: earlier labels, and those of its first `used` draws.
 
     earlier         (K,) positions and labels of what is older than the round
     rows            (n,) positions of the draws

@@ -67,7 +67,7 @@ def get_surrogate(log: Log, cache: PoolView, choices: Choices, *, seed: int) -> 
 def get_surrogates(
     logs: Sequence[Log], cache: PoolView, choices: Choices, *, seeds: Sequence[int]
 ) -> list[Surrogate]:
-    """What get_surrogate gives for each of several logs, whose studies have these seeds.
+    """Surrogates, as by get_surrogate, for each of several logs, whose studies have these seeds.
 
     Surrogates that can be are fitted together, which takes less time.
     """

@@ -1,4 +1,4 @@
-"""What somebody believes who has the answer key: the label of every item, and no doubt."""
+"""Belief of somebody who has the answer key: the label of every item, and no doubt."""
 
 from dataclasses import dataclass
 from typing import Any

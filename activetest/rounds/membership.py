@@ -32,7 +32,7 @@ _BEST, _PLAIN = "full", "raw"
 
 @dataclass(frozen=True)
 class FittedAttributes:
-    """What is known of the attributes of a pool, and a model of it.
+    """Known attributes of a pool, and a model of it.
 
     name  of the model
     """
@@ -53,7 +53,7 @@ def list_uncertain(cache: PoolView, attributes: Sequence[str]) -> list[str]:
 def fit_attributes(
     cache: PoolView, attributes: Attributes, codes: Array, model: str
 ) -> FittedAttributes:
-    """What the pool says of attributes, and the attribute model of this name fitted to it.
+    """The pool's attributes, and the attribute model of this name fitted to it.
 
     A model that has learned is kept in the cache, for as long as attributes are the same.
     codes (N, K) are those of certain attributes, and anything of the others. Raises UnknownMethod

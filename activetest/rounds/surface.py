@@ -286,7 +286,7 @@ def _find_labelled_arms(cache: PoolView, choices: Choices, items: Array, labels:
 
 
 def _fit_attributes(cache: PoolView, attributes: tuple[str, ...], model: str) -> FittedAttributes:
-    """What is known of uncertain attributes, and their model; fitted once."""
+    """Uncertain attributes, and their model; fitted once."""
 
     def fit() -> FittedAttributes:
         return fit_attributes(cache, *_read_codes(cache, attributes), model)
@@ -342,7 +342,7 @@ def _count_doubtful(log: Log, labels: Array, known: Array) -> float:
     if log.soft is None or log.supplied_soft is None:
         return 0.0
     soft = np.concatenate([log.soft, log.supplied_soft])[known]
-    # What is missing to 1 is outside of the classes.
+    # The rest to 1 is outside of the classes.
     soft = np.column_stack([soft, 1 - soft.sum(axis=1)])
     return float(np.clip(1 - soft[np.arange(len(labels)), labels.astype(int)], 0, 1).sum())
 

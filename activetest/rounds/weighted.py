@@ -38,7 +38,7 @@ class WeightedSurrogate:
 
     @property
     def auxiliary_outputs(self) -> tuple[str, ...]:
-        """What the surrogate learns from, for the report, if it says so."""
+        """The evidence that the surrogate learns from, for the report, if it says so."""
         return tuple(getattr(self.surrogate, "auxiliary_outputs", ()))
 
     @property

@@ -19,7 +19,7 @@ from activetest.nouns.encodings import decode_answers
 from activetest.nouns.log import PENDING
 from activetest.nouns.name_lists import shorten_list
 
-# What a row of a log has besides an answer. Answers that are superseded do not count any more.
+# Columns of a row of a log besides an answer. Answers that are superseded do not count any more.
 # Items that were never drawn may say which round was the first that knew their labels.
 ROUND, PROBABILITY, SUPERSEDED, KNOWN_TO = "round", "probability", "superseded", "known_to"
 LOG_FIELDS = (*FIELDS, ROUND, PROBABILITY)

@@ -62,7 +62,7 @@ def restore_ids(rows: Sequence[Label], cache: Cache, source: str, notes: list[st
 
 
 def explain_unknown(id: str, cache: Cache) -> str:
-    """What may have become of an id that is not in the pool; empty where nothing of it is seen."""
+    """Reasons for an id that is not in the pool; empty where nothing of it is seen."""
     if cache.id_prefix:
         return ""
     names = _find_meant([id], _sample_ids(cache), cache)[id]

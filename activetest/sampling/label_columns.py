@@ -1,4 +1,4 @@
-"""Which columns of a file hold ids and labels, by what they hold: as a hint, never silently."""
+"""Columns of a file that hold ids and labels, by what they hold: as a hint, never silently."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -95,7 +95,7 @@ def describe_columns(
 def _write_hint(
     error: ColumnsUnclear, ids: Sequence[str] | None, labels: Sequence[str] | None, cache: Cache
 ) -> tuple[str, list[dict[str, dict[str, str]]]]:
-    """Which columns to name, and the ways to do so where there are several.
+    """Columns to name, and the ways to do so where there are several.
 
     None stands for a field that is settled.
     """

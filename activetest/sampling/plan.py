@@ -192,7 +192,7 @@ def prepare_round(
 def _find_scoring_surrogate(
     surrogate: Surrogate, cache: PoolView, choices: Choices, key: Array | None
 ) -> Surrogate:
-    """What the acquisition scores items by: the surrogate, or the key (N,) where it needs that."""
+    """The source of an acquisition's scores: the surrogate, or the key (N,) where it needs that."""
     if not catalog.fact("acquisition", choices.acquisition, "NEEDS_KEY"):
         return surrogate
     if key is None:

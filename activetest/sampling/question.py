@@ -13,7 +13,7 @@ from activetest.pool.groups import PREDICTED
 from activetest.rounds.membership import check_model
 from activetest.rounds.surface import find_surface_metric
 
-# What groups can be judged by for each question.
+# Measures by which groups can be judged for each question.
 _METRICS: dict[str | None, tuple[str, ...]] = {
     Question.ESTIMATE: KINDS,
     Question.IDENTIFY: (ACCURACY, ERROR, ECE, COST),

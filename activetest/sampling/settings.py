@@ -25,7 +25,7 @@ FILES = ("train", "other_models")
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user asked for, by who needs it; what was not given is left out.
+    """The user's settings, by who needs it; what was not given is left out.
 
     columns   for ColumnChoices
     choices   for Choices, but for costs and compare
@@ -135,5 +135,5 @@ _TYPES: dict[Kind, Any] = {Kind.NUMBER: float, Kind.WHOLE: int}
 _MAY_BE_EMPTY = ("features", "text", "groups", "attributes", "other_columns")
 # Names of classes and values of groups, and a schedule: whole numbers stand for text.
 _NAMES_OF_VALUES = ("positive", "classes", "compare", "refit")
-# What is no field of Choices, whose values check_choices looks at.
+# Settings that are no field of Choices, whose values check_choices looks at.
 _CHECKED_HERE = (*(each.name for each in fields(ColumnChoices)), "seed", "compare")

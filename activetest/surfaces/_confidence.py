@@ -223,7 +223,7 @@ def draw_averages(
 
 
 def extend(data: SurfaceData, rest: Array) -> tuple[Callable[[Array], Array], float]:
-    """What draws (D, A) say of combinations that never occur: a regression of logits on values.
+    """Draws (D, A) read for combinations that never occur: a regression of logits on values.
 
     Without items there is no confidence to average, so that main effects stand for it, fitted to
     the arms by their items. Returns the function from codes (M, K) to (D, M), and the variance of

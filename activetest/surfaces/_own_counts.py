@@ -1,4 +1,4 @@
-"""What an arm's own labels say beside a prediction from other arms: a Beta, and how strong it is.
+"""An arm's own labels beside a prediction from other arms: a Beta, and how strong it is.
 
 Axes: O arms with labels, G strengths, as in activetest.nouns.surface.
 """

@@ -23,7 +23,7 @@ import numpy as np
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Attributes
 
-# What is added to the diagonal of the kernel at the inducing points, as a share of its scale.
+# Added to the diagonal of the kernel at the inducing points, as a share of its scale.
 _JITTER = 1e-5
 # The least variance.
 _LEAST = 1e-12
@@ -93,7 +93,7 @@ def compute_kernel(torch: Any, parameters: dict[str, Any], left: Any, right: Any
 
 
 def project(torch: Any, parameters: dict[str, Any], embedded: Any) -> tuple[Any, Any]:
-    """What is believed of the latent values at embedded inputs (B, D), given v.
+    """Belief about the latent values at embedded inputs (B, D), given v.
 
     Returns the (L, m, B) coefficients of v in the latent values, and the (L, B) variance that is
     left where v is known, in the precision of the inputs.

@@ -73,7 +73,7 @@ _DRAWS, _MOST_NUMBERS, _FEWEST_DRAWS = 200, 20_000_000, 50
 _CHUNK = 4096
 # How close phi comes to 0 and 1, and the least psi, alpha and beta.
 _MARGIN, _LEAST = 1e-5, 1e-3
-# What in a state says which model its parameters are of.
+# The entry of a state that names the model of its parameters.
 _MODEL = "model"
 # psi of a method without one: an arm's accuracy is phi itself.
 _NO_SCALE = 1e9

@@ -67,7 +67,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Member:
-    """What one model expects of every arm.
+    """One model's expectations for every arm.
 
     mean      (O,) of the labels of arms that have some, as other arms say
     variance  (O,) of that mean

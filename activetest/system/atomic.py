@@ -181,7 +181,7 @@ def make_folder(folder: Path) -> None:
 def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files and folders that killed processes left in a folder.
 
-    What cannot be seen or removed stays.
+    Files that cannot be seen or removed stay.
     """
     found: list[Path] = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -220,7 +220,7 @@ def _remove_leftover(path: Path) -> None:
 
 
 class _Lock:
-    """What is temporary, and the handle by which this process holds it.
+    """A temporary file, and the handle by which this process holds it.
 
     The path is known before anything is there: an interrupt at any moment finds it.
     """

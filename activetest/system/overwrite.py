@@ -1,4 +1,4 @@
-"""Which files a command may write over: its own earlier ones, and never what a study rests on."""
+"""Files that a command may write over: its own earlier ones, and never what a study rests on."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -49,7 +49,7 @@ def check_target(
 
 
 def _find_use(path: Path, inputs: Mapping[str, object], study: Path | None) -> str | None:
-    """What the file at a path is used for, or would be; None where it is free."""
+    """The use of the file at a path, or what it would be; None where it is free."""
     real = Path(os.path.realpath(path))
     above = real.parents
     # Other names of the same file; none of them is below the same folders.
@@ -74,7 +74,7 @@ def _find_use(path: Path, inputs: Mapping[str, object], study: Path | None) -> s
 
 
 def _find_folder(path: Path, inputs: Mapping[str, object]) -> str | None:
-    """Which input is a folder that the file is in, however deep; None where it is in none."""
+    """The input that is a folder of the file, however deep; None where it is in none."""
     above = Path(os.path.realpath(path)).parents
     places = {what: _find_path(given) for what, given in inputs.items()}
     found = (what for what, place in places.items() if any(_is_same(at, place) for at in above))

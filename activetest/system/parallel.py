@@ -116,7 +116,7 @@ def _are_pair(left: tuple[int, int, Any], right: tuple[int, int, Any]) -> bool:
     return bool(right[1] % 2) and left[:2] == (right[0], right[1] - 1)
 
 
-# What libraries of linear algebra read when they are loaded.
+# Variables that libraries of linear algebra read when they are loaded.
 BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _limiting = threading.Lock()
@@ -129,7 +129,7 @@ _limits = 0
 def one_blas_thread() -> Iterator[None]:
     """Linear algebra uses one thread in the block: what it sums depends on their number.
 
-    That holds for the whole process, and for libraries that are loaded by now: a block inside such
+    It holds for the whole process, and for libraries that are loaded by now: a block inside such
     a block takes care of those loaded since. Where the environment allows one thread from the
     start, as on the command line, there is nothing to do.
     """

@@ -1,4 +1,4 @@
-"""What a long computation is doing, for whoever watches it.
+"""Progress of a long computation, for whoever watches it.
 
 Computations name their steps, and count what is done of them. Nothing here writes or reads a clock
 for them: whoever watches looks at the step of the moment as often as it likes. Without a watch, a
@@ -58,7 +58,7 @@ class Watch:
 
     @property
     def step(self) -> Step | None:
-        """What is done now: the outermost step with enough parts, else the innermost."""
+        """The present step: the outermost step with enough parts, else the innermost."""
         steps = self._steps
         counted = (each for each in steps if each.total is not None and each.total >= _FEW)
         return next(counted, steps[-1] if steps else None)

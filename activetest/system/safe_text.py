@@ -17,7 +17,7 @@ _FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 # A plain number is one in any spreadsheet, and nothing to run.
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d+)?|[.,]\d+)([eE][+-]?\d+)?")
 
-# What no document of XML can hold, however it is written (XML 1.0, section 2.2).
+# Characters that no document of XML can hold, however it is written (XML 1.0, section 2.2).
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 # User and password of an address: a secret key may hold slashes, and a port is no password. A name
@@ -114,7 +114,7 @@ def mask_secrets(text: str) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, shortened and without secrets, or its type where it says nothing."""
+    """The text of an error, shortened and without secrets, or its type where it says nothing."""
     return mask_secrets(str(error).splitlines()[0])[:200] if str(error) else type(error).__name__
 
 

@@ -43,7 +43,7 @@ _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is trained.
+    """The parts that are trained.
 
     log_t   (U,) logarithms of the temperatures
     share   (1,) s
@@ -70,7 +70,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Potential:
-    """What N is computed from.
+    """The inputs of N.
 
     onehot  (Q, F) codes of the candidates
     prior   (B, C) J
