@@ -255,6 +255,7 @@ def test_a_file_of_tests_is_called_like_the_file_it_tests():
     loose = {
         "test_adversarial",
         "test_benchmarks_page",
+        "test_benchmarks_run",
         "test_ci",
         "test_doctests",
         "test_layers",

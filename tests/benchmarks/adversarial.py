@@ -1,9 +1,5 @@
 """Coverage, gates and claims of savings on pools that mislead, by the real loop of draws.
 
-    python tests/benchmarks/adversarial.py POOL,... --save FILE.jsonl [--studies 1000] [--seed S]
-        [--workers 2] [--table FILE.md] [--folder FOLDER] [--without sequential,anytime,gates]
-    python tests/benchmarks/adversarial.py POOL,... --save NEW.jsonl --against OLD.jsonl
-
 POOL is a name of adversarial_pools.py, `all`, `random` or, with --folder, that of a pool there with
 its answer key (NAME.parquet and NAME.labels.csv). Studies are played in blocks of 20, batches of 25
 draws, and looked at after 50, 100, 200 and 400. FILE has a line for each block and look, and no

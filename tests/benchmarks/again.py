@@ -1,7 +1,5 @@
 """The worth of second opinions where `next --again` chooses the items, and where chance does.
 
-    python tests/benchmarks/again.py [--runs 100] [--labels 100] [--again 20]
-
 A pool of 600 items of three classes with a model that is right on about 85 %. Ann labels --labels
 drawn items and is right on 85 %. Twice --again second opinions follow, of Bob (85 %) and then of
 Eve (85 %): for the items of `next --again`, and in a copy of the study for labelled items chosen

@@ -1,8 +1,5 @@
 """How often the intervals of alt-mas hold the truth, beside this tool's usual ones.
 
-    python tests/benchmarks/alt_mas_coverage.py [FOLDER] [--pool digits] [--ways ...] [--runs 200]
-        [--at 50,100,200] [--save DIR] [--wide]
-
 An interval of alt-mas goes from quantile to quantile of the metric over the passes of a surrogate.
 Without FOLDER every run has a pool of its own: 1,500 items of four overlapping classes, and a model
 that knows their centres only roughly; with --wide eight classes of two clusters each, which 64

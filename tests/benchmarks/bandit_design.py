@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import benchmark
 import numpy as np
 from bandit_runs import Board, Seat
 
@@ -11,8 +12,6 @@ from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
 from activetest.reporting.rows import HEADLINE, estimate_differences, estimate_groups
-from activetest.sampling import plan
-from activetest.simulation.simulate import answered
 
 ACCURACY = "accuracy"
 
@@ -24,11 +23,9 @@ def uniform(metrics: tuple[str, ...]) -> Choices:
 
 def grown(log: Log, seat: Seat, chosen: Choices, budget: int, seed: int) -> Log:
     """The log with so many labels, in rounds of ten, as `next --n 10` makes them."""
-    while len(log.rows) < budget:
-        count = min(10, budget - len(log.rows))
-        drawn = plan.plan_round(log, seat.made, chosen, seed=seed, count=count)
-        log = answered(log, drawn, seat.truth)
-    return log
+    return benchmark.buy_labels(
+        log, seat.made, chosen, seat.truth, labels=budget, batch=10, seed=seed
+    )
 
 
 def groupwise(

@@ -60,6 +60,20 @@ def find_pools(folder: Path, names: str = "") -> list[Path]:
     return [folder / f"{name}.parquet" for name in keys if name in chosen]
 
 
+def buy_labels(
+    log: Any, cache: Any, choices: Any, truth: Any, *, labels: int, batch: int, seed: int
+) -> Any:
+    """The log of a study after rounds of so many draws, until it has so many labels."""
+    from activetest.sampling.plan import plan_round
+    from activetest.simulation.simulate import answered
+
+    while len(log.rows) < labels:
+        count = min(batch, labels - len(log.rows))
+        drawn = plan_round(log, cache, choices, seed=seed, count=count)
+        log = answered(log, drawn, truth)
+    return log
+
+
 class Table:
     """A Markdown table, printed row by row; with --page each row also goes to the page."""
 

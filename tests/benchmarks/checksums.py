@@ -1,7 +1,5 @@
 """Cost of checking the cache for a verb: pairs of runs, with checks and without them.
 
-python tests/benchmarks/checksums.py FOLDER [--rows 1000000] [--pairs 30]
-
 A pool of four classes, 64 features and that many rows is made in FOLDER, with a study that has 100
 labels. Each run is a process; both kinds import the same modules before the clock starts, and take
 turns in going first. Printed are the differences of wall and processor seconds, mean and standard

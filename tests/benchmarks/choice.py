@@ -1,7 +1,5 @@
 """Cost of choosing between groups: one Thompson choice among 1,000 groups of a million items.
 
-    python tests/benchmarks/choice.py FOLDER [--rows 1000000] [--groups 1000] [--labels 2000]
-
 Makes FOLDER/choice-ROWS-GROUPS.parquet unless it is there, two classes and a group column whose
 groups differ in accuracy, and a study of it with so many labels. Then, in one process and on one
 thread, milliseconds after the study is loaded, medians of --repeats: the first choice reads the

@@ -1,8 +1,5 @@
 """Labels saved as reports claim them, against the truth.
 
-    python tests/benchmarks/claims.py FOLDER [--pools NAME,...] [--metric error ...] [--floor 0.35]
-        [--runs 200] [--budget 50,100,200]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Draws aim at each metric in turn.
 
 truth      uniform labels that reach the mean squared error of the studies, over their labels, and

@@ -1,8 +1,5 @@
 """How often fixed intervals hold, on which side they miss, and how wide they are.
 
-    python tests/benchmarks/coverage.py FOLDER --save SAMPLES [--pools NAME,...] [--floor 0.35]
-        [--metric error ...] [--runs 2000] [--seed 0] [--code CHECKOUT]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Intervals do not change what is
 drawn, so each study is played once: what its intervals are made of is kept in SAMPLES, and a later
 call with the same SAMPLES plays only what is missing. --code makes the estimates and intervals with
@@ -129,15 +126,11 @@ class Study:
         from activetest.estimation import samples
         from activetest.estimation.view import build_view
         from activetest.nouns.log import Log
-        from activetest.sampling import plan
-        from activetest.simulation.simulate import answered
 
         log, found = Log.empty(), {}
         for budget in self.budgets:
-            while len(log.rows) < budget:
-                count = min(self.batch, budget - len(log.rows))
-                drawn = plan.plan_round(log, self.cache, self.choices, seed=seed, count=count)
-                log = answered(log, drawn, self.truth)
+            about = log, self.cache, self.choices, self.truth
+            log = benchmark.buy_labels(*about, labels=budget, batch=self.batch, seed=seed)
             view = build_view(
                 log, self.cache, self.choices, self.metrics, seed=seed, own_view=False
             )

@@ -1,8 +1,5 @@
 """How often the intervals of curves hold: point by point, and all of a curve together.
 
-    python tests/benchmarks/curves.py FOLDER [--runs 2000] [--seed 0] [--points 13]
-        [--pools NAME,...] [--apart]
-
 Three pools of 2,000 items of our own making, whose labels are all known: `balanced`, with as many
 items of the class as others, `rare`, where 8 % are of the class, and `hidden`, where the class is
 found in 1 % of the items that the model is sure are not of it. Each study draws 400 labels in

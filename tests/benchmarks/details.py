@@ -1,8 +1,5 @@
 """Cost of a page beyond its report: seconds of processor, and bytes.
 
-    python tests/benchmarks/details.py [--rows 10000] [--rounds 50] [--count 20] [--groups 50]
-        [--repeats 6]
-
 Studies of ten classes, of two, and of values, made up in a temporary folder: that many rounds of so
 many items, all labelled, with a column of groups and one of text. Each line is the least of the
 repeats: the report, the same with its details, and the page made of it. A minute.

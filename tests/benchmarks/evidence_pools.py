@@ -1,7 +1,5 @@
 """Pools with more evidence than the model's confidence, for the surrogate that listens to all.
 
-    python tests/benchmarks/evidence_pools.py FOLDER [--pools NAME,...] [--seed 0]
-
 Writes FOLDER/NAME.parquet, the pool, FOLDER/NAME.labels.csv, the answer key, and where the pool has
 them FOLDER/NAME.train.parquet, the rows that the model was trained on, and
 FOLDER/NAME.surrogates.parquet, what other models predict:

@@ -1,7 +1,5 @@
 """Files as people have them: what `inspect` understands, and whether its last line works.
 
-    python tests/benchmarks/files.py [--only NAME,...] [--table TABLE.md] [--rows 200] [--large]
-
 Writes files in the shape of 25 programs and habits (ours, from one seed) into a temporary folder,
 runs `activetest inspect` on each, obeys the last line that begins with `activetest init` to the
 letter, and compares the predictions that the study then has with those that were written. A row of

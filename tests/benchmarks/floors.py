@@ -1,8 +1,5 @@
 """The floor: fixed ones, and floors that follow the evidence of the draws so far.
 
-    python tests/benchmarks/floors.py FOLDER --pools NAME,... [--metric error] [--rule 0.2,seen-300]
-        [--runs 20]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. A rule is a floor, or seen-K or
 raised-K: before every round after the first it takes the floor of FLOORS with which the variance
 of the next draw is smallest: the sum over the pool of E[(h - g)^2] / q, estimated from the

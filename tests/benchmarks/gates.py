@@ -1,7 +1,5 @@
 """Gates looked at after every batch: how often they pass wrongly, and how soon they decide.
 
-    python tests/benchmarks/gates.py FOLDER --pools digits,reviews [--runs 1000] [--labels 1000]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. For every pool three gates on the
 error, each judged after every batch from the whole log: one whose threshold is the truth itself,
 which may pass in 5 % of all studies at most; one that the truth meets with --margin to spare; and

@@ -1,9 +1,5 @@
 """Coverage and width of the intervals of groups, as a Markdown table.
 
-    python tests/benchmarks/groups.py POOL KEY --group race [--metric accuracy] [--runs 500]
-    python tests/benchmarks/groups.py POOL KEY --group race --group sex --explore [--runs 500]
-    python tests/benchmarks/groups.py [POOL KEY --group race] --together [--runs 2000]
-
 POOL is a Parquet file and KEY its answer key. Draws aim at the first metric. A group is shown where
 it has 30 items or more, and a number of labels where its interval existed (10 labels inside) in 20
 studies or more; the last row is the lowest coverage of all.
@@ -118,15 +114,12 @@ def study_together(folder: Path, labels, name: str, seed: int) -> dict[tuple, tu
     from activetest.nouns.choices import Choices
     from activetest.nouns.log import Log
     from activetest.reporting.rows import count_intervals, count_labelled
-    from activetest.sampling import plan
-    from activetest.simulation.simulate import answered
 
     made, log, found = cache.open_cache(folder), Log.empty(), {}
     choices, rows = Choices(name, (name,), "agreement"), made.rows(0, made.size)
     metric = specification.find_metric(name, specification.describe_pool(made.roles, None, made))
     for budget in TOGETHER:
-        while len(log.rows) < budget:
-            log = answered(log, plan.plan_round(log, made, choices, seed=seed, count=50), labels)
+        log = benchmark.buy_labels(log, made, choices, labels, labels=budget, batch=50, seed=seed)
         view = build_view(log, made, choices, [metric], seed=seed, own_view=False)
         groups = view.evidence.groups[1:]
         for column in made.group_names:
@@ -181,8 +174,6 @@ def study(
     from activetest.nouns.choices import Choices
     from activetest.nouns.log import Log
     from activetest.reporting.rows import count_labelled
-    from activetest.sampling import plan
-    from activetest.simulation.simulate import answered
 
     made, log, rows = cache.open_cache(folder), Log.empty(), []
     choices = Choices(metrics[0], metrics, "agreement")
@@ -195,8 +186,7 @@ def study(
         for name in metrics
     ]
     for budget in BUDGETS:
-        while len(log.rows) < budget:
-            log = answered(log, plan.plan_round(log, made, choices, seed=seed, count=10), labels)
+        log = benchmark.buy_labels(log, made, choices, labels, labels=budget, batch=10, seed=seed)
         view = build_view(log, made, choices, wanted, seed=seed, own_view=False)
         for group in view.evidence.groups[1:]:
             if count_labelled(view, group) < NEEDS_INSIDE:

@@ -1,7 +1,5 @@
 """Pools whose features or texts could mislead the surrogate that listens to them.
 
-    python tests/benchmarks/guard_pools.py FOLDER [--size 3000] [--seed 0]
-
 Writes FOLDER/NAME.parquet and FOLDER/NAME.labels.csv, the answer key. All but few-errors are wrong
 on about one item in seven; the pools of the first row say nothing of the model's answers:
 

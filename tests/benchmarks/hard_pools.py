@@ -1,7 +1,5 @@
 """Pools whose model is wrong about itself, with their answer keys, for the coverage of intervals.
 
-    python tests/benchmarks/hard_pools.py FOLDER [--size 3000] [--seed 0]
-
 Writes FOLDER/NAME.parquet, the pool, and FOLDER/NAME.labels.csv, the answer key, of each of them.
 All have two classes and no features:
 

@@ -1,7 +1,5 @@
 """Structure of the package: loose files, rooms, floors, arrows, records, and what a report runs.
 
-    python tests/benchmarks/house.py activetest
-
 A room is a folder of the package, or a file that lies loose at its top. There is an arrow between
 two rooms where a file of one imports something of the other; a room stands one floor above the
 highest that it imports, and rooms that import each other in a circle are on one floor.

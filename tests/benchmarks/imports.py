@@ -1,7 +1,5 @@
 """Coverage of studies whose draws another program made, as a Markdown table.
 
-python tests/benchmarks/imports.py SAMPLES [--runs 2000] [--size 2000] [--budget 50 --budget 200]
-
 The pool is simulated; a sampler in NumPy draws from it in rounds of 25, and its log is imported.
 "by doubt" draws one after another in proportion to 1.1 minus the confidence of the model, to which
 rounds add what the labels before have shown of each class; "uniform" is a simple random sample,

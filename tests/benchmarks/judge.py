@@ -1,9 +1,5 @@
 """Whether a judge's gap depends on a column: how often that is found where it does not, and does.
 
-    python tests/benchmarks/judge.py --save FILE [--runs 2000] [--labels 100] [--effect 0]
-        [--judge verdicts,scores] [--acquisition optimal,uniform]
-    python tests/benchmarks/judge.py --ceiling [--effect 0.08]
-
 Pools of 1,000 items are made, a new one for every ten studies, with a judge and four columns: one
 is normal, the lengths are log-normal, one is true for a tenth of the items, and one is the
 difficulty, with which the judge's mistakes become more frequent or larger, but as generous as
@@ -159,8 +155,6 @@ def play(pool: SimpleNamespace, acquisition: str, labels: int, seed: int) -> dic
     from activetest.item_statistics.defaults import judge_metrics
     from activetest.nouns.choices import Choices
     from activetest.nouns.log import Log
-    from activetest.sampling.plan import plan_round
-    from activetest.simulation.simulate import answered
 
     task = pool.schema.task
     aim, bias, *_ = judge_metrics(task, pool.schema.positive)
@@ -171,10 +165,8 @@ def play(pool: SimpleNamespace, acquisition: str, labels: int, seed: int) -> dic
         acquisition=acquisition,
     )
     log = Log.empty()
-    while len(log.rows) < labels:
-        count = min(_BATCH, labels - len(log.rows))
-        drawn = plan_round(log, pool.cache, choices, seed=seed, count=count)
-        log = answered(log, drawn, pool.truth)
+    about = log, pool.cache, choices, pool.truth
+    log = benchmark.buy_labels(*about, labels=labels, batch=_BATCH, seed=seed)
     facts = specification.describe_pool(pool.cache.roles, None, pool.cache)
     metrics = [specification.find_metric(name, facts) for name in (aim, bias)]
     view = build_view(log, pool.cache, choices, metrics, seed=seed, own_view=False)

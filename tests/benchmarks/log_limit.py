@@ -1,7 +1,5 @@
 """Largest possible savings on the error rate, and the share of them that is saved, as a table.
 
-    python tests/benchmarks/log_limit.py FOLDER [--pools NAME,...] [--saved NAME=RATIO,...]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. The limit is what a model of errors
 allows that has learned from all other labels of the pool: five folds, a logistic regression on the
 outputs or its mean, in logits, with a forest on outputs and features, whichever is better by

@@ -1,7 +1,5 @@
 """Time and memory of every verb on a pool of a million items, as ratios to one scan of its columns.
 
-    python tests/benchmarks/loop.py FOLDER [--rows 1000000] [--repeats 5] [--layout lists]
-
 Makes FOLDER/pool-ROWS-LAYOUT.parquet unless it is there: int64 ids, 64 standard normal features
 and 10 class probabilities, both float32 and uncompressed, as two list columns or as 74 plain
 columns; labels follow the probabilities. Every verb is a process of its own, so that each time

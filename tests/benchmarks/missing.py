@@ -1,8 +1,5 @@
 """How intervals fare where answers are missing, at random or on purpose.
 
-    python tests/benchmarks/missing.py [--runs 2000] [--size 2000] [--labels 300] [--batch 50]
-        [--save FILE]
-
 A pool of two classes whose model is too sure of itself: confidence is uniform between .8 and 1, and
 items of confidence c are wrong with probability 1.6 (1 - c). Of 300 draws, in batches of
 50, 1, 5 or 20 answers are then missing: of items taken at random, or of those that the model gets
@@ -39,8 +36,6 @@ from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import PENDING, Log
 from activetest.pool.pool import Pool
-from activetest.sampling import plan
-from activetest.simulation.simulate import answered
 
 METRICS = ("error", "recall[1]")
 COUNTS = (1, 5, 20)
@@ -100,10 +95,8 @@ def play(pool, truth, metrics, seed: int, options):
     """Yields (place of the metric, missing answers, how, kind), (lower, upper); NaN for none."""
     choices = Choices("error", METRICS, "agreement")
     log = Log.empty()
-    while len(log.rows) < options.labels:
-        count = min(options.batch, options.labels - len(log.rows))
-        drawn = plan.plan_round(log, pool, choices, seed=seed, count=count)
-        log = answered(log, drawn, truth)
+    size = {"labels": options.labels, "batch": options.batch}
+    log = benchmark.buy_labels(log, pool, choices, truth, **size, seed=seed)
     rng = np.random.default_rng([14, seed])
     wrong = truth[log.rows] != pool.take(log.rows).outputs.pred
     orders = {

@@ -1,8 +1,5 @@
 """Uncertain attributes: errors of surfaces under every model of the attributes (Piratla 2021, 4.7).
 
-    python tests/benchmarks/noisy_attributes.py [--seeds 10] [--methods beta,stacked]
-        [--labels 500,1000,2000,4000,16000] [--hardest 0.4] [--results noisy_attributes.jsonl]
-
 A pool has 20,000 items and 8 binary attributes whose values come together as in an Ising model with
 normal couplings of standard deviation 0.5, drawn anew for every seed. The logit of an arm's
 accuracy is 1.2 plus effects of attributes and of pairs with standard deviation 1.4. A classifier of

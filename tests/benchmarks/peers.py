@@ -1,7 +1,5 @@
 """Other packages in the same simulation as this one: labels saved, and coverage of their intervals.
 
-python tests/benchmarks/peers.py FOLDER [--peers ours,lure,ppi,ssepy,glide,oasis] [--runs 1000]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Saved is the mean squared error of
 uniform draws, in closed form, over that of the method. A package that is not installed is left out,
 and said so: `pip install ppi-python`, `pip install ssepy` (numpy 1.26), `pip install glide-py`

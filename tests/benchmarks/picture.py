@@ -1,7 +1,5 @@
 """The picture of the README: how many random labels 200 chosen labels are worth.
 
-    python tests/benchmarks/picture.py
-
 Reads the tables of pools, of all the evidence and of predictions alone in README.md beside this
 file, and writes savings.svg beside it: a bar for each pool with the model's probabilities, and one
 with its predictions alone. Whiskers are two Monte-Carlo standard errors.

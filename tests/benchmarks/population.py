@@ -1,8 +1,5 @@
 """How often `report --population` holds the value of the process that makes pools.
 
-    python tests/benchmarks/population.py [--runs 2000] [--sizes 500,2000] [--clusters 0,1]
-        [--budget 100,200,400]
-
 A process makes pools of N items with a confidence and a label; with clusters, of about ten items
 with common luck. In every run a new pool is made and a study drawn from it with the defaults, and
 the 95 % intervals of the process's own value are counted that hold it: those of the population
@@ -33,8 +30,6 @@ from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
 from activetest.pool.pool import Pool
-from activetest.sampling import plan
-from activetest.simulation.simulate import answered
 
 _METRICS = ("error", "f1[yes]", "log-loss")
 _LARGE = 2_000_000
@@ -83,9 +78,8 @@ def play(seed: int, size: int, budgets: list[int], *, clustered: bool, folder: P
     choices = Choices(metric="error", metrics=_METRICS, surrogate="agreement")
     log, found = Log.empty(), {}
     for budget in [*budgets, size] if size <= 500 else budgets:
-        while len(log.rows) < budget:
-            count = min(_BATCH if budget < size else size, budget - len(log.rows))
-            log = answered(log, plan.plan_round(log, pool, choices, seed=seed, count=count), truth)
+        batch = _BATCH if budget < size else size
+        log = benchmark.buy_labels(log, pool, choices, truth, labels=budget, batch=batch, seed=seed)
         view = build_view(log, pool, choices, metrics, seed=seed, own_view=False)
         # Without clusters, the first two are one.
         populations = [Population(items["cluster"])] * clustered + [Population(), None]

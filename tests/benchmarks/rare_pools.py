@@ -1,7 +1,5 @@
 """Pools with a rare class, with their answer keys, for metrics such as F1 and recall.
 
-    python tests/benchmarks/rare_pools.py FOLDER [--size 8000] [--seed 0]
-
 Writes FOLDER/NAME.parquet, the pool, and FOLDER/NAME.labels.csv, the answer key, of each of them.
 All have two classes and no features:
 

@@ -1,7 +1,5 @@
 """Rates of labels: labels saved and coverage, against the plain mean and PPI++.
 
-python tests/benchmarks/rates.py FOLDER [--runs 2000] [--pools NAME,...] [--keep rates-runs]
-
 FOLDER holds the pools named in POOLS with their answer keys. Saved is the mean squared error of the
 plain mean of uniform draws (in closed form) over that of this program, +- its Monte-Carlo standard
 error; over ppi is that of PPI++ on uniform draws (`pip install ppi-python`, power tuned) over that

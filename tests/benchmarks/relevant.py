@@ -1,8 +1,5 @@
 """Cost of draws of items that cannot change a metric, and whether intervals hold without them.
 
-    python tests/benchmarks/relevant.py FOLDER [--study mammography:precision ...] [--runs 2000]
-        [--budget 50,100] [--save RUNS] [--code CHECKOUT]
-
 FOLDER holds NAME.parquet, with columns id and pred, and NAME.labels.csv, the answer key. Each study
 names one metric of one class, which only items predicted as that class can change. --code plays the
 studies with the code of another checkout, and --save keeps them in a folder.

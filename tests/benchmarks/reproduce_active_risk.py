@@ -1,7 +1,5 @@
 """Active Testing (Kossen 2021), appendix D: active risk estimation at its best, and its variants.
 
-    python tests/benchmarks/reproduce_active_risk.py [--runs 100] [--items 50] [--save DIR]
-
 Every run is another sample of a Gaussian process (toys.py), of which 5 items are for training and
 the others are the pool. Numbers are in percent of the mean loss: bias +- its standard error, then
 the standard deviation of estimate minus truth over the runs. M counts labels; with replacement it

@@ -1,7 +1,5 @@
 """Active Testing (Kossen 2021), Fig. 3, A.1, 8 (a) and D.1: is LURE unbiased, and how noisy is it?
 
-    python tests/benchmarks/reproduce_active_testing.py [--toy gp] [--runs 1000] [--save DIR]
-
 Every run is another data set, split and fitted anew (toys.py). Numbers are in percent of the mean
 loss: bias +- its standard error, then the standard deviation of estimate minus truth over the runs,
 then the number of uniform labels with that standard deviation. Uniform draws have it in closed

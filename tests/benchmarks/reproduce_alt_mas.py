@@ -1,10 +1,5 @@
 """ALT-MAS (section 4 and appendix C.3), scaled down: metrics of models from few labels.
 
-    python tests/benchmarks/reproduce_alt_mas.py FOLDER [--pools digits,mnist_missing7,cifar10]
-        [--models given,weaker,other] [--sets precision,recall,accuracy,macro,all]
-        [--methods alt-mas,bald,tradition,default,alt-mas-draw] [--seeds 5] [--workers 2]
-        [--results FILE] [--first N] [--last N] [--step N] [--summary]
-
 FOLDER holds NAME.parquet, NAME.labels.csv and NAME.train.parquet of the pools, which have 64
 features each. Studies begin with random labels, the same for all methods of a seed (digits and
 mnist_missing7: 100, cifar10: 500), and go on in steps of 20 (cifar10: 50) to 500 (cifar10: 1,500);

@@ -1,8 +1,5 @@
 """Active Bayesian Assessment (Ji 2021): labels until two predicted classes are told apart.
 
-    python tests/benchmarks/reproduce_bayesian_comparison.py FOLDER [--runs 500] [--studies 90]
-        [--pools NAME,...] [--rope 0.05] [--seed 0]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. All pairs of classes are as frequent
 among the runs, which are at least so many. As in Table 7, a run ends with the first label after
 which the most probable of the three regions of the difference is the one that all labels of the

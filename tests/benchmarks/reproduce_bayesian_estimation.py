@@ -1,9 +1,5 @@
 """Active Bayesian Assessment (Ji 2021): how good is each group, by few labels.
 
-    python tests/benchmarks/reproduce_bayesian_estimation.py FOLDER [--runs 500] [--studies 200]
-        [--pools NAME,...] [--tables accuracy,confusion,floors,strengths] [--seed 0]
-        [--strengths 2,10,100] [--save FILE]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. K groups that have items, and N
 labels. Accuracies are posterior means in the finite pool; priors come from all scores and stay.
 

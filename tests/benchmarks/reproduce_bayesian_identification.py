@@ -1,9 +1,5 @@
 """Active Bayesian Assessment (Ji 2021): labels until the worst groups are found.
 
-    python tests/benchmarks/reproduce_bayesian_identification.py FOLDER [--judged accuracy|cost|ece]
-        [--ways papers|floors|others] [--runs 500] [--pools NAME,...] [--worst 1,3] [--seed 0]
-        [--ratios 1,2,5,10] [--strengths 2,10,100] [--save FILE]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Judged by accuracy: Table 6 and
 Figure 16 (--ways papers), floors as studies have them, and other acquisitions (Figure 15). By cost:
 Figure 3, with two matrices, in which an expensive mistake costs 10 and another 1: one where those

@@ -1,7 +1,5 @@
 """Active Testing (Kossen 2021), Fig. 7: what do more and larger networks in an ensemble save?
 
-    python tests/benchmarks/reproduce_ensembles.py FOLDER [--pool digits] [--fits 3] [--runs 50]
-
 An ensemble learns the training rows of FOLDER/NAME.train.parquet once and never a label. Draws are
 by the expected log-loss, clipped at 0.2, and read by LURE. Every fit is drawn with as many times as
 --runs says; uniform draws are simulated as often. Cells: median squared error over that of uniform

@@ -1,7 +1,5 @@
 """ASE (Kossen 2022), 7.3, on cifar10: five networks trained elsewhere, fixed, as the surrogate.
 
-    python tests/benchmarks/reproduce_external.py FOLDER [--runs 1000] [--save DIR]
-
 FOLDER holds cifar10.parquet, .labels.csv and .surrogates.parquet. In the paper the five are as
 good as the black box; here they are weaker, and ASE believes them. Next to them: `stack` and
 `agreement`, which learn from the labels. Draws aim at the metric that is estimated. Saved is the

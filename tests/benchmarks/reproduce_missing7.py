@@ -1,8 +1,5 @@
 """ASE (Kossen 2022), 7.1 and 7.2, and Active Testing 5.2, scaled down: a class nobody trained.
 
-    python tests/benchmarks/reproduce_missing7.py FOLDER [--surrogate ensemble,radial-bnn]
-        [--features embedding|pixels] [--box given|scaled] [--runs 50] [--save DIR]
-
 FOLDER holds mnist_missing7.parquet, .labels.csv and .train.parquet. The surrogate learns from the
 training rows and all labels so far when there are 0, 25, 50, 100, 200 and 400 of them, on the
 embeddings, or on the pixels with convolutions; between these it is frozen. With --box scaled, the

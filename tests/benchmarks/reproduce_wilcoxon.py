@@ -1,7 +1,5 @@
 """Active Testing (Kossen 2021), Table 1, Fig. 4 and 8 (b): which surrogate and acquisition is best?
 
-    python tests/benchmarks/reproduce_wilcoxon.py FOLDER [--pool digits] [--figure 4,8b]
-
 4   Of the log-loss of FOLDER/NAME.parquet, by LURE from draws by the expected loss, clipped at 0.2:
     the model itself, a forest and a network that learn training rows and labels (at 0, 10, 20, 40
     and 80 labels; the network at 0 and 50), and an ensemble that learns training rows once.

@@ -1,8 +1,5 @@
 """ASE (Kossen 2022), 7.3, Fig. 4, B.2 (accuracy), B.5 and section 5: a surrogate without labels.
 
-    python tests/benchmarks/reproduce_zero_shot.py FOLDER [--pool cifar10] [--rows 20000,5000]
-        [--size 2000] [--runs 1000] [--metrics log-loss,error]
-
 FOLDER holds NAME.parquet, NAME.labels.csv and NAME.train.parquet. Every run draws a test pool of
 --size items at random; the truth is the risk of all others, as in the paper, which holds out
 20,000. The surrogate is fixed: `ensemble`, learned on so many training rows, and on none of the

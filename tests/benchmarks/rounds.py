@@ -1,8 +1,5 @@
 """Gain of a round's own labels for its predictions, paired on the same draws.
 
-    python tests/benchmarks/rounds.py FOLDER --pools digits,reviews [--batch 200] [--budget 200]
-        [--metric error] [--runs 300] [--acquisition optimal] [--group COLUMN] [--outputs COLUMN]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Every study is played once, and read
 twice: with predictions from each round's own labels, and from those of earlier rounds alone.
 
@@ -85,8 +82,6 @@ def play(pool, surrogate: str, options, batch: int, seed: int) -> list:
     from activetest.nouns.log import Log
     from activetest.rounds import crossing
     from activetest.rounds.fit import observe_statistics
-    from activetest.sampling.plan import plan_round
-    from activetest.simulation.simulate import answered
 
     built, truth = pool.cache, pool.truth
     metric = find_metric(options.metric, pool.facts)
@@ -102,9 +97,9 @@ def play(pool, surrogate: str, options, batch: int, seed: int) -> list:
     guesses = observe_statistics(rows, rows.outputs.pred.astype(float), metric.statistics)
     log, found = Log.empty(), []
     for budget in map(int, options.budget.split(",")):
-        while len(log.rows) < budget:
-            count = min(batch, budget - len(log.rows))
-            log = answered(log, plan_round(log, built, choices, seed=seed, count=count), truth)
+        log = benchmark.buy_labels(
+            log, built, choices, truth, labels=budget, batch=batch, seed=seed
+        )
         numbers, fewest = [], crossing.FEWEST_DRAWS
         for least in (fewest, 10**9):
             crossing.FEWEST_DRAWS = least

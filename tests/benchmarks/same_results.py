@@ -1,7 +1,5 @@
 """Two installed versions give the same results: the same draws, and the same numbers in reports.
 
-    python tests/benchmarks/same_results.py BEFORE_PYTHON AFTER_PYTHON DATA_FOLDER [--only NAME]
-
 BEFORE_PYTHON and AFTER_PYTHON are interpreters that have one version of activetest each, with the
 same versions of everything else; only their command lines are used. DATA_FOLDER holds NAME.parquet,
 NAME.labels.csv, the answer key, and where a study wants them NAME.train.parquet and

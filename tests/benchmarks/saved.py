@@ -1,7 +1,5 @@
 """Labels saved and coverage on every pool of a folder, as Markdown tables.
 
-python tests/benchmarks/saved.py FOLDER [--runs 2000] [--pools NAME,...] [--metric error ...]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Draws aim at the first metric unless
 --aim names another. Saved is the mean squared error of uniform draws (in closed form for a mean,
 else simulated) over that of the method, and +- its Monte-Carlo standard error; labels is the number

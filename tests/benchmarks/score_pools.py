@@ -1,7 +1,5 @@
 """Pools of scores with their answer keys, for the coverage of the intervals of losses.
 
-    python tests/benchmarks/score_pools.py FOLDER [--seed 0]
-
 Writes FOLDER/NAME.parquet, the pool, and FOLDER/NAME.labels.csv, the answer key, of each of them.
 The first three are a judge's scores against people's:
 

@@ -1,7 +1,5 @@
 """Sequential gates: how often they pass wrongly, how wide they end, and which budget they need.
 
-    python tests/benchmarks/sequential.py FOLDER --save STUDIES --pools digits,adult [--runs 2000]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. A gate sees what follows from the
 draws alone, so each study is played once to the largest budget: the ends of the intervals at every
 look of every budget are kept in STUDIES, and a later call plays only what is missing. --runs 0

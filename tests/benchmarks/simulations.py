@@ -1,7 +1,5 @@
 """Processor seconds of three simulations, and of next and report, by one installed version or more.
 
-    python tests/benchmarks/simulations.py FOLDER [--python PYTHON,...] [--runs 200] [--repeats 3]
-
 FOLDER holds NAME.parquet and NAME.labels.csv for digits, mammography and cifar10. Each PYTHON is an
 interpreter with one version of activetest and the same versions of everything else (default: the
 one that runs this). Versions take turns, each command is a process of its own that may use one

@@ -1,8 +1,5 @@
 """Cost of surrogates that learn, a label against a loop of one by one, and many rounds.
 
-    python tests/benchmarks/speed.py FOLDER [--rows 1000000] [--small 10000] [--rounds 900]
-        [--information 10000] [--augmented 1000,7000] [--repeats 3]
-
 First, `next --n 10` with forest and ensemble on FOLDER/pool-ROWS-lists.parquet (made unless it is
 there; see loop.py), against one scan of its columns and the bare prediction of such a model over
 the same rows, in memory: by its own library on all processors, and by this program. Each command is
@@ -299,9 +296,7 @@ def in_rounds(made, truth: np.ndarray, choices, batch: int) -> float:
     metric = specification.find_metric("error", specification.describe_pool(made.roles, None, made))
     log, labels = Log.empty(), max(batch * 5, 10)
     # Rounds of ten before, whatever comes after: only what comes after is timed.
-    while len(log.rows) < _KNOWN:
-        drawn = plan.plan_round(log, made, choices, seed=0, count=_BATCH)
-        log = answered(log, drawn, truth)
+    log = benchmark.buy_labels(log, made, choices, truth, labels=_KNOWN, batch=_BATCH, seed=0)
     began = time.process_time()
     while len(log.rows) < _KNOWN + labels:
         drawn = plan.plan_round(log, made, choices, seed=0, count=batch)

@@ -1,8 +1,5 @@
 """How wide anytime-valid intervals are, beside fixed ones: bets on pools of our own making.
 
-    python tests/benchmarks/stakes.py [--runs 200] [--size 600,1000,3000] [--floor 0.5]
-        [--code CHECKOUT]
-
 The surrogate is the model itself and learns nothing, so that only the bets matter: a thousand
 studies take a minute. Pools are those of hard_pools.py and sharp, whose model knows well which 6 %
 of its predictions are wrong. --code takes the bets of another checkout, on the same draws.

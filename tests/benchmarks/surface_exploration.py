@@ -1,9 +1,5 @@
 """Exploration of accuracy surfaces (Piratla 2021, Fig. 4): surface-variance against uniform draws.
 
-    python tests/benchmarks/surface_exploration.py FOLDER [--pools main,pairs,adult]
-        [--method stacked] [--labels 250,500,750,1000,1500,2000] [--step 60] [--floor 0.1]
-        [--seeds 10] [--strategies uniform,surface-variance] [--results surface_exploration.jsonl]
-
 FOLDER holds adult.parquet with adult.labels.csv; the other pools are made: see surface_pools.py.
 Both strategies begin without a label. surface-variance is the acquisition of that name, in batches
 of --step labels, each planned from a surface that is fitted anew; top is the paper's rule: arms by

@@ -1,9 +1,5 @@
 """Loss of a surface, and time saved, where a fit continues an earlier one.
 
-    python tests/benchmarks/surface_refits.py FOLDER [--pools main,pairs,adult]
-        [--methods stacked] [--labels 200,1000] [--growths 1.06,1.25,1.5,1.9] [--seeds 10]
-        [--results surface_refits.jsonl]
-
 FOLDER holds adult.parquet with adult.labels.csv; the other pools are made: see surface_pools.py.
 A surface is fitted to --labels uniform labels, as `refit` does. When labels have grown by a factor,
 the surface is fitted anew, and from the state of that fit, as between refits.

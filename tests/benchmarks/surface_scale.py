@@ -1,8 +1,5 @@
 """Accuracy surfaces (Piratla 2021, appendix D): scales of ten arms with 1 or 20 labels.
 
-    python tests/benchmarks/surface_scale.py [--seeds 20] [--settings paper,notebook,printed]
-        [--results FILE]
-
 Tables 8 and 9 of the paper. A seed draws the labels of ten arms by their true accuracies and fits
 beta-gp, beta-gp-sl and beta-gp-slp, with the number of the arm as input, in several settings:
 

@@ -1,9 +1,5 @@
 """Accuracy surfaces (Piratla 2021): squared errors and intervals of every method, as in Table 2.
 
-    python tests/benchmarks/surfaces.py FOLDER [--pools adult,main,pairs,interactions,confidence]
-        [--methods constant,beta,stacked] [--labels 500,1000,2000,3500] [--seeds 10]
-        [--fewest 5] [--results FILE] [--summary]
-
 FOLDER holds adult.parquet with adult.labels.csv; the other pools are made: see surface_pools.py.
 Labels are drawn uniformly; 1,000 labels contain the 500. Gold arms have --fewest items or more.
 

@@ -1,8 +1,5 @@
 """Every surrogate on every pool: labels saved and coverage, as a Markdown table.
 
-    python tests/benchmarks/surrogates.py FOLDER [--surrogate forest,agreement] [--pools NAME,...]
-        [--metric error] [--train] [--outputs score] [--save DIR] [--runs N]
-
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key; with --train also
 NAME.train.parquet, and NAME.surrogates.parquet for those surrogates that want it. With --save
 every run is kept, and only missing ones are made.

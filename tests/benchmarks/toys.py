@@ -1,7 +1,5 @@
 """The synthetic pools of Active Testing (Kossen 2021), Fig. 3 and appendices A.1 and C.2, as files.
 
-    python tests/benchmarks/toys.py FOLDER [--toy gp,two-moons] [--count 1] [--seed 0]
-
 Writes FOLDER/TOY-NUMBER.parquet, the pool, with TOY-NUMBER.labels.csv, the answer key, and
 TOY-NUMBER.train.parquet, the rows the black box was fitted on: what `activetest simulate` reads.
 

@@ -1,8 +1,5 @@
 """Verdicts without probabilities: labels saved by what `agreement` assumes before any label.
 
-python tests/benchmarks/verdicts.py [--kinds verdicts,labels,rare] [--metric rate,error]
-    [--right 0.5,0.75] [--even] [--pools 20] [--runs 4] [--save DIR]
-
 Pools of our own making, one per seed: 2 to 5 classes, 500 to 3,000 items, a judge that is right in
 60 to 95 % of the items, more often for some classes than for others, and whose errors prefer some
 classes. Of kind `verdicts` the chances of labels follow from the verdict, of kind `labels` those of

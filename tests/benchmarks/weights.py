@@ -1,8 +1,5 @@
 """Studies of items with weights, or of labels with prices, as Markdown tables.
 
-python tests/benchmarks/weights.py [--runs 2000] [--size 1500] [--budget 50 ...] [--seed 0]
-python tests/benchmarks/weights.py --prices [--runs 2000] ...
-
 The pool is simulated. Its traffic is Zipf's, 1 / rank, and goes to confident items rather than to
 others; labels follow the confidence. Saved is the mean squared error of draws in proportion to the
 traffic, without replacement, over that of the study; missed is how often the truth lies below the
@@ -114,8 +111,6 @@ def play_costs(cache: Cache, truth: Array, prices: Array, options: argparse.Name
     from activetest.estimation.view import build_view
     from activetest.item_statistics.metric import evaluate
     from activetest.nouns.log import Log
-    from activetest.sampling.plan import plan_round
-    from activetest.simulation.simulate import answered
 
     choices = Choices(options.aim, (options.aim,), "agreement", acquisition=options.acquisition)
     metric = specification.find_metric(
@@ -126,10 +121,8 @@ def play_costs(cache: Cache, truth: Array, prices: Array, options: argparse.Name
     for number in range(options.runs):
         log, seed = Log.empty(), options.seed + number
         for place, budget in enumerate(options.budget):
-            while len(log.rows) < budget:
-                count = min(options.batch, budget - len(log.rows))
-                drawn = plan_round(log, cache, choices, seed=seed, count=count)
-                log = answered(log, drawn, truth)
+            about = log, cache, choices, truth
+            log = benchmark.buy_labels(*about, labels=budget, batch=options.batch, seed=seed)
             view = build_view(log, cache, choices, [metric], seed=seed, own_view=False)
             error = view.value(metric, "doubly-robust").value - value
             found[place, number] = prices[log.rows].sum(), error**2

@@ -1,7 +1,5 @@
 """Time and memory of a wide report: 20 metrics x 40 groups on a pool of a million items.
 
-    python tests/benchmarks/wide.py FOLDER [--rows 1000000] [--labels 500] [--batch 50]
-
 Makes FOLDER/wide-ROWS.parquet and a study of it unless they are there: 10 classes, 8 features, a
 group column of 30 values; with the predicted class that makes 40 groups. Labels follow the
 probabilities. Then measures a report with fixed intervals, and what gates with anytime-valid
