@@ -5,10 +5,12 @@ import pytest
 
 from activetest.errors import ChoiceError, LabelError
 from activetest.labels.files import Label
+from activetest.pool.hashing import uniforms
 from activetest.sampling.draw_log import LoggedLabel
 from activetest.study.imported import (
     Meaning,
     _describe,
+    _shuffle,
     check_ends,
     check_meaning,
     check_probabilities,
@@ -147,6 +149,21 @@ def test_rounds_are_in_the_order_of_their_numbers_and_keep_that_of_their_draws()
     draws = find_draws(rows, "log")
     assert draws.ids == ["b", "d", "a", "c"] and draws.numbers == [2, 7]
     assert draws.round.tolist() == [1, 1, 2, 2]
+
+
+def test_uniform_rounds_are_shuffled_each_by_keys_of_its_own(tmp_path):
+    pool = makers.build_pool(tmp_path, 12)
+    rows = [
+        LoggedLabel(Label("", f"item-{row}", "", 0, ""), 1 + row // 6, None) for row in range(12)
+    ]
+    found = _shuffle(find_draws(rows, "log"), pool, 3)
+    assert found.round.tolist() == [1] * 6 + [2] * 6
+    expected = []
+    for number in (1, 2):
+        items = np.arange(6 * number - 6, 6 * number)
+        keys = uniforms(pool.hashes[items], 3, number)
+        expected += [f"item-{row}" for row in items[np.argsort(keys)]]
+    assert found.ids == expected
 
 
 def test_classes_that_items_were_drawn_from_have_codes_and_weights_allow_none(tmp_path):
