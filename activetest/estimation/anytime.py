@@ -12,8 +12,8 @@ import numpy as np
 from activetest.errors import NotEstimable
 from activetest.estimation.bets import TestedMean, compute_increments
 from activetest.estimation.certain import find_certainty, find_part
+from activetest.estimation.evidence import Evidence, Group
 from activetest.estimation.inversion import find_first_unrefuted
-from activetest.estimation.samples import Evidence, Group
 from activetest.intervals import betting
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import why_not_bettable
@@ -54,26 +54,6 @@ def compute_increments_at(
         evidence, weights = reopen_declined(evidence, LABELLED), np.tile(weights, (2, 1))
     tested = replace(_weigh_statistics(evidence, metric, group, weights), declined=places)
     return compute_increments(evidence.log, cache, tested, used=evidence.used, seed=seed)
-
-
-def confidence_sequence(
-    evidence: Evidence,
-    cache: PoolView,
-    metric: Metric,
-    group: Group,
-    level: float,
-    limits: tuple[float, float],
-    *,
-    seed: int,
-) -> Interval:
-    """The interval that holds at every look; limits are what is known for certain of the metric.
-
-    Raises NotEstimable as compute_increments_at does.
-    """
-    if not is_above(limits[1], limits[0]):
-        return Interval(limits[0], limits[1], level, "exact", 0.0)
-    bets = bet_on_metric(evidence, cache, metric, group, limits, limits[0], seed=seed)
-    return bets.interval(level, limits)
 
 
 @dataclass(frozen=True)

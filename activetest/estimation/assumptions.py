@@ -24,15 +24,16 @@ from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.certain import find_part, find_possible
 from activetest.estimation.cut_pool import CutPool
 from activetest.estimation.delta_method import count_effectively
-from activetest.estimation.estimate import Value, WorstCase, estimate_metric
+from activetest.estimation.estimate import estimate_metric
+from activetest.estimation.evidence import Evidence
 from activetest.estimation.samples import (
-    Evidence,
     build_sample,
     collect_evidence,
     find_metric_steps,
     limit_means,
     weigh_items,
 )
+from activetest.estimation.value import Value, WorstCase
 from activetest.item_statistics.metric import Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
@@ -306,7 +307,7 @@ class Assumed:
                 ends.append(find(counts))
         ends.sort(key=lambda each: float(each.estimate.mean[0]))
         if len(ends) < 2 ** len(ranges):
-            return replace(value, worst=WorstCase(None, None, value.bounds))
+            return replace(value, worst=WorstCase(None, None, value.metric.bounds))
         low, high = (float(each.estimate.mean[0]) for each in (ends[0], ends[-1]))
         return replace(value, worst=WorstCase(ends[0], ends[-1], (low, high)))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from activetest.bandits.partition import row_weights
 from activetest.errors import NotEstimable
-from activetest.estimation.samples import Group
+from activetest.estimation.evidence import Group
 from activetest.item_statistics.statistic import Statistic, tabulate
 from activetest.nouns.choices import Choices, FloorRule
 from activetest.nouns.estimate import Increments

@@ -13,8 +13,9 @@ from typing import Any, cast
 import numpy as np
 
 from activetest.estimation.cut_pool import CutPool
+from activetest.estimation.evidence import list_groups
 from activetest.estimation.repredict import repredict
-from activetest.estimation.samples import correct_log, list_groups
+from activetest.estimation.samples import correct_log
 from activetest.estimation.view import View, build_view
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic

@@ -7,19 +7,16 @@ items are known without a draw, like those with the largest scores.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from activetest.estimation.evidence import Evidence, Group
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.relevance import Certain, find_certain, find_possible_ratio
 from activetest.nouns.log import PENDING, Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.system.parallel import map_reduce
-
-if TYPE_CHECKING:
-    from activetest.estimation.samples import Evidence, Group
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Part:
         )
 
 
-def find_part(evidence: "Evidence", metric: Metric, group: "Group") -> Part:
+def find_part(evidence: Evidence, metric: Metric, group: Group) -> Part:
     """The part of a group that can change a metric."""
     log = evidence.log
     member, supplied_member = (
@@ -106,7 +103,7 @@ def find_part(evidence: "Evidence", metric: Metric, group: "Group") -> Part:
 
 
 def find_possible(
-    evidence: "Evidence", metric: Metric, part: Part, total: Array, size: float
+    evidence: Evidence, metric: Metric, part: Part, total: Array, size: float
 ) -> tuple[float, float] | None:
     """The range of a metric of several means that what is known leaves possible; None for its own.
 
@@ -128,7 +125,7 @@ def find_possible(
     )
 
 
-def find_certainty(evidence: "Evidence", metric: Metric) -> Certain | None:
+def find_certainty(evidence: Evidence, metric: Metric) -> Certain | None:
     """What is certain of a metric; None where every item matters.
 
     Where items were declined, a mean is over those that can be answered, and only ratios without
@@ -184,7 +181,7 @@ def count_ahead(log: Log, steps: Array, used: int, of_class: Array | None, size:
     return found
 
 
-def find_remaining(evidence: "Evidence", steps: Array, recorded: Array) -> Array:
+def find_remaining(evidence: Evidence, steps: Array, recorded: Array) -> Array:
     """(M,) items that could be drawn before each draw; recorded (M,) where rounds left none out."""
     log, remaining = evidence.log, np.array(recorded, float)
     for each in log.history:

@@ -77,6 +77,33 @@ def linearise_metric(
     )
 
 
+def average_passes(means: Estimate, metric: Metric, bounds: tuple[float, float]) -> Estimate:
+    """The estimate (d = 1) of the metric's map of (d,) means: its mean over the K draws of them.
+
+    Draws in which it has no value are left out. Raises NotEstimable where it has none in any.
+    """
+    if means.draws is None:
+        raise ValueError("an estimate without draws has no mean over them")
+    values = metric.smooth(np.clip(means.draws, *means.limits))
+    found = values[np.isfinite(values)]
+    if not len(found):
+        raise NotEstimable(
+            metric.undefined or "it is not defined for these labels", "`study.next(10)`"
+        )
+    spread = found.var(ddof=1) if len(found) > 1 else 0.0
+    limits = means.limits if means.limits.shape[1] == 1 else np.array([bounds]).T
+    return replace(
+        means,
+        mean=np.array([found.mean()]),
+        variance=np.array([[spread]]),
+        terms=np.empty((0, 1)),
+        guess=np.empty((0, 1)),
+        limits=limits,
+        draws=found[:, None],
+        undefined=len(values) - len(found),
+    )
+
+
 def _find_slope(metric: Metric, mean: Array) -> Array:
     """(d,) derivative of the metric's map at the means: of a ratio of means without rounding.
 

@@ -6,9 +6,9 @@ method); an interval is built around that number.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -16,239 +16,23 @@ from scipy.special import ndtri
 from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.averages import list_classes, widen_average
-from activetest.estimation.delta_method import divide_by_answered, linearise_metric
-from activetest.estimation.known_items import (
-    find_unknown,
-    include_known,
-    measure_items,
-    restrict_to_open,
+from activetest.estimation.delta_method import (
+    average_passes,
+    divide_by_answered,
+    linearise_metric,
 )
-from activetest.estimation.passes import average_passes
-from activetest.estimation.samples import Evidence
+from activetest.estimation.value import FEWEST_PASSES, Value, WorstCase
 from activetest.item_statistics.metric import Metric, take_mean
 from activetest.nouns.estimate import Estimate, Interval, Sample
-from activetest.nouns.pool import PoolView
-from activetest.nouns.rounding import is_above, is_below
+from activetest.nouns.rounding import is_above
 from activetest.nouns.rows import Array
-from activetest.rounds.fit import make_generator
-from activetest.rounds.weighted import find_counted
-from activetest.system.parallel import map_reduce
 
-if TYPE_CHECKING:
-    from activetest.estimation.population import SampledPool
-
-# Members of the surrogate behind a posterior interval, and rows of the pool they are asked about.
-_MEMBERS, _MEMBER_ROWS = 200, 5_000
-# Passes that show a spread.
-_FEWEST_PASSES = 2
 # Of a tail that shows itself by fewer degrees of freedom of the variance than these, a limit takes
 # so many times, for each deviation, what the farthest draw added to be hidden. Of squares it takes
 # more, up to twice as many degrees.
 _FEW_DEGREES, _FARTHEST, _FARTHEST_SQUARE = 10.0, 4.5, 2.5
 # The method of an interval whose only doubt is about missing answers.
 WORST_CASE = "worst-case"
-
-
-@dataclass(frozen=True)
-class Imputation:
-    """The beliefs of the surrogate that knows every label about all items without one.
-
-    mean         (T,) sums of expectations
-    posterior    (K, T) members' sums, with labels drawn
-    count        number of such items, or the sum of their weights
-    statistics   (T,) names
-    whole        whether it is about the items with a label, too
-    informed     whether the surrogate had anything to learn from
-    """
-
-    mean: Array
-    posterior: Array
-    count: float
-    statistics: tuple[str, ...]
-    whole: bool = False
-    informed: bool = True
-
-
-@dataclass(frozen=True)
-class WorstCase:
-    """What a value could be at worst once missing answers come, or were declined items to count.
-
-    low, high   the values with the labels that make the estimate smallest and largest; None where
-                the metric is undefined with them
-    ends        smallest and largest estimate, on the scale of Value.estimate; infinite where
-                nothing bounds what labels could make of it
-    evidence    with these labels, smallest and largest; None where nobody asks for it
-    """
-
-    low: "Value | None"
-    high: "Value | None"
-    ends: tuple[float, float]
-    evidence: tuple[Evidence, Evidence] | None = None
-
-    @property
-    def bounded(self) -> bool:
-        """Whether there are ends."""
-        return bool(np.isfinite(self.ends).all())
-
-    def change(self, change: "Callable[[Value], Value]") -> "WorstCase":
-        """The same, with both values changed."""
-        low, high = (None if each is None else change(each) for each in (self.low, self.high))
-        return replace(self, low=low, high=high)
-
-
-@dataclass(frozen=True)
-class Value:
-    """A metric's value, and what its interval is made of.
-
-    metric     what it is a value of
-    value      the metric's own value
-    estimate   the estimate (d = 1) that intervals are made for: of the mean where the metric is a
-               map of one mean, else of the metric itself, linearised
-    transform  monotone map from that estimate to the metric: its smooth map where it is of one
-               mean, else the identity
-    bounds     range of the estimate
-    means      the estimate (d,) of the means behind it
-    predicted  the metric that the surrogate of the last draw expected; NaN where none is recorded
-    sample     what it was estimated from
-    worst      what it could be where answers are missing; None where none is
-    declined   what it could be over all items, with declined ones at their least and their most;
-               None where these are ignored, and where none can change it
-    sampled    for a value of the population behind the pool: what the pool's sampling adds to it
-    """
-
-    metric: Metric
-    value: float
-    estimate: Estimate
-    transform: Callable[[Array], Array]
-    bounds: tuple[float, float]
-    means: Estimate
-    predicted: float
-    sample: Sample
-    worst: WorstCase | None = None
-    declined: WorstCase | None = None
-    sampled: "SampledPool | None" = None
-
-    @property
-    def of_pool(self) -> "Value":
-        """The value for this pool, which is the value itself unless it is the population's."""
-        return self if self.sampled is None else self.sampled.value
-
-    @property
-    def possible(self) -> tuple[float, float]:
-        """Range of the metric that what is known leaves possible."""
-        whole = self.metric.lower, self.metric.upper
-        return whole if self.sampled else self.sample.possible or whole
-
-    @property
-    def relevant(self) -> int | None:
-        """Number of items that can change the metric; None where all can."""
-        return self.sample.relevant
-
-    @property
-    def answered(self) -> float | None:
-        """Share of the items that can be answered; None where none was declined."""
-        if len(self.means.mean) == len(self.metric.statistics):
-            return None
-        share = float(self.means.limited_mean[-1])
-        return min(share, 1.0) if is_below(share, 1.0) or is_above(share, 1.0) else None
-
-    @property
-    def over_all(self) -> tuple[float, float]:
-        """The value over all items with declined ones at their least and most, where bounded."""
-        if self.declined is None or not self.declined.bounded:
-            return self.value, self.value
-        low, high = sorted(self.find_ends(self.declined))
-        return low, high
-
-    def find_ends(self, worst: WorstCase) -> list[float]:
-        """The metric at both ends of a worst case."""
-        ends = np.array([float(self.transform(np.array([end]))) for end in worst.ends])
-        found: list[float] = np.clip(ends, self.metric.lower, self.metric.upper).tolist()
-        return found
-
-    @property
-    def several(self) -> bool:
-        """Whether the metric is a function of several means."""
-        return len(self.metric.statistics) > 1
-
-    @property
-    def is_share(self) -> bool:
-        """Whether it is one mean of a statistic that is 0 or 1."""
-        statistics = self.metric.statistics
-        return len(statistics) == 1 and self.bounds == (0.0, 1.0) and not statistics[0].graded
-
-    @property
-    def spread(self) -> float | None:
-        """Standard deviation of the metric over draws of the posterior, or over passes.
-
-        None for estimates from draws of items, and of a single pass.
-        """
-        draws = self.estimate.draws
-        if draws is None or len(draws) < _FEWEST_PASSES:
-            return 0.0 if draws is not None and self.estimate.exact else None
-        return float(np.std(self.transform(draws), ddof=1))
-
-    @property
-    def slope(self) -> float:
-        """Derivative of the metric by its linear estimate."""
-        if self.transform is take_mean:
-            return 1.0
-        return float(self.metric.gradient(self.estimate.limited_mean)[0])
-
-
-def impute_unknown(
-    evidence: Evidence, cache: PoolView, *, seed: int, whole: bool = False
-) -> Imputation:
-    """The surrogate's beliefs about the rest of the pool, or about the whole of it.
-
-    The mean is summed over every row; how far members differ from it is measured on at most 10,000
-    rows, spread evenly over the unknown ones, and scaled up.
-    """
-    log, statistics, surrogate = evidence.log, evidence.statistics, evidence.surrogate
-    free = np.ones(cache.size, bool) if whole else find_unknown(log, cache.size)
-    counted = find_counted(cache)
-    rest = np.flatnonzero(free if counted is None else free & counted)
-
-    def on_piece(piece: tuple[int, int]) -> Array:
-        here = free[slice(*piece)]
-        mean = surrogate.expected(cache.rows(*piece), statistics)
-        return mean[:, here].sum(axis=1, dtype=float)
-
-    mean = map_reduce(cache.chunks(), on_piece, np.add)
-    rng = make_generator(seed, len(log.history) + 1, "posterior")
-    members = surrogate.draw_members(_MEMBERS, rng)
-    posterior = np.tile(mean, (len(members), 1))
-    subset = rest[:: max(1, len(rest) // _MEMBER_ROWS)]
-    if len(subset):
-        sums, variances = surrogate.totals(cache.take(subset), members, statistics)
-        scale = measure_items(cache, rest) / measure_items(cache, subset)
-        posterior += (sums - sums.mean(axis=0)) * scale
-        posterior += np.sqrt(np.maximum(variances, 0) * scale) * rng.standard_normal(
-            posterior.shape
-        )
-    names = tuple(each.name for each in statistics)
-    informed = getattr(surrogate, "informed", True)
-    return Imputation(mean, posterior, measure_items(cache, rest), names, whole, informed)
-
-
-def add_imputation(sample: Sample, metric: Metric, imputation: Imputation) -> Sample:
-    """The sample of the whole pool, with the surrogate's beliefs about the rest, or about all.
-
-    Raises NotEstimable where the surrogate had nothing to learn from.
-    """
-    if sample.unknown and not imputation.informed:
-        raise NotEstimable("the surrogate has learned nothing yet", "`study.next(10)`")
-    columns = [imputation.statistics.index(each.name) for each in metric.statistics]
-    # Items whose label is not known count as answerable.
-    answerable = [float(imputation.count)] * (sample.stats.shape[1] - len(columns))
-    constant = np.tile(answerable, (len(imputation.posterior), 1))
-    # The sum of what is known has the part of items without an answer that is certain.
-    certain = 0.0 if sample.certain is None or imputation.whole else sample.certain
-    return replace(
-        sample,
-        surrogate=np.concatenate([imputation.mean[columns], answerable]) - certain,
-        posterior=np.hstack([imputation.posterior[:, columns], constant]) - certain,
-    )
 
 
 def estimate_metric(sample: Sample, metric: Metric, estimator: str) -> Value:
@@ -273,18 +57,13 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
     if means.ignores_labels:
         sample = replace(sample, possible=None)
     single = len(metric.statistics) == 1
-    smooth = take_mean if single else metric.smooth
-    bounds = (
-        (metric.statistics[0].lower, metric.statistics[0].upper)
-        if single
-        else (metric.lower, metric.upper)
-    )
+    mapped = divide_by_answered(metric, take_mean if single else metric.smooth, sample)
 
     def linearise() -> Estimate:
-        return linearise_metric(means, sample, divide_by_answered(metric, smooth, sample), bounds)
+        return linearise_metric(means, sample, mapped, metric.bounds)
 
     if means.averaged:
-        estimate = average_passes(means, divide_by_answered(metric, smooth, sample), bounds)
+        estimate = average_passes(means, mapped, metric.bounds)
     elif single:
         # Of one mean itself, whichever metric is a map of it.
         estimate = means.compute_once("linear", linearise)
@@ -292,13 +71,16 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         estimate = linearise()
     possible = sample.possible or (metric.lower, metric.upper)
     if sample.possible and not is_above(possible[1], possible[0]):
-        estimate = _fix_value(estimate, possible[0])
-    transform = metric.smooth if single else take_mean
+        # No missing label can change it any more.
+        fixed = np.array([possible[0]])
+        draws = None if estimate.draws is None else fixed[None]
+        none = np.zeros((1, 1))
+        estimate = replace(estimate, mean=fixed, variance=none, draws=draws, exact=True)
     if estimate.averaged and estimate.draws is not None:
         # One by one, also where the metric is a map of one mean.
-        number = float(np.clip(transform(estimate.draws), *possible).mean())
+        number = float(np.clip(metric.transform(estimate.draws), *possible).mean())
     else:
-        number = _limit(float(transform(estimate.limited_mean)), *possible)
+        number = _limit(float(metric.transform(estimate.limited_mean)), *possible)
     own = metric.interval
     if own and means.draws is None and catalog.fact("intervals", own, "REMOVES_BIAS"):
         # What estimation errors alone add to such a sum is subtracted.
@@ -307,15 +89,7 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         raise NotEstimable(
             metric.undefined or "it is not defined for these labels", "`study.next(10)`"
         )
-    predicted = _predict_metric(sample, metric)
-    return Value(metric, number, estimate, transform, bounds, means, predicted, sample)
-
-
-def _fix_value(estimate: Estimate, value: float) -> Estimate:
-    """The estimate of a metric that no missing label can change any more."""
-    mean = np.array([value])
-    draws = None if estimate.draws is None else mean[None]
-    return replace(estimate, mean=mean, variance=np.zeros((1, 1)), draws=draws, exact=True)
+    return Value(metric, number, estimate, means, sample)
 
 
 def build_interval(
@@ -332,11 +106,11 @@ def build_interval(
     if (worst := value.declined or value.worst) is not None:
         return _build_hull(value, worst, level, group=group, decides=decides)
     estimate = value.estimate
-    low, high = value.bounds
+    low, high = value.metric.bounds
     if estimate.draws is not None and value.metric.interval is not None and not estimate.exact:
         # What a posterior adds to such sums it adds to the truth as well.
         raise NotEstimable("no valid posterior interval for this metric", "read doubly-robust")
-    if estimate.averaged and estimate.draws is not None and len(estimate.draws) < _FEWEST_PASSES:
+    if estimate.averaged and estimate.draws is not None and len(estimate.draws) < FEWEST_PASSES:
         raise NotEstimable(
             "no spread: the surrogate has a single pass in which the metric exists",
             '`study.change(surrogate="mc-dropout")`',
@@ -370,10 +144,40 @@ def build_interval(
         found = _widen_gaps(value, found, level, decides=decides)
     scale = _gap_scale(value.metric, value.means) if about is value.means else 1.0
     ends = [_limit(scale * end, low, high) for end in (found.lower, found.upper)]
-    ends = [float(value.transform(np.array([end]))) for end in ends]
+    ends = [float(value.metric.transform(np.array([end]))) for end in ends]
     # The linear form of a curve knows no bounds.
     lower, upper = np.sort([_limit(end, *value.possible) for end in ends]).tolist()
     return replace(found, lower=lower, upper=upper)
+
+
+def restrict_to_open(estimate: Estimate) -> Estimate:
+    """The same estimate (d = 1), of the mean over what was open: known + share x that mean."""
+    known, share = estimate.known, estimate.open_share
+    if (known, share) == (0.0, 1.0):
+        return estimate
+    return replace(
+        estimate,
+        mean=(estimate.mean - known) / share,
+        variance=estimate.variance / share**2,
+        terms=(estimate.terms - known) / share,
+        limits=(estimate.limits - known) / share,
+        model_variance=estimate.model_variance / share**2,
+        known=0.0,
+        open_share=1.0,
+    )
+
+
+def include_known(interval: Interval, estimate: Estimate) -> Interval:
+    """The interval of the whole mean, from that of the mean over what was open."""
+    known, share = estimate.known, estimate.open_share
+    if (known, share) == (0.0, 1.0):
+        return interval
+    return replace(
+        interval,
+        lower=known + share * interval.lower,
+        upper=known + share * interval.upper,
+        variance=interval.variance * share**2,
+    )
 
 
 def _limit(number: float, lower: float, upper: float) -> float:
@@ -396,7 +200,7 @@ def _widen_curve(value: Value, found: Interval) -> Interval:
     Such an area is no sum of what labels add to it: as its linear form is the curve of the labels
     at hand, it is less skewed than their pulls are, and may be so to the other side.
     """
-    linear = np.isinf(value.bounds).all() and np.isfinite(value.possible).all()
+    linear = np.isinf(value.metric.bounds).all() and np.isfinite(value.possible).all()
     if not linear or found.method == "exact":
         return found
     centre, half = float(value.estimate.limited_mean[0]), (found.upper - found.lower) / 2
@@ -410,7 +214,7 @@ def lacks_bounds(value: Value) -> bool:
     Labels of a few classes leave a loss between bounds that its statistic does not know.
     """
     excess = value.estimate.excess
-    bounded = np.isfinite([value.bounds, value.possible]).all(axis=1).any()
+    bounded = np.isfinite([value.metric.bounds, value.possible]).all(axis=1).any()
     return not (bounded or (excess is not None and excess.bounded))
 
 
@@ -509,13 +313,6 @@ def _gap_scale(metric: Metric, means: Estimate) -> float:
     happened, claimed = np.split(mean, 2)
     total = np.abs(happened - claimed).sum()
     return float(metric.smooth(mean) / total) if total > 0 else 1.0
-
-
-def _predict_metric(sample: Sample, metric: Metric) -> float:
-    if not len(sample.left) or (sample.unknown and not sample.left[-1]):
-        return np.nan
-    means = (sample.known_sum[-1] + sample.imputed_sum[-1]) / sample.size
-    return float(metric.smooth(means[: len(metric.statistics)]))
 
 
 def estimate_difference(

@@ -22,7 +22,8 @@ import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
 
 from activetest.estimation.certain import sum_supplied_before
-from activetest.estimation.samples import Evidence, find_metric_steps, weigh_items
+from activetest.estimation.evidence import Evidence
+from activetest.estimation.samples import find_metric_steps, weigh_items
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.log import LABELLED, PENDING

@@ -6,8 +6,9 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation.certain import find_part
-from activetest.estimation.estimate import Value
-from activetest.estimation.samples import Group, find_metric_steps
+from activetest.estimation.evidence import Group
+from activetest.estimation.samples import find_metric_steps
+from activetest.estimation.value import Value
 from activetest.estimation.view import View
 from activetest.intervals import group_beta
 from activetest.intervals.group_t import NEEDS_INSIDE

@@ -9,8 +9,8 @@ from activetest.bandits.comparison import count_regions
 from activetest.bandits.counts import GroupCounts
 from activetest.bandits.credible import value_intervals
 from activetest.bandits.ranks import Ranks, draw_values, rank_arms
+from activetest.estimation.evidence import Group
 from activetest.estimation.group_estimates import HEADLINE, estimate_group
-from activetest.estimation.samples import Group
 from activetest.estimation.view import View
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.group_report import Ranked

@@ -23,14 +23,10 @@ from activetest import catalog
 from activetest.errors import NotEstimable, PoolChanged
 from activetest.estimation.certain import find_part
 from activetest.estimation.delta_method import divide_by_answered
-from activetest.estimation.estimate import Value, WorstCase, estimate_metric
-from activetest.estimation.samples import (
-    Evidence,
-    Group,
-    build_sample,
-    find_metric_steps,
-    weigh_items,
-)
+from activetest.estimation.estimate import estimate_metric
+from activetest.estimation.evidence import Evidence, Group
+from activetest.estimation.samples import build_sample, find_metric_steps, weigh_items
+from activetest.estimation.value import Value, WorstCase
 from activetest.item_statistics.metric import Metric, take_mean
 from activetest.item_statistics.statistic import Statistic, combine_statistics
 from activetest.nouns.beliefs import moments
@@ -508,7 +504,7 @@ def _find_worst(
     for _ in range(_STEPS):
         slope = sign * (np.ones(1) if single else mapped.gradient(mean))
         if not np.isfinite(slope).all():
-            return value.bounds[int(up)], chosen
+            return value.metric.bounds[int(up)], chosen
         gains = np.maximum(*(sides * slope))
         # What a free mean gains, it gains whatever the labels.
         worst = find_nearly_largest((gains * ~free).sum(axis=2), axis=1)
@@ -518,7 +514,7 @@ def _find_worst(
         result = sign * float(mapped.smooth(start + step))
         labels = filled.values[places, find_nearly_largest(gains.sum(axis=2), axis=1)]
         if not np.isfinite(result):
-            return value.bounds[int(up)], labels
+            return value.metric.bounds[int(up)], labels
         if result <= best + 1e-12 * abs(best):
             break
         mean, best, chosen = start + step, result, labels

@@ -26,13 +26,10 @@ from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.certain import find_part
 from activetest.estimation.delta_method import count_effectively, divide_by_answered, find_sides
-from activetest.estimation.estimate import (
-    Value,
-    combine_difference,
-    estimate_difference,
-    widen_difference,
-)
-from activetest.estimation.samples import Evidence, Group, find_metric_steps
+from activetest.estimation.estimate import combine_difference, estimate_difference, widen_difference
+from activetest.estimation.evidence import Evidence, Group
+from activetest.estimation.samples import find_metric_steps
+from activetest.estimation.value import KnownItems, SampledPool, Value
 from activetest.item_statistics.metric import Metric, take_mean
 from activetest.nouns.estimate import Estimate, Interval, Sample, Shape, Sides
 from activetest.nouns.log import PENDING
@@ -50,74 +47,6 @@ class Population:
     """
 
     codes: Array | None = None
-
-
-@dataclass(frozen=True)
-class KnownItems:
-    """The K items about which something is known, and the M draws they were known to.
-
-    since     (K,) first draw that knew the item before it was made; M for none
-    drawn     (K,) the draw that drew it; -1 for items that have no probability
-    inverse   (M,) 1 / q of each draw
-    weights   (M,) of each draw, summing to one
-    all       these are all items that count
-    """
-
-    since: Array
-    drawn: Array
-    inverse: Array
-    weights: Array
-    all: bool
-
-    @property
-    def item_weights(self) -> Array:
-        """(K,) the weight of each item in a sum over the pool, as LURE gives it."""
-        if self.all:
-            return np.ones(len(self.since))
-        ahead = np.append(np.cumsum(self.weights[::-1])[::-1], 0.0)
-        own = np.append(self.weights * self.inverse, 0.0)
-        return np.asarray(ahead[self.since] + own[self.drawn])
-
-
-@dataclass(frozen=True)
-class SampledPool:
-    """What the pool's own sampling adds to a value that is about the population.
-
-    value       the value for this pool
-    influence   (K,) u of every known item, zero outside the group
-    known       which items these are
-    items       variance of the pool's value if its items are independent
-    clustered   the same if only clusters are; 0 without clusters
-    freedom     degrees of freedom of the variance
-    """
-
-    value: Value
-    influence: Array
-    known: KnownItems
-    items: float
-    clustered: float
-    freedom: float
-
-    @property
-    def variance(self) -> float:
-        """The variance of the pool's value."""
-        return max(self.items, self.clustered)
-
-    @property
-    def skewness(self) -> float:
-        """Skewness of the pool's value; items of a cluster are taken to be alike."""
-        weights, u = self.known.item_weights, self.influence
-        spread = weights @ u**2
-        alike = self.variance / self.items if self.items > 0 else 1.0
-        return float(weights @ u**3 / spread**1.5 * alike**0.5) if spread > 0 else 0.0
-
-    @property
-    def spread_freedom(self) -> float:
-        """Degrees of freedom that the kurtosis of the items leaves, as in Estimate."""
-        parts = self.known.item_weights * self.influence**2
-        total, count = parts.sum(), np.count_nonzero(parts)
-        relative = (parts**2).sum() / total**2 - 1 / count if total > 0 else 0.0
-        return float(min(max(2 / relative, 3.0), self.freedom) if relative > 0 else self.freedom)
 
 
 def generalise_value(
@@ -382,7 +311,7 @@ def _is_share(value: Value) -> bool:
 
 def _add_pool(value: Value, pool: SampledPool, size: int) -> Value:
     """The value for the population, without what could be at worst."""
-    about = _add_variance(value.estimate, pool, size, value.bounds)
+    about = _add_variance(value.estimate, pool, size, value.metric.bounds)
     return replace(
         value, estimate=about, sampled=replace(pool, value=value), worst=None, declined=None
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.estimation.samples import Group
+from activetest.estimation.evidence import Group
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.rounds.group_sums import list_group_names, measure_levels, sum_by_group

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from activetest.errors import NotEstimable
-from activetest.estimation.estimate import Value
-from activetest.estimation.samples import Group
+from activetest.estimation.evidence import Group
+from activetest.estimation.value import Value
 from activetest.item_statistics.metric import Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.pool import PoolView
@@ -93,8 +93,6 @@ def add_raw_to_value(value: Value, cache: PoolView, group: Group) -> Value:
         value,
         metric=metric,
         value=value.value + shift,
-        transform=metric.smooth,
-        predicted=value.predicted + shift,
         worst=worst,
     )
 

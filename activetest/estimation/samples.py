@@ -4,7 +4,7 @@ One sample serves one metric and one group.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from activetest.estimation.certain import (
     sum_supplied_before,
 )
 from activetest.estimation.corrections import Correction, correct_labels, tabulate
+from activetest.estimation.evidence import Evidence, Group, list_groups
 from activetest.estimation.recorded_predictions import (
-    CrossedPredictions,
     RecordedPredictions,
     collect_crossed,
     collect_recorded,
@@ -34,54 +34,15 @@ from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices, Declined, find_lowest_share
 from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
-from activetest.nouns.once import Remembers
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import MARGIN
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.crossing import cross_rounds
 from activetest.rounds.fit import get_surrogate, list_labelled, observe_statistics
-from activetest.rounds.group_sums import list_group_names, measure_groups
-from activetest.system.parallel import map_reduce
 
 # A guess from which on a label of 1 agrees with it, and one of 0 below it.
 _AGREES = 0.5 * (1 + MARGIN)
-
-
-@dataclass(frozen=True)
-class Group:
-    """The whole pool (no column), or the rows of one code in one column of the codes.
-
-    name           "" for the whole pool, else as groups.name_of
-    size           members
-    mass, counted  sum of their weights, and how many are above 0; None where all count alike
-    column, code   position in Rows.codes, and the code there; None for the whole pool
-    meaning        {name of the column: value}; None for the whole pool
-    """
-
-    name: str
-    size: int
-    column: int | None = None
-    code: int | None = None
-    meaning: dict[str, str] | None = None
-    mass: float | None = None
-    counted: int | None = None
-
-    @property
-    def total(self) -> float:
-        """What means over the group are divided by: its members, or the sum of their weights."""
-        return self.size if self.mass is None else self.mass
-
-    @property
-    def items(self) -> int:
-        """Members that can change a mean: those whose weight is above 0."""
-        return self.size if self.counted is None else self.counted
-
-    def membership(self, codes: Array) -> Array:
-        """(R,) 1.0 where rows with these codes (R, columns) belong to the group."""
-        if self.column is None:
-            return np.ones(len(codes))
-        return (codes[:, self.column] == self.code).astype(float)
 
 
 @dataclass(frozen=True)
@@ -104,57 +65,6 @@ class Draws:
     uniform: bool
     floor: float
     learned: Array
-
-
-@dataclass(frozen=True)
-class Evidence(Remembers):
-    """A log in arrays: T statistics of items and, last, whether the item could be answered.
-
-    used                   draws that estimates use: whole rounds, everything before them answered
-    steps                  (M,) places of those among them that were drawn, not deterministic
-    whole                  False where the answered beginning of an unfinished first round is used
-    drawn                  the D rows drawn
-    stats, supplied_stats  (D, T + 1) and (B, T + 1); zeros unless the item is labelled
-    supplied               the B rows supplied
-    statistics             (T,) what the columns are
-    groups                 the whole pool first
-    surrogate              the one that knows every label
-    recorded               what the rounds predicted
-    crossed                what they say of their items from their own labels, where they do
-    classes                number of classes; 0 for regression
-    open_classes           whether labels may be of other classes
-    predicted              (G, C) items of each group by predicted class; None for regression
-    counts_declined        whether items were declined that count, at the worst they could be
-    correction             of labels of several annotators; None where labels are taken as they are
-    """
-
-    log: Log
-    used: int
-    steps: Array
-    whole: bool
-    drawn: Rows
-    stats: Array
-    supplied_stats: Array
-    supplied: Rows
-    statistics: tuple[Statistic, ...]
-    groups: tuple[Group, ...]
-    surrogate: Surrogate
-    recorded: RecordedPredictions
-    crossed: CrossedPredictions
-    classes: int = 0
-    open_classes: bool = False
-    predicted: Array | None = None
-    counts_declined: bool = False
-    correction: Correction | None = None
-
-    def find_columns(self, metric: Metric) -> list[int]:
-        """(d,) columns of the metric's statistics."""
-        names = [each.name for each in self.statistics]
-        return [names.index(each.name) for each in metric.statistics]
-
-    def find_place(self, group: Group) -> int:
-        """Position of a group among the groups."""
-        return [each.name for each in self.groups].index(group.name)
 
 
 def collect_evidence(
@@ -587,29 +497,6 @@ def _statistics_of_labelled(
         stats[known, :-1] = observe_statistics(rows[known], labels[known], statistics)
         stats[known, -1] = 1
     return stats if rows.weight is None else stats * rows.weight[:, None]
-
-
-def list_groups(cache: PoolView) -> tuple[Group, ...]:
-    """The whole pool, then every value of every group column: the order in which rounds record."""
-    groups, recorded = [Group("", cache.size)], list_group_names(cache)
-    for column, (name, values) in enumerate(
-        zip(cache.group_names, cache.group_values, strict=True)
-    ):
-
-        def sizes(
-            piece: tuple[int, int], column: int = column, values: list[str] = values
-        ) -> Array:
-            return np.bincount(cache.rows(*piece).codes[:, column], minlength=len(values))
-
-        counts = map_reduce(cache.chunks(), sizes, np.add)
-        groups += [
-            Group(recorded[len(groups) + code], int(counts[code]), column, code, {name: value})
-            for code, value in enumerate(values)
-        ]
-    if (masses := measure_groups(cache)) is not None:
-        pairs = zip(groups, masses.tolist(), strict=True)
-        groups = [replace(each, mass=mass, counted=int(items)) for each, (mass, items) in pairs]
-    return tuple(groups)
 
 
 def _lure_weights(items: Array, ahead: Array) -> Array:

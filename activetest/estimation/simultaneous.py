@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtr
 
-from activetest.estimation.estimate import Value
+from activetest.estimation.value import Value
 from activetest.nouns.rows import Array
 
 # Draws of the largest error.

@@ -3,7 +3,6 @@
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
 
 import numpy as np
 
@@ -13,13 +12,13 @@ from activetest.estimation import estimate, samples
 from activetest.estimation.anytime import (
     Bets,
     bet_on_metric,
-    confidence_sequence,
     reopen_declined,
 )
 from activetest.estimation.assumptions import Assumed, Assumption, assume, bears_on
+from activetest.estimation.beliefs import add_beliefs, check_passes, is_model_based
 from activetest.estimation.certain import find_certainty
 from activetest.estimation.corrections import Correction
-from activetest.estimation.estimate import Imputation, Value
+from activetest.estimation.evidence import Evidence, Group, list_groups
 from activetest.estimation.missing import (
     Filled,
     bound_with_declined,
@@ -27,20 +26,16 @@ from activetest.estimation.missing import (
     estimate_with_missing,
     fill_missing,
 )
-from activetest.estimation.passes import Passes, add_passes, check_passes, sum_passes
-from activetest.estimation.population import (
-    Population,
-    generalise_difference,
-    generalise_value,
-)
+from activetest.estimation.population import Population, generalise_difference, generalise_value
 from activetest.estimation.raw import add_raw, add_raw_to_value, give_shares, negate
-from activetest.estimation.samples import Evidence, Group
+from activetest.estimation.value import Value
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Augmentation, Choices, Selection
 from activetest.nouns.estimate import Interval, Sample
 from activetest.nouns.log import PENDING, Log, Round, truncate_log
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
+from activetest.nouns.rounding import is_above
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import OF_FITS, get_surrogate, list_labelled, restore_surrogate
 from activetest.rounds.objectives import expand_beliefs
@@ -95,16 +90,38 @@ class View:
         alike uses the draws that serve the whole pool best, for groups that are compared.
         """
         group = group or self.evidence.groups[0]
-        value, evidence = self._find_value(metric, estimator, group, kind=kind, alike=alike)
-        if self.counts_declined and not is_model_based(estimator):
-            filled = None if kind == ANYTIME else self.fill_missing(metric, group, alike=alike)
+        refined, evidence, own = (
+            self.metrics[metric.title],
+            self.evidence,
+            is_model_based(estimator),
+        )
+        fixed = kind != ANYTIME and not own
+        assumptions = self.find_assumptions(metric, group) if fixed else ()
+        filled = self.fill_missing(metric, group, alike=alike) if fixed else None
+        if assumptions:
+            value = self._assume(assumptions).estimate(refined, estimator)
+        elif filled is not None and can_fill(estimator):
+            evidence = filled.evidence
+            value = estimate_with_missing(filled.of_group(group), estimator)
+        else:
+            if metric.refine and group.column is not None:
+                # A curve has another shape in every group; no round can have predicted it.
+                refined = linearise_curve(metric, self.log, self.cache, group)
+                evidence = samples.collect_evidence(
+                    *(self.log, self.cache, self.choices, [refined]),
+                    seed=self.seed,
+                    predict_again=False,
+                )
+            sample = self._build_sample(evidence, refined, group)
+            if own:
+                sample = self._add_beliefs(sample, metric, refined, group, estimator)
+            elif sample.unknown and len(sample.q) < _FEWEST_DRAWN:
+                self._refuse_few_draws(refined, len(sample.q))
+            value = estimate.estimate_metric(sample, refined, estimator)
+        if self.counts_declined and not own:
             same = filled is not None and evidence is filled.evidence
             worst = bound_with_declined(
-                self.evidence if same else evidence,
-                self.cache,
-                value.metric,
-                group,
-                estimator,
+                *(self.evidence if same else evidence, self.cache, value.metric, group, estimator),
                 until=filled.until if filled is not None and same else 0,
                 always=alike,
             )
@@ -117,38 +134,6 @@ class View:
     def counts_declined(self) -> bool:
         """Whether items were declined that count, at the worst they could be."""
         return self.evidence.counts_declined
-
-    def _find_value(
-        self, metric: Metric, estimator: str, group: Group, *, kind: str, alike: bool
-    ) -> tuple[Value, Evidence]:
-        """The value for this pool, and the evidence behind it: see value."""
-        evidence, whole = self.evidence, group.column is None
-        refined = self.metrics[metric.title]
-        from_draws = kind != ANYTIME and not is_model_based(estimator)
-        if from_draws and (assumptions := self.find_assumptions(metric, group)):
-            return self._assume(assumptions).estimate(refined, estimator), evidence
-        if metric.refine and not whole:
-            # A curve has another shape in every group; no round can have predicted it.
-            refined = linearise_curve(metric, self.log, self.cache, group)
-            evidence = samples.collect_evidence(
-                self.log, self.cache, self.choices, [refined], seed=self.seed, predict_again=False
-            )
-        if not is_model_based(estimator) and kind != ANYTIME:
-            filled = self.fill_missing(metric, group, alike=alike)
-            if filled is not None and can_fill(estimator):
-                return estimate_with_missing(filled.of_group(group), estimator), filled.evidence
-        sample = self._build_sample(evidence, refined, group)
-        if is_model_based(estimator):
-            if not whole or not self.own_view:
-                raise NotEstimable("the surrogate's own view was not computed", "`study.report()`")
-            about = refined if metric.against else metric, refined, estimator
-            sample = sample.compute_once(
-                ("beliefs", estimator), partial(self._add_beliefs, sample, *about)
-            )
-        elif sample.unknown and len(sample.q) < _FEWEST_DRAWN:
-            self._refuse_missing_items(refined, len(sample.q))
-            self._refuse_waiting_draws(len(sample.q))
-        return estimate.estimate_metric(sample, refined, estimator), evidence
 
     def find_assumptions(self, metric: Metric, group: Group) -> tuple[Assumption, ...]:
         """The assumptions that a fixed interval of a metric rests on: those of the whole pool's."""
@@ -179,28 +164,16 @@ class View:
         return self.samples[key]
 
     def _add_beliefs(
-        self, sample: Sample, metric: Metric, refined: Metric, estimator: str
+        self, sample: Sample, metric: Metric, refined: Metric, group: Group, estimator: str
     ) -> Sample:
-        """The sample of the whole pool with what a model-based estimator needs of the surrogate."""
-        if needs_passes(estimator):
-            check_passes(metric, self.cache)
-            return add_passes(sample, metric, self._passes)
-        whole = ignores_labels(estimator)
-        return estimate.add_imputation(
-            sample, refined, self._imputation_of_all if whole else self._imputation
+        """The sample with what a model-based estimator needs. Raises NotEstimable."""
+        if group.column is not None or not self.own_view:
+            raise NotEstimable("the surrogate's own view was not computed", "`study.report()`")
+        check_passes(metric, estimator, self.cache)
+        about = sample, refined, estimator, self.evidence, self.cache
+        return sample.compute_once(
+            ("beliefs", estimator), lambda: add_beliefs(*about, seed=self.seed)
         )
-
-    @cached_property
-    def _passes(self) -> Passes:
-        return sum_passes(self.evidence, self.cache, seed=self.seed)
-
-    @cached_property
-    def _imputation(self) -> Imputation:
-        return estimate.impute_unknown(self.evidence, self.cache, seed=self.seed)
-
-    @cached_property
-    def _imputation_of_all(self) -> Imputation:
-        return estimate.impute_unknown(self.evidence, self.cache, seed=self.seed, whole=True)
 
     def difference(
         self,
@@ -240,23 +213,32 @@ class View:
         filled = self.fill_missing(metric, group, alike=alike)
         return self.evidence if filled is None else filled.evidence
 
-    def _refuse_missing_items(self, metric: Metric, drawn: int) -> None:
-        """Raise NotEstimable where items that can change the metric could not be drawn."""
-        if len(self.evidence.steps) <= drawn:
-            return
-        last = next(each for each in self.log.history[::-1] if each.drawn_from is not None)
-        names = [last.choices["metric"], *last.choices.get("also", ())]
-        raise NotEstimable(
-            f"items were drawn for {join_names(names)} alone "
-            f"(`study.change(metric={[*names, metric.title]!r})` draws others, too), and those "
-            f"that cannot change it but can change {metric.title} were left out",
-            "estimates follow once items were drawn for it",
-        )
-
-    def _refuse_waiting_draws(self, drawn: int) -> None:
-        """Raise NotEstimable where labels exist, but not of draws that estimates use."""
-        if self.log.deterministic.any():
-            raise _explain_missing_draws(self.log, drawn, find_own_view(self.choices))
+    def _refuse_few_draws(self, metric: Metric, drawn: int) -> None:
+        """Raise NotEstimable where items or labels exist, but not of draws that estimates use."""
+        log = self.log
+        if len(self.evidence.steps) > drawn:
+            last = next(each for each in log.history[::-1] if each.drawn_from is not None)
+            names = [last.choices["metric"], *last.choices.get("also", ())]
+            raise NotEstimable(
+                f"items were drawn for {join_names(names)} alone "
+                f"(`study.change(metric={[*names, metric.title]!r})` draws others, too), and those "
+                f"that cannot change it but can change {metric.title} were left out",
+                "estimates follow once items were drawn for it",
+            )
+        own_view = find_own_view(self.choices)
+        if log.deterministic.any() and any(map(lacked_floor, log.history)):
+            raise NotEstimable(
+                "items were drawn with some selection probabilities equal to 0, and an estimate "
+                f"needs at least 2 that were drawn with known probabilities ({drawn} so far)",
+                f"read the groups or {own_view}, or give every item a chance: "
+                "`study.change(floor=0.1)`",
+            )
+        if log.deterministic.any():
+            raise NotEstimable(
+                "items were chosen by the largest score, and an estimate needs at least 2 that "
+                f"were drawn at random ({drawn} so far)",
+                f'read {own_view}, or draw: `study.change(selection="draw")`',
+            )
         if reason := samples.describe_unfinished(self.evidence):
             raise NotEstimable(reason, "`study.next(10)`")
 
@@ -285,11 +267,11 @@ class View:
     ) -> Interval:
         """The metric's anytime-valid interval; it needs no estimate. Raises NotEstimable."""
         group = group or self.evidence.groups[0]
-        limits = self.possible_range(metric, group)
-        within = self._in_group(metric, group)
-        return confidence_sequence(
-            self.evidence, self.cache, within, group, level, limits, seed=self.seed
-        )
+        low, high = limits = self.possible_range(metric, group)
+        if not is_above(high, low):
+            return Interval(low, high, level, "exact", 0.0)
+        bets, _ = self.bet_on_metric(metric, group, low, limits)
+        return bets.interval(level, limits)
 
     def bet_on_metric(
         self,
@@ -311,13 +293,13 @@ class View:
 
     def possible_range(self, metric: Metric, group: Group) -> tuple[float, float]:
         """The range of the metric that what is known leaves possible."""
-        within = self._in_group(metric, group)
-        return find_possible_range(samples.build_sample(self._open, within, group), within)
-
-    @cached_property
-    def _open(self) -> Evidence:
-        """The evidence, where declined items that count could have any label."""
-        return reopen_declined(self.evidence, PENDING) if self.counts_declined else self.evidence
+        within, evidence = self._in_group(metric, group), self.evidence
+        if self.counts_declined:
+            # Declined items that count could have any label.
+            evidence = evidence.compute_once(
+                "open", lambda: reopen_declined(self.evidence, PENDING)
+            )
+        return find_possible_range(samples.build_sample(evidence, within, group), within)
 
     def _in_group(self, metric: Metric, group: Group) -> Metric:
         """The metric in a group, with what is known there: a raw value, shares of predictions."""
@@ -393,25 +375,6 @@ class View:
         return None
 
 
-def _explain_missing_draws(log: Log, drawn: int, own_view: str) -> NotEstimable:
-    """Why there is no estimate from draws where items have no probabilities.
-
-    own_view is the estimator that there is.
-    """
-    if any(lacked_floor(each) for each in log.history):
-        return NotEstimable(
-            "items were drawn with some selection probabilities equal to 0, and an estimate needs "
-            f"at least 2 that were drawn with known probabilities ({drawn} so far)",
-            f"read the groups or {own_view}, or give every item a chance: "
-            "`study.change(floor=0.1)`",
-        )
-    return NotEstimable(
-        "items were chosen by the largest score, and an estimate needs at least 2 that were drawn "
-        f"at random ({drawn} so far)",
-        f'read {own_view}, or draw: `study.change(selection="draw")`',
-    )
-
-
 def lacked_floor(record: Round) -> bool:
     """Whether a round drew between groups, and gave some items no chance for want of a floor."""
     top = record.choices.get("selection") == Selection.TOP
@@ -429,21 +392,6 @@ def find_own_view(choices: Choices) -> str:
         Augmentation.AGREEMENT,
     )
     return _OF_PASSES if trained or choices.acquisition == "metric-information" else _OF_BELIEFS
-
-
-def is_model_based(estimator: str) -> bool:
-    """Whether an estimator believes the surrogate about the items without a label."""
-    return bool(catalog.fact("estimators", estimator, "MODEL_BASED"))
-
-
-def needs_passes(estimator: str) -> bool:
-    """Whether a model-based estimator looks at every pass of the surrogate."""
-    return bool(catalog.fact("estimators", estimator, "NEEDS_PASSES"))
-
-
-def ignores_labels(estimator: str) -> bool:
-    """Whether an estimator believes the surrogate about the items with a label, too."""
-    return catalog.split_options("estimators", estimator)[1].get("plug_in") == "nothing"
 
 
 def find_possible_range(sample: Sample, metric: Metric) -> tuple[float, float]:
@@ -483,8 +431,8 @@ def build_view(
     known = population is None and not log.declined
     refined = {metric.title: _refine(metric, log, cache, known=known) for metric in metrics}
     # Bets are about other statistics than estimates where shares of predictions are known.
-    whole = samples.list_groups(cache)[0] if any(map(_has_shares, refined.values())) else None
-    about = [give_shares(each, cache, whole) for each in refined.values() if whole]
+    shared = [each for each in refined.values() if each.given_shares is not None]
+    about = [give_shares(each, cache, list_groups(cache)[0]) for each in shared]
     evidence = samples.collect_evidence(
         log,
         cache,
@@ -499,11 +447,6 @@ def build_view(
         population=population,
         assumptions=assumptions,
     )
-
-
-def _has_shares(metric: Metric) -> bool:
-    """Whether bets on the metric need the shares of predicted classes."""
-    return metric.given_shares is not None
 
 
 def _refine(metric: Metric, log: Log, cache: PoolView, *, known: bool) -> Metric:
@@ -529,7 +472,7 @@ def linearise_curve(
     if metric.refine is None:
         raise ValueError(f"{metric.title} is no area under a curve")
     drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
-    whole = samples.list_groups(cache)[0]
+    whole = list_groups(cache)[0]
     rows, labels, weights = samples.known_weights(log, whole.items, group or whole, drawn, supplied)
     if log.given is not None:
         correction = samples.correct_log(log, cache, whole, drawn, supplied, seed=0)

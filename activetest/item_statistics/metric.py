@@ -97,6 +97,17 @@ class Metric:
         """The name with the class, as a specification is written."""
         return self.name if self.class_name is None else add_to_brackets(self.name, self.class_name)
 
+    @property
+    def transform(self) -> Callable[[Array], Array]:
+        """Monotone map to the metric from what intervals are made for: its one mean, or itself."""
+        return self.smooth if len(self.statistics) == 1 else take_mean
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Range of what intervals are made for: of the one mean, or of the metric itself."""
+        about = self.statistics[0] if len(self.statistics) == 1 else self
+        return about.lower, about.upper
+
     def gradient(self, mean: Array) -> Array:
         """(d,) derivative of the smooth map at mean, by central differences."""
         mean = np.asarray(mean, float)

@@ -11,7 +11,7 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation.cut_pool import CutPool
-from activetest.estimation.samples import Group
+from activetest.estimation.evidence import Group
 from activetest.estimation.view import View, build_view
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric, linear_metric

@@ -14,9 +14,9 @@ from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.cells import view_cells
 from activetest.estimation.cut_pool import CutPool
-from activetest.estimation.estimate import Value
 from activetest.estimation.samples import find_metric_steps
 from activetest.estimation.simultaneous import find_joint_level
+from activetest.estimation.value import Value
 from activetest.estimation.view import FIXED, View, build_view
 from activetest.item_statistics import arguments, calibration, specification
 from activetest.item_statistics.metric import Facts, Metric, linear_metric

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from activetest.errors import NotEstimable
-from activetest.estimation.samples import Group
+from activetest.estimation.evidence import Group
 from activetest.estimation.view import FIXED, View
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric

@@ -7,9 +7,9 @@ from scipy.special import ndtri, stdtrit
 
 from activetest.errors import NotEstimable
 from activetest.estimation.anytime import Bets
-from activetest.estimation.estimate import Value
 from activetest.estimation.random_draws import RandomDraws, expect_random_draws
 from activetest.estimation.samples import find_metric_steps
+from activetest.estimation.value import Value
 from activetest.estimation.view import ANYTIME, FIXED, View
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import Interval
@@ -61,15 +61,15 @@ class RandomBand:
             return None, None
         metric = self.value.metric
         variance = self.draws.leave_variance(self.single, labels) + self.more
-        mean = float(np.clip(self.value.estimate.mean[0], *self.value.bounds))
+        mean = float(np.clip(self.value.estimate.mean[0], *self.value.metric.bounds))
         if self.share:
             reach = -float(ndtri((1 - self.level) / 2))
             lower, upper = _find_wilson_limits(mean, variance, reach)
         else:
             reach = -float(stdtrit(labels - 1, (1 - self.level) / 2))
             lower, upper = mean - reach * variance**0.5, mean + reach * variance**0.5
-        ends = np.clip([lower, upper], *self.value.bounds)
-        ends = np.array([float(self.value.transform(np.array([end]))) for end in ends])
+        ends = np.clip([lower, upper], *self.value.metric.bounds)
+        ends = np.array([float(self.value.metric.transform(np.array([end]))) for end in ends])
         lower, upper = np.sort(np.clip(ends, metric.lower, metric.upper)).tolist()
         return lower, upper
 

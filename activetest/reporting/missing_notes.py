@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from activetest.estimation.beliefs import is_model_based
+from activetest.estimation.evidence import Evidence
 from activetest.estimation.missing import Filled, has_worst_case
-from activetest.estimation.samples import Evidence, describe_unfinished
-from activetest.estimation.view import View, is_model_based
+from activetest.estimation.samples import describe_unfinished
+from activetest.estimation.view import View
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.log import LABELLED, PENDING
 from activetest.nouns.name_lists import list_few

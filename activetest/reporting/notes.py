@@ -4,16 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from activetest import catalog
 from activetest.errors import NotEstimable
+from activetest.estimation.beliefs import is_model_based, needs_passes
 from activetest.estimation.planning import plan_half_width
-from activetest.estimation.view import (
-    FIXED,
-    POSTERIOR,
-    View,
-    find_own_view,
-    is_model_based,
-    lacked_floor,
-    needs_passes,
-)
+from activetest.estimation.view import FIXED, POSTERIOR, View, find_own_view, lacked_floor
 from activetest.item_statistics.losses import LOG_LOSS_FLOOR
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import suggest_bound, why_not_bettable

@@ -9,12 +9,14 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation import shrinkage
-from activetest.estimation.estimate import WORST_CASE, Value, lacks_bounds
+from activetest.estimation.beliefs import is_model_based
+from activetest.estimation.estimate import WORST_CASE, lacks_bounds
+from activetest.estimation.evidence import Group
 from activetest.estimation.group_estimates import HEADLINE, count_labelled, find_metric_variance
 from activetest.estimation.random_draws import RandomDraws, expect_random_draws, find_random_price
 from activetest.estimation.raw import measure_raw
-from activetest.estimation.samples import Group
-from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
+from activetest.estimation.value import Value
+from activetest.estimation.view import ANYTIME, FIXED, View
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import ENOUGH_RESIDUALS, FEW, RARE, Estimate, Interval
@@ -50,7 +52,7 @@ def estimate_overall(
     pairs, rows = [(metric, name) for metric in metrics for name in estimators], []
     with step("estimating metrics", len(pairs)) as estimating:
         for metric, name in pairs:
-            rows.append(_estimate(view, metric, name, None, level, kind)[0])
+            rows.append(estimate_row(view, metric, name, level=level, kind=kind))
             estimating.advance()
     return [replace(row, headline=place == 0) for place, row in enumerate(rows)]
 
@@ -110,19 +112,6 @@ def count_intervals(
     )
 
 
-def estimate_row(
-    view: View,
-    metric: Metric,
-    estimator: str,
-    group: Group | None = None,
-    *,
-    level: float,
-    kind: str = FIXED,
-) -> EstimateRow:
-    """One estimate with its interval, or the reason why there is none."""
-    return _estimate(view, metric, estimator, group, level, kind)[0]
-
-
 def estimate_differences(
     view: View, metrics: list[Metric], columns: tuple[str, ...], *, simultaneous: bool
 ) -> list[EstimateRow]:
@@ -141,38 +130,53 @@ def _shrink_column(
     view: View, metric: Metric, groups: list[Group], level: float, kind: str
 ) -> list[EstimateRow]:
     """The groups of one column, with their values moved towards what the surrogate foresees."""
-    estimates = []
+    rows, found = [], []
     with step("estimating groups", len(groups)) as estimating:
         for group in groups:
-            estimates.append(_estimate(view, metric, HEADLINE, group, level, kind))
+            try:
+                value = view.value(metric, HEADLINE, group, kind=kind)
+            except NotEstimable:
+                value = None
+            about = view, metric, HEADLINE, group
+            rows.append(estimate_row(*about, level=level, kind=kind, value=value))
+            found.append(value)
             estimating.advance()
     try:
         # Groups rest on no assumption.
         whole = replace(view, assumptions=()).value(metric, HEADLINE)
     except NotEstimable:
-        return [row for row, _ in estimates]
-    values = [np.nan if value is None else value.value for _, value in estimates]
-    variances = [np.nan if value is None else find_metric_variance(value) for _, value in estimates]
+        return rows
+    values = [np.nan if value is None else value.value for value in found]
+    variances = [np.nan if value is None else find_metric_variance(value) for value in found]
     # What the surrogate expects of a group, corrected by its error on the whole pool.
     correction = whole.value - whole.predicted
-    predicted = [np.nan if value is None else value.predicted for _, value in estimates]
+    predicted = [np.nan if value is None else value.predicted for value in found]
     centre = np.clip(np.add(predicted, correction), metric.lower, metric.upper)
     centre = np.where(np.isfinite(centre) & (metric.refine is None), centre, whole.value)
     shrunk = shrinkage.shrink(np.array(values), np.array(variances), centre)
-    return [
-        replace(row, shrunk=float(value)) for (row, _), value in zip(estimates, shrunk, strict=True)
-    ]
+    pairs = zip(rows, shrunk.tolist(), strict=True)
+    return [replace(row, shrunk=value) for row, value in pairs]
 
 
-def _estimate(
-    view: View, metric: Metric, estimator: str, group: Group | None, level: float, kind: str
-) -> tuple[EstimateRow, Value | None]:
-    evidence = view.evidence
-    group = group or evidence.groups[0]
+def estimate_row(
+    view: View,
+    metric: Metric,
+    estimator: str,
+    group: Group | None = None,
+    *,
+    level: float,
+    kind: str = FIXED,
+    value: Value | None = None,
+) -> EstimateRow:
+    """One estimate with its interval, or the reason why there is none.
+
+    value is what View.value gives of it, where that is at hand.
+    """
+    group = group or view.evidence.groups[0]
     whole = group.column is None
-    inside = count_known(view, group)
+    own, inside = is_model_based(estimator), count_known(view, group)
     used = inside
-    if not is_model_based(estimator):
+    if not own:
         used = count_labelled(view, group, None if kind == ANYTIME else metric)
     bought = count_bought(view, group)
     row = EstimateRow(
@@ -180,21 +184,20 @@ def _estimate(
         metric=metric.name,
         class_name=metric.class_name,
         estimator=estimator,
-        n_draws=None if is_model_based(estimator) else used,
+        n_draws=None if own else used,
         n_labeled=used,
         n_pool=group.size,
         group=group.meaning,
         from_outputs=measure_raw(view.cache, metric, group),
     )
     try:
-        value = view.value(metric, estimator, group, kind=kind)
+        value = value or view.value(metric, estimator, group, kind=kind)
     except NotEstimable as error:
-        return replace(row, reason=error.problem), None
+        return replace(row, reason=error.problem)
     exact = value.of_pool.estimate.exact
-    if is_model_based(estimator):
+    if own:
         row = replace(row, surrogate_std=value.spread)
-    from_draws = kind != ANYTIME and not is_model_based(estimator)
-    assumptions = name_assumptions(view, metric, group) if from_draws else None
+    assumptions = name_assumptions(view, metric, group) if kind != ANYTIME and not own else None
     if assumptions:
         used = int(value.sample.counted.sum())
         row = replace(row, n_draws=used, n_labeled=used)
@@ -202,14 +205,14 @@ def _estimate(
         row = replace(row, n_draws=None, n_labeled=inside)
     elif not whole and used < NEEDS_INSIDE:
         labels = "labels" if used == bought.items else "drawn labels"
-        return replace(row, reason=f"too few {labels} ({used} of {NEEDS_INSIDE})"), value
+        return replace(row, reason=f"too few {labels} ({used} of {NEEDS_INSIDE})")
     try:
         interval = view.interval(value, level, kind, group)
     except NotEstimable as error:
         without = replace(row.quantity, estimate=float(value.value))
-        return replace(row, quantity=without, reason=error.problem), value
-    design = not is_model_based(estimator) and not exact
-    reliable = is_model_based(estimator) or is_reliable(value, interval.method)
+        return replace(row, quantity=without, reason=error.problem)
+    design = not own and not exact
+    reliable = own or is_reliable(value, interval.method)
     draws = expect_random_draws(view.cache, group)
     saving = measure_saving(value, interval, draws, bought, reliable=reliable)
     quantity = Quantity(
@@ -225,13 +228,11 @@ def _estimate(
         assumptions=assumptions,
     )
     inflated = design and bool(interval.variance > value.estimate.variance[0, 0] * (1 + MARGIN))
-    row = replace(
-        row,
-        quantity=quantity,
-        max_weight_share=_largest_share(value) if whole and design else None,
-        variance_inflated=inflated,
-    )
-    return row, value
+    largest = None
+    if whole and design:
+        weights = value.estimate.weights / value.sample.q
+        largest = float(weights.max() / weights.sum())
+    return replace(row, quantity=quantity, max_weight_share=largest, variance_inflated=inflated)
 
 
 def describe_declined(view: View, values: Sequence[Value]) -> DeclinedItems | None:
@@ -418,12 +419,6 @@ def find_variance_of_items(value: Value, interval: Interval) -> float:
     # Random draws meet items that are declined as well.
     answered = value.means.mean[-1] if len(value.means.mean) > len(value.metric.statistics) else 1.0
     return share * (1 - share) / float(np.clip(answered, 1e-300, 1))
-
-
-def _largest_share(value: Value) -> float:
-    """Share of the largest weight in the weights of all draws."""
-    weights = value.estimate.weights / value.sample.q
-    return float(weights.max() / weights.sum())
 
 
 def _subtract_pairs(

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.anytime import Bets
-from activetest.estimation.estimate import WORST_CASE, Value
+from activetest.estimation.estimate import WORST_CASE
+from activetest.estimation.evidence import Group
 from activetest.estimation.looks import plan_looks_of_log
 from activetest.estimation.planning import plan_gate
-from activetest.estimation.samples import Group
+from activetest.estimation.value import Value
 from activetest.estimation.view import ANYTIME, FIXED, SEQUENTIAL, View
 from activetest.intervals import betting
 from activetest.intervals.group_t import NEEDS_INSIDE

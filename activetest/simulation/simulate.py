@@ -17,7 +17,8 @@ import numpy as np
 from activetest import catalog
 from activetest.cache import auxiliary, cache
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.estimation.view import build_view, is_model_based
+from activetest.estimation.beliefs import is_model_based
+from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics
 from activetest.item_statistics.metric import Metric, evaluate

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from activetest import __version__
 from activetest.errors import NotEstimable, PoolChanged, PoolError, StudyError
-from activetest.estimation.view import FIXED, POSTERIOR, View, is_model_based
+from activetest.estimation.beliefs import is_model_based
+from activetest.estimation.view import FIXED, POSTERIOR, View
 from activetest.item_statistics.defaults import default_metrics, judge_metrics
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators

@@ -8,6 +8,7 @@ from activetest import catalog
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.assumptions import check_assumption, parse_assumptions
+from activetest.estimation.beliefs import is_model_based
 from activetest.estimation.population import Population
 from activetest.estimation.view import (
     ANYTIME,
@@ -18,7 +19,6 @@ from activetest.estimation.view import (
     View,
     build_view,
     find_own_view,
-    is_model_based,
 )
 from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_shown

@@ -240,7 +240,7 @@ def measure_heard(recipe, pool, metrics: list) -> dict[str, list]:
 
 def list_cells(pool, metrics: list, of_groups: tuple[str, ...]) -> Iterator[Cell]:
     """The cells of a pool: metrics of all items, of groups, and differences of few groups."""
-    from activetest.estimation.samples import list_groups
+    from activetest.estimation.evidence import list_groups
     from activetest.item_statistics.metric import evaluate
     from activetest.reporting.gate_values import Subject
 

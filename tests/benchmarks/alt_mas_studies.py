@@ -20,7 +20,8 @@ from staging import Stage, staged
 
 from activetest import catalog
 from activetest.errors import NotEstimable
-from activetest.estimation.view import build_view, is_model_based
+from activetest.estimation.beliefs import is_model_based
+from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Metric, evaluate
 from activetest.nouns.choices import Choices

@@ -203,7 +203,7 @@ def study(
 
 def list_rows(made, labels, metrics: tuple[str, ...], found: list[tuple]) -> Iterator[list[str]]:
     """Coverage, mean width and studies with an interval, of each group."""
-    from activetest.estimation import samples
+    from activetest.estimation.evidence import list_groups
     from activetest.item_statistics.metric import evaluate
 
     rows = made.rows(0, made.size)
@@ -214,7 +214,7 @@ def list_rows(made, labels, metrics: tuple[str, ...], found: list[tuple]) -> Ite
         metric = specification.find_metric(
             name, specification.describe_pool(made.roles, None, made)
         )
-        for group in samples.list_groups(made)[1:]:
+        for group in list_groups(made)[1:]:
             inside = group.membership(rows.codes) > 0
             if group.size < SMALLEST:
                 continue

@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 
 from activetest.cache import cache as caches
 from activetest.errors import NotEstimable
+from activetest.estimation.evidence import list_groups
 from activetest.estimation.population import Population
-from activetest.estimation.samples import list_groups
 from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices

@@ -9,7 +9,7 @@ from pytest import approx
 
 from activetest.errors import NotEstimable
 from activetest.estimation import samples
-from activetest.estimation.anytime import compute_increments_at, confidence_sequence
+from activetest.estimation.anytime import bet_on_metric, compute_increments_at
 from activetest.estimation.view import find_possible_range
 from activetest.intervals import betting
 from activetest.item_statistics import specification
@@ -50,9 +50,8 @@ def gathered(pool, log: Log, metric):
 
 def found(pool, log: Log, metric, level: float = 0.9, *, group: int = 0, limits=(0.0, 1.0)):
     evidence = gathered(pool, log, metric)
-    return confidence_sequence(
-        evidence, pool, metric, evidence.groups[group], level, limits, seed=2
-    )
+    bets = bet_on_metric(evidence, pool, metric, evidence.groups[group], limits, limits[0], seed=2)
+    return bets.interval(level, limits)
 
 
 def left_standing(pool, log: Log, metric, level: float, values, group: int = 0) -> np.ndarray:
@@ -216,9 +215,9 @@ def test_a_label_that_is_a_value_can_be_any_value(tmp_path):
     assert (interval.low <= interval.value + 1e-9).all()
     assert (interval.value <= interval.high + 1e-9).all()
     true = evaluate(metric, pool.rows(0, size).outputs, truth)
-    interval = confidence_sequence(
-        evidence, pool, metric, evidence.groups[0], 0.95, (0.0, 1.0), seed=2
-    )
+    limits = (0.0, 1.0)
+    bets = bet_on_metric(evidence, pool, metric, evidence.groups[0], limits, 0.0, seed=2)
+    interval = bets.interval(0.95, limits)
     assert interval.lower < true < interval.upper
 
 

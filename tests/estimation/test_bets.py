@@ -10,7 +10,8 @@ from pytest import approx
 from activetest.errors import NotEstimable
 from activetest.estimation import bets
 from activetest.estimation.anytime import compute_increments_at
-from activetest.estimation.samples import Group, collect_evidence
+from activetest.estimation.evidence import Group
+from activetest.estimation.samples import collect_evidence
 from activetest.item_statistics import specification
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices

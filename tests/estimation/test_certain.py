@@ -14,7 +14,8 @@ from activetest.estimation.certain import (
     find_steps,
     sum_supplied_before,
 )
-from activetest.estimation.samples import build_sample, collect_evidence, list_groups
+from activetest.estimation.evidence import list_groups
+from activetest.estimation.samples import build_sample, collect_evidence
 from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, PENDING, Log, Round

@@ -10,7 +10,7 @@ from activetest.estimation.estimate import estimate_metric
 from activetest.item_statistics.metric import linear_metric, ratio_metric
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.estimate import Estimate, Sample
-from tests.estimation.test_known_items import ERROR, errors, uniform_draws
+from tests.estimation.test_estimate_open import ERROR, errors, uniform_draws
 
 HITS, MISSES = statistic("tp:1"), statistic("fn:1")
 RECALL = ratio_metric("recall", [HITS, MISSES], above=[0, 1, 0], below=[0, 1, 1], upper=1.0)

@@ -8,7 +8,8 @@ from pytest import approx
 
 from activetest import catalog
 from activetest.errors import NotEstimable
-from activetest.estimation import estimate, samples
+from activetest.estimation import beliefs, estimate, samples
+from activetest.estimation.value import Value
 from activetest.estimation.view import build_view
 from activetest.intervals import calibration, group_t
 from activetest.item_statistics import specification
@@ -47,7 +48,7 @@ def of(pool, log: Log, choices: Choices, name: str, group: int = 0):
     return samples.build_sample(evidence, metric, evidence.groups[group]), metric
 
 
-def estimate_metric(pool, log: Log, choices: Choices, name: str, group: int = 0) -> estimate.Value:
+def estimate_metric(pool, log: Log, choices: Choices, name: str, group: int = 0) -> Value:
     return estimate.estimate_metric(*of(pool, log, choices, name, group), "doubly-robust")
 
 
@@ -374,7 +375,7 @@ def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     )
     log.status[20:], log.labels[20:] = PENDING, np.nan
     sample, metric = of(pool, log, CLASSES, name)
-    imputation = estimate.impute_unknown(
+    imputation = beliefs.impute_unknown(
         samples.collect_evidence(log, pool, CLASSES, [metric], seed=2), pool, seed=2
     )
     surrogate = fit_surrogate(log, pool, CLASSES, rng=make_generator(2, 3, "fit"))
@@ -385,7 +386,7 @@ def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     assert imputation.mean == approx(mean, rel=1e-5)
     total = observe_statistics(pool.take(known), truth[known], metric.statistics).sum(axis=0)
     result = estimate.estimate_metric(
-        estimate.add_imputation(sample, metric, imputation), metric, "ase"
+        beliefs.add_imputation(sample, metric, imputation), metric, "ase"
     )
     assert result.value == approx(metric.smooth((total + mean) / SIZE), rel=1e-5)
     interval = estimate.build_interval(result, 0.9)
@@ -413,11 +414,11 @@ def test_what_the_surrogate_expects_of_a_sum_of_gaps_has_no_interval(pool, truth
     """Drawing labels adds to such a sum: its posterior can miss the truth always."""
     log = drawn(pool, truth, CLASSES, 10)
     sample, metric = of(pool, log, CLASSES, name)
-    imputation = estimate.impute_unknown(
+    imputation = beliefs.impute_unknown(
         samples.collect_evidence(log, pool, CLASSES, [metric], seed=2), pool, seed=2
     )
     result = estimate.estimate_metric(
-        estimate.add_imputation(sample, metric, imputation), metric, "ase"
+        beliefs.add_imputation(sample, metric, imputation), metric, "ase"
     )
     assert 0 < result.value < 1
     with pytest.raises(NotEstimable, match="no valid posterior"):
@@ -451,7 +452,7 @@ def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
     """The posterior of the sum has at least the variance that drawing labels alone gives it."""
     log = drawn(pool, truth, CLASSES, 15, 10)
     metric = specification.find_metric("error", specification.describe_pool(pool.roles, None, pool))
-    imputation = estimate.impute_unknown(
+    imputation = beliefs.impute_unknown(
         samples.collect_evidence(log, pool, CLASSES, [metric], seed=2), pool, seed=2
     )
     surrogate = fit_surrogate(log, pool, CLASSES, rng=make_generator(2, 3, "fit"))
@@ -485,7 +486,7 @@ def test_members_that_are_asked_about_a_few_alike_items_say_what_they_say_about_
     log = drawn(pool, truth, choices, 6)
     _, metric = of(pool, log, choices, "error")
     evidence = samples.collect_evidence(log, pool, choices, [metric], seed=2)
-    whole = estimate.impute_unknown(evidence, pool, seed=2)
+    whole = beliefs.impute_unknown(evidence, pool, seed=2)
     asked = []
     totals = type(evidence.surrogate).totals
     monkeypatch.setattr(
@@ -493,8 +494,8 @@ def test_members_that_are_asked_about_a_few_alike_items_say_what_they_say_about_
         "totals",
         lambda self, rows, *rest: asked.append(len(rows.index)) or totals(self, rows, *rest),
     )
-    monkeypatch.setattr(estimate, "_MEMBER_ROWS", 6)
-    few = estimate.impute_unknown(evidence, pool, seed=2)
+    monkeypatch.setattr(beliefs, "_MEMBER_ROWS", 6)
+    few = beliefs.impute_unknown(evidence, pool, seed=2)
     assert asked == [6]
     if surrogate == "model":
         # Its members are all the same: what is left is the labels, drawn from the round's numbers.

@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from activetest.estimation import estimate, missing, samples
 from activetest.estimation.estimate import build_interval, estimate_difference
+from activetest.estimation.evidence import Evidence
 from activetest.estimation.view import ANYTIME, build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
@@ -33,7 +34,7 @@ def find(name: str):
     return specification.find_metric(name, FACTS)
 
 
-def collected(log: Log, pool, name: str, surrogate=None) -> samples.Evidence:
+def collected(log: Log, pool, name: str, surrogate=None) -> Evidence:
     return samples.collect_evidence(log, pool, CHOICES, [find(name)], seed=1, surrogate=surrogate)
 
 

@@ -8,13 +8,10 @@ from pytest import approx
 
 from activetest.errors import NotEstimable
 from activetest.estimation.estimate import estimate_difference
-from activetest.estimation.population import (
-    KnownItems,
-    Population,
-    sum_cluster_products,
-    sum_squares,
-)
-from activetest.estimation.samples import list_groups, weigh_items
+from activetest.estimation.evidence import list_groups
+from activetest.estimation.population import Population, sum_cluster_products, sum_squares
+from activetest.estimation.samples import weigh_items
+from activetest.estimation.value import KnownItems
 from activetest.estimation.view import build_view
 from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.nouns.choices import Choices

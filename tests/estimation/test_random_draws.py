@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from activetest.estimation.evidence import list_groups
 from activetest.estimation.random_draws import RandomDraws, expect_random_draws
-from activetest.estimation.samples import list_groups
 from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from activetest.estimation.evidence import list_groups
 from activetest.estimation.raw import measure_raw
-from activetest.estimation.samples import list_groups
 from activetest.item_statistics import specification
 from tests.makers import build_table
 

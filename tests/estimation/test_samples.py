@@ -10,6 +10,7 @@ from activetest import catalog
 from activetest.acquisition import scores
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation import estimate, samples
+from activetest.estimation.evidence import Evidence
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.statistic import statistic
@@ -37,7 +38,7 @@ def drawn(log: Log, pool, truth, count: int, *, status: int = LABELLED, **chosen
     return after
 
 
-def gathered(log: Log, pool) -> samples.Evidence:
+def gathered(log: Log, pool) -> Evidence:
     return samples.collect_evidence(log, pool, CHOICES, [ERROR], seed=1)
 
 
@@ -223,7 +224,7 @@ def test_supplied_labels_do_not_speak_for_draws_that_were_all_declined(pool, tru
 # --- what known items weigh
 
 
-def test_known_items_weigh_what_they_weigh_in_lure(pool, truth):
+def test_estimate_open_weigh_what_they_weigh_in_lure(pool, truth):
     log = supply_first(drawn(Log.empty(), pool, truth, 5), pool, truth, 6)
     log = supply_first(drawn(drawn(log, pool, truth, 5), pool, truth, 5), pool, truth, 4)
     evidence = gathered(log, pool)

@@ -8,6 +8,7 @@ from pytest import approx
 
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
+from activetest.estimation.evidence import Evidence
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
 from activetest.nouns.choices import Choices
@@ -41,7 +42,7 @@ def after(pool, truth):
     return play
 
 
-def gathered(log: Log, pool) -> samples.Evidence:
+def gathered(log: Log, pool) -> Evidence:
     return samples.collect_evidence(log, pool, CHOICES, [ERROR], seed=1)
 
 

@@ -153,7 +153,7 @@ def test_two_draws_are_enough_for_an_estimate_and_one_is_not(pool, play_rounds):
 
 @GROUPED
 @pytest.mark.parametrize("declined", [(), (3, 20, 41)])
-def test_known_items_leave_a_ratio_with_a_constant_the_range_of_every_answer(
+def test_estimate_open_leave_a_ratio_with_a_constant_the_range_of_every_answer(
     pool, truth, play_rounds, declined
 ):
     """Items that were declined and are ignored count nowhere, neither above nor below."""

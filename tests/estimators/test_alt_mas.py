@@ -10,7 +10,7 @@ from pytest import approx
 from sklearn import metrics as sk
 
 from activetest.errors import NotEstimable
-from activetest.estimation import passes as module
+from activetest.estimation import beliefs as module
 from activetest.estimation.view import build_view
 from activetest.estimators import alt_mas
 from activetest.item_statistics import specification

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from activetest.errors import ChoiceError, UnknownMethod
+from activetest.estimation import beliefs, estimate
 from activetest.estimation import view as views
 from activetest.item_statistics import specification
 from activetest.nouns.report import Weight
@@ -181,12 +182,12 @@ def test_curves_have_no_passes_and_gaps_no_interval_from_them(top):
 
 
 def test_passes_without_a_value_are_counted_in_a_note(top, monkeypatch):
-    average = views.estimate.average_passes
+    average = estimate.average_passes
 
     def lose_three(*arguments):
         return replace(average(*arguments), undefined=3)
 
-    monkeypatch.setattr(views.estimate, "average_passes", lose_three)
+    monkeypatch.setattr(estimate, "average_passes", lose_three)
     found = report(top, estimators=("alt-mas",), metrics=("recall[dog]",))
     (note,) = [note.text for note in found.notes if "does not exist" in note.text]
     assert note == (
@@ -201,8 +202,8 @@ def test_nobody_else_pays_for_passes(study, label_draws, monkeypatch):
     def refuse(*arguments, **options):
         raise AssertionError
 
-    monkeypatch.setattr(views, "sum_passes", refuse)
+    monkeypatch.setattr(beliefs, "sum_passes", refuse)
     assert report(study).estimates[1].estimator == "ase"
     monkeypatch.undo()
-    monkeypatch.setattr(views.estimate, "impute_unknown", refuse)
+    monkeypatch.setattr(beliefs, "impute_unknown", refuse)
     assert find_rows(report(study, estimators=("alt-mas",)), "alt-mas")

@@ -7,8 +7,12 @@ import pytest
 from pytest import approx
 from scipy.stats import beta, binomtest, norm, t
 
-from activetest.estimation.estimate import build_interval, estimate_metric
-from activetest.estimation.known_items import include_known, restrict_to_open
+from activetest.estimation.estimate import (
+    build_interval,
+    estimate_metric,
+    include_known,
+    restrict_to_open,
+)
 from activetest.item_statistics.metric import Metric, linear_metric
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.estimate import Interval, Sample
@@ -62,7 +66,7 @@ def errors(count: int, wrong: int) -> np.ndarray:
 # --- known items
 
 
-def test_known_items_narrow_the_interval():
+def test_estimate_open_narrow_the_interval():
     """700 of 1,497 are known, 50 of them wrong, and 3 of 40 draws from the others are."""
     values = errors(40, 3)
     lower, upper = ends(uniform_draws(values, size=1497, known=700, known_sum=50.0))
@@ -75,7 +79,7 @@ def test_known_items_narrow_the_interval():
     assert 0.03 < lower < (50 + 3 / 40 * 797) / 1497 < upper < 0.15
 
 
-def test_known_items_without_an_error_narrow_the_interval():
+def test_estimate_open_without_an_error_narrow_the_interval():
     """700 of 1,497 are known, all of them right."""
     values = errors(40, 3)
     lower, upper = ends(uniform_draws(values, size=1497, known=700))
@@ -84,7 +88,7 @@ def test_known_items_without_an_error_narrow_the_interval():
 
 
 @pytest.mark.parametrize("metric", [MSE, BIAS])
-def test_known_items_narrow_the_interval_of_losses(metric):
+def test_estimate_open_narrow_the_interval_of_losses(metric):
     values = np.random.default_rng(0).exponential(size=60)
     sample = uniform_draws(values, size=1000, known=600, known_sum=90.0)
     free = np.array([[-np.inf], [np.inf]])
