@@ -74,10 +74,9 @@ def count_groups(
     partition = _choose_partition(specified, cache, task_group(choices) if group is None else group)
     width = _count_outcomes(kind, cache)
     totals = compute_cell_totals(cache, partition, by_class, width)
-    positions = np.concatenate([log.rows, log.supplied_rows])
-    status = np.concatenate([log.status, log.supplied_status])
+    positions, status = log.item_rows, log.item_status
     rows = cache.take(positions)
-    labels = np.concatenate([log.labels, log.supplied_labels])
+    labels = log.item_labels
     cells, outcome = totals.cells[positions], _code_outcomes(rows.outputs, labels, kind, width)
     shape = totals.size.shape[0], width
     labelled, declined = status == LABELLED, status == DECLINED

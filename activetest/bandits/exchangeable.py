@@ -58,7 +58,7 @@ def exchangeable_counts(
     count, complete = len(size), count_usable_draws(log)[0]
     uniform, weights = weigh_draws(log, lambda each: _is_nested(each, partition, cache))
     drawn = len(log.rows)
-    labelled = np.concatenate([log.status == LABELLED, log.supplied_status == LABELLED])
+    labelled = log.item_status == LABELLED
     known = labelled.copy()
     all_known = np.bincount(cells[known], minlength=count) == size
     known[complete:drawn] = False

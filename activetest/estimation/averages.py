@@ -30,8 +30,7 @@ def list_classes(metric: Metric, means: Estimate, sample: Sample) -> list[tuple[
     _, shares = metric.averaged(mean[:count] / answered)
     found = []
     for code in np.flatnonzero(shares > 0).tolist():
-        rate = partial(_take_class, metric.averaged, code)
-        part = divide_by_answered(metric, rate, sample)
+        part = divide_by_answered(metric, partial(_take_class, metric.averaged, code), sample)
         bounds = metric.lower, metric.upper
         found.append((float(shares[code]), linearise_metric(means, sample, part, bounds)))
     return found

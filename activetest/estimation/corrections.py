@@ -80,7 +80,7 @@ def correct_labels(
     weights     of labelled items: how many of the pool's items each of them stands for
     """
     assert log.given is not None
-    places = np.flatnonzero(np.concatenate([log.status, log.supplied_status]) == LABELLED)
+    places = np.flatnonzero(log.item_status == LABELLED)
     given, predicted = log.given[places], predicted[places]
     count = (given >= 0).sum(axis=1)
     shared = int((count >= 2).sum()), int((count >= 3).sum())

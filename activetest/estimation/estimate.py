@@ -5,9 +5,9 @@ of statistics; a metric makes one number of them, with the variance of its linea
 method); an interval is built around that number.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -105,9 +105,8 @@ def build_interval(
     """
     if (worst := value.declined or value.worst) is not None:
         return _build_hull(value, worst, level, group=group, decides=decides)
-    estimate = value.estimate
-    low, high = value.metric.bounds
-    if estimate.draws is not None and value.metric.interval is not None and not estimate.exact:
+    estimate, own = value.estimate, value.metric.interval
+    if estimate.draws is not None and own is not None and not estimate.exact:
         # What a posterior adds to such sums it adds to the truth as well.
         raise NotEstimable("no valid posterior interval for this metric", "read doubly-robust")
     if estimate.averaged and estimate.draws is not None and len(estimate.draws) < FEWEST_PASSES:
@@ -115,39 +114,44 @@ def build_interval(
             "no spread: the surrogate has a single pass in which the metric exists",
             '`study.change(surrogate="mc-dropout")`',
         )
-    if estimate.draws is not None:
-        name, about = "credible", estimate
-    elif value.metric.interval is not None:
-        name, about = value.metric.interval, value.means
-    elif group:
-        name, about = "group-beta" if np.isfinite([low, high]).all() else "group-t", estimate
-    elif value.several and np.isfinite([low, high]).all():
-        name, about = "delta-beta", estimate
-    elif value.is_share:
-        name, about = "korn-graubard", estimate
-    else:
-        name, about = "gamma", estimate
+    name, scale = _choose_method(value, group=group), 1.0
     build = catalog.load("intervals", name).interval
-    if about is estimate and estimate.draws is None:
+    if estimate.draws is not None:
+        found = build(estimate, level)
+    elif own is not None:
+        found = _widen_gaps(value, build(value.means, level), level, decides=decides)
+        scale = _gap_scale(value.metric, value.means)
+    else:
         build = partial(build, decides=decides)
-        if name == "group-beta" and value.is_share and not value.several:
+        if name == "group-beta" and value.is_share:
             build = partial(build, counted=True)
         found = estimate.compute_once(
             ("interval", name, level, decides),
             lambda: include_known(build(restrict_to_open(estimate), level), estimate),
         )
-        found = _widen_average(value, found, build)
-        found = _widen_curve(value, found)
-        found = _widen_tails(value, found, level)
-    else:
-        found = build(about, level)
-        found = _widen_gaps(value, found, level, decides=decides)
-    scale = _gap_scale(value.metric, value.means) if about is value.means else 1.0
-    ends = [_limit(scale * end, low, high) for end in (found.lower, found.upper)]
+        if value.metric.averaged is not None and found.method != "exact":
+            classes = list_classes(value.metric, value.means, value.sample)
+            found = widen_average(found, classes, build)
+        found = _widen_tails(value, _widen_curve(value, found), level)
+    ends = [_limit(scale * end, *value.metric.bounds) for end in (found.lower, found.upper)]
     ends = [float(value.metric.transform(np.array([end]))) for end in ends]
     # The linear form of a curve knows no bounds.
     lower, upper = np.sort([_limit(end, *value.possible) for end in ends]).tolist()
     return replace(found, lower=lower, upper=upper)
+
+
+def _choose_method(value: Value, *, group: bool) -> str:
+    """The name of the method that makes the interval of a value."""
+    bounded = bool(np.isfinite(value.metric.bounds).all())
+    if value.estimate.draws is not None:
+        return "credible"
+    if value.metric.interval is not None:
+        return value.metric.interval
+    if group:
+        return "group-beta" if bounded else "group-t"
+    if value.several and bounded:
+        return "delta-beta"
+    return "korn-graubard" if value.is_share else "gamma"
 
 
 def restrict_to_open(estimate: Estimate) -> Estimate:
@@ -183,15 +187,6 @@ def include_known(interval: Interval, estimate: Estimate) -> Interval:
 def _limit(number: float, lower: float, upper: float) -> float:
     """The number within limits, or NaN: as numpy's clip, which takes longer for one number."""
     return min(max(number, lower), upper)
-
-
-def _widen_average(
-    value: Value, found: Interval, build: Callable[[Estimate, float], Interval]
-) -> Interval:
-    """The interval, made to hold where it is of an average that hides one class in doubt."""
-    if value.metric.averaged is None or found.method == "exact":
-        return found
-    return widen_average(found, list_classes(value.metric, value.means, value.sample), build)
 
 
 def _widen_curve(value: Value, found: Interval) -> Interval:
@@ -399,28 +394,22 @@ def _difference_at_worst(
 
     No item is in both, so that one group can be at its lowest while the other is at its highest.
     """
-    plain = [replace(value, worst=None, declined=None) for value in (first, second)]
-    apart, own = estimate_difference(plain[0], plain[1], level, decides=decides)
+    plain = first.plain, second.plain
+    apart, own = estimate_difference(*plain, level, decides=decides)
     cases = [
         value.declined if value.declined and value.declined.bounded else value.worst
         for value in (first, second)
     ]
     lows, highs = (
         [
-            getattr(case, side, None) or getattr(case, other, None) or without
+            (getattr(case, side, None) or getattr(case, other, None) or without).plain
             for case, without in zip(cases, plain, strict=True)
         ]
         for side, other in (("low", "high"), ("high", "low"))
     )
     # A metric may fall where its mean rises.
-    pairs = [(lows[0], highs[1]), (highs[0], lows[1]), (lows[0], lows[1]), (highs[0], highs[1])]
-    found = [
-        estimate_difference(left, right, level, decides=decides)[1]
-        for left, right in (
-            (replace(first, worst=None, declined=None), replace(second, worst=None, declined=None))
-            for first, second in pairs
-        )
-    ]
+    pairs = product((lows[0], highs[0]), (lows[1], highs[1]))
+    found = [estimate_difference(*pair, level, decides=decides)[1] for pair in pairs]
     lower = min(own.lower, *(each.lower for each in found))
     upper = max(own.upper, *(each.upper for each in found))
     return apart, replace(own, lower=lower, upper=upper)

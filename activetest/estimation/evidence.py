@@ -8,7 +8,7 @@ from activetest.estimation.corrections import Correction
 from activetest.estimation.recorded_predictions import CrossedPredictions, RecordedPredictions
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.log import Log
+from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.once import Remembers
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
@@ -93,6 +93,20 @@ class Evidence(Remembers):
     predicted: Array | None = None
     counts_declined: bool = False
     correction: Correction | None = None
+
+    @property
+    def codes(self) -> Array:
+        """(D + B, columns) codes of the drawn and then of the supplied items, as in Rows."""
+        return np.concatenate([self.drawn.codes, self.supplied.codes])
+
+    @property
+    def mass(self) -> Array:
+        """(D + B,) their weights: 1.0 where all items count alike."""
+        return np.concatenate([self.drawn.mass, self.supplied.mass])
+
+    def count_known(self, group: Group) -> int:
+        """Labels that are known in a group."""
+        return int(group.membership(self.codes)[self.log.item_status == LABELLED].sum())
 
     def find_columns(self, metric: Metric) -> list[int]:
         """(d,) columns of the metric's statistics."""

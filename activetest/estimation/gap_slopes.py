@@ -147,7 +147,7 @@ def _weigh_gaps(evidence: Evidence, metric: Metric, gap: Statistic) -> _Gaps:
     log = evidence.log
     share, drawn, supplied = weigh_items(evidence, metric)
     steps = find_metric_steps(evidence, metric)
-    labelled = np.concatenate([log.status == LABELLED, log.supplied_status == LABELLED])
+    labelled = log.item_status == LABELLED
     gaps = [
         observe_statistics(rows, np.nan_to_num(labels), (gap,))[:, 0]
         for rows, labels in (
@@ -155,17 +155,16 @@ def _weigh_gaps(evidence: Evidence, metric: Metric, gap: Statistic) -> _Gaps:
             (evidence.supplied, log.supplied_labels),
         )
     ]
-    answered = (log.status != PENDING).sum() + (log.supplied_status != PENDING).sum()
     return _Gaps(
         evidence,
         np.where(labelled, np.concatenate(gaps), 0.0),
         np.where(labelled, np.concatenate([drawn, supplied]), 0.0),
-        np.concatenate([evidence.drawn.mass, evidence.supplied.mass]),
+        evidence.mass,
         steps,
         log.q[steps],
         share,
         evidence.groups[0].total,
-        bool(answered == evidence.groups[0].size),
+        bool((log.item_status != PENDING).sum() == evidence.groups[0].size),
     )
 
 

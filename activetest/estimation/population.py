@@ -109,12 +109,10 @@ def generalise_difference(
     lower, upper = joint.limits[:, 0].tolist()
     joint = _add_variance(joint, pool, size, (lower, upper))
     found = catalog.load("intervals", "group-t").interval(joint, level)
-    alone = [replace(value, worst=None, declined=None) for value in (first, second)]
-    found = widen_difference(found, apart, alone[0], alone[1], decides=decides)
+    found = widen_difference(found, apart, first.plain, second.plain, decides=decides)
     if any(value.worst or value.declined for value in pools):
         # Missing answers and declined items widen it by as much as they do for this pool.
-        known_all = [replace(value, worst=None, declined=None) for value in pools]
-        plain = estimate_difference(known_all[0], known_all[1], level)[1]
+        plain = estimate_difference(pools[0].plain, pools[1].plain, level)[1]
         hull = estimate_difference(*pools, level)[1]
         lower = max(lower, found.lower - (plain.lower - hull.lower))
         upper = min(upper, found.upper + (hull.upper - plain.upper))
@@ -210,9 +208,8 @@ def _measure_influence(value: Value, evidence: Evidence, group: Group) -> Array:
     columns += [-1] * (len(mean) - len(columns))
     stats = np.concatenate([evidence.stats, evidence.supplied_stats])
     labelled = stats[:, -1] > 0
-    codes = np.concatenate([evidence.drawn.codes, evidence.supplied.codes])
-    inside = group.membership(codes) * labelled
-    return np.asarray(((stats[:, columns] - _find_mass(evidence)[:, None] * mean) @ slope) * inside)
+    inside = group.membership(evidence.codes) * labelled
+    return np.asarray(((stats[:, columns] - evidence.mass[:, None] * mean) @ slope) * inside)
 
 
 def _refuse_constant(value: Value, *, clustered: bool) -> None:
@@ -247,15 +244,14 @@ def _sample_pool(
     size = relevant = sum(group.items for group in groups)
     log = evidence.log
     stats = np.concatenate([evidence.stats, evidence.supplied_stats])
-    codes = np.concatenate([evidence.drawn.codes, evidence.supplied.codes])
+    codes = evidence.codes
     inside = sum((group.membership(codes) for group in groups), np.zeros(len(codes)))
     if log.left_out and value.relevant is not None:
         _refuse_constant(value, clustered=population.codes is not None or len(groups) > 1)
         parts = [find_part(evidence, value.metric, group) for group in groups]
         inside = sum((np.append(part.drawn, part.supplied) for part in parts), 0 * inside)
         influence, relevant = influence * inside, sum(part.count for part in parts)
-    answered = np.append(log.status != PENDING, log.supplied_status != PENDING) * inside
-    answered *= _find_mass(evidence) > 0
+    answered = (log.item_status != PENDING) * inside * (evidence.mass > 0)
     total = known.item_weights @ answered
     # Over the answered ones' weight: how many items they stand for is known.
     items = sum_squares(influence, known) * relevant / total if total > 0 else 0.0
@@ -271,8 +267,7 @@ def _sample_pool(
             "all items are of one cluster, which says nothing about others",
             "name a column with more values",
         )
-    rows = np.concatenate([log.rows, log.supplied_rows])
-    _, clusters = np.unique(population.codes[rows], return_inverse=True)
+    _, clusters = np.unique(population.codes[log.item_rows], return_inverse=True)
     products = sum_cluster_products(influence, clusters, known)
     count = len(present)
     effective = float(present.sum()) ** 2 / float((present.astype(float) ** 2).sum())
@@ -281,11 +276,6 @@ def _sample_pool(
         clustered=(items * (size - 1) / size + products) * count / (count - 1),
         freedom=max(min(pool.freedom, effective - 1), 1.0),
     )
-
-
-def _find_mass(evidence: Evidence) -> Array:
-    """(K,) what each known item counts by itself: 1.0 where all count alike."""
-    return np.concatenate([evidence.drawn.mass, evidence.supplied.mass])
 
 
 def _count_clusters(cache: PoolView, groups: tuple[Group, ...], codes: Array) -> Array:
@@ -312,9 +302,7 @@ def _is_share(value: Value) -> bool:
 def _add_pool(value: Value, pool: SampledPool, size: int) -> Value:
     """The value for the population, without what could be at worst."""
     about = _add_variance(value.estimate, pool, size, value.metric.bounds)
-    return replace(
-        value, estimate=about, sampled=replace(pool, value=value), worst=None, declined=None
-    )
+    return replace(value.plain, estimate=about, sampled=replace(pool, value=value))
 
 
 def _add_variance(
@@ -325,56 +313,46 @@ def _add_variance(
     Degrees of freedom are Satterthwaite's (1946) for the sum of two variances.
     """
     added, observed = pool.variance, float(estimate.variance[0, 0])
-    inside, terms = estimate.inside, estimate.terms
-    minority = estimate.minority_count, estimate.weighted_minority_count
-    max_weight, one_draw, known_sides = estimate.max_weight, estimate.one_draw, estimate.sides
-    if estimate.exact:
-        # N items, each of which was as likely as any other.
-        inside, terms = np.ones(size), np.tile(estimate.mean, (size, 1))
-        sides = find_sides(pool.influence)
-        above, below = (count_effectively(pool.influence[side]) for side in sides)
-        minority, known_sides = (min(above, below),) * 2, Sides((below, above), (1.0, 1.0))
-        max_weight, one_draw = 1.0, pool.items * size
 
     def combine(freedom: float, of_pool: float) -> float:
         squares = observed**2 / freedom + added**2 / of_pool
         return (observed + added) ** 2 / squares if squares > 0 else freedom
 
+    third = estimate.skewness * observed**1.5 + pool.skewness * added**1.5
     shape = Shape(
         freedom=combine(estimate.freedom, pool.freedom),
-        skewness=_combine_skewness(estimate, pool),
+        skewness=third / (observed + added) ** 1.5 if observed + added > 0 else 0.0,
         spread_freedom=combine(estimate.spread_freedom, pool.spread_freedom),
     )
-    own = max(int(np.count_nonzero(inside)), 3) - 1.0
+    if estimate.exact:
+        # N items, each of which was as likely as any other.
+        sides = find_sides(pool.influence)
+        above, below = (count_effectively(pool.influence[side]) for side in sides)
+        estimate = replace(
+            estimate,
+            inside=np.ones(size),
+            terms=np.tile(estimate.mean, (size, 1)),
+            minority_count=min(above, below),
+            weighted_minority_count=min(above, below),
+            sides=Sides((below, above), (1.0, 1.0)),
+            max_weight=1.0,
+            one_draw=pool.items * size,
+            floor=1.0,
+            exact=False,
+        )
+    own = max(int(np.count_nonzero(estimate.inside)), 3) - 1.0
     # Intervals of groups take their degrees of freedom from the draws inside.
     kept = floor_count(combine(own, pool.freedom)) + 1
-    inside = inside * (np.cumsum(inside > 0) <= kept)
-    return Estimate(
-        mean=estimate.mean,
+    return replace(
+        estimate,
         variance=estimate.variance + added,
-        terms=terms,
-        weights=estimate.weights,
-        guess=estimate.guess,
         limits=np.array([bounds], float).T,
-        inside=inside,
+        inside=estimate.inside * (np.cumsum(estimate.inside > 0) <= kept),
         model_variance=estimate.model_variance + added,
-        one_draw=one_draw,
-        minority_count=minority[0],
-        weighted_minority_count=minority[1],
-        sides=known_sides,
-        excess=estimate.excess,
-        residual_count=estimate.residual_count,
-        tail_index=estimate.tail_index,
-        unmet=estimate.unmet,
-        uniform_count=estimate.uniform_count,
-        max_weight=max_weight,
-        floor=1.0 if estimate.exact else estimate.floor,
         shape=shape,
+        follows=None,
+        known=0.0,
+        open_share=1.0,
+        doubt=0.0,
+        open_items=np.inf,
     )
-
-
-def _combine_skewness(estimate: Estimate, pool: SampledPool) -> float:
-    """Skewness of the sum of the estimate's error, given the pool, and the pool's own."""
-    observed, added = float(estimate.variance[0, 0]), pool.variance
-    third = estimate.skewness * observed**1.5 + pool.skewness * added**1.5
-    return third / (observed + added) ** 1.5 if observed + added > 0 else 0.0

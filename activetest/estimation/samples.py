@@ -315,8 +315,7 @@ def _is_bounded(metric: Metric, classes: int) -> bool:
 def _find_span(evidence: Evidence, outputs: Outputs) -> tuple[float, float]:
     """The smallest and the largest of the labels that are known and the drawn predictions (M,)."""
     log = evidence.log
-    known = log.labels[log.status == LABELLED], log.supplied_labels[log.supplied_status == LABELLED]
-    seen = np.concatenate([*known, outputs.pred])
+    seen = np.concatenate([log.item_labels[log.item_status == LABELLED], outputs.pred])
     return float(seen.min()), float(seen.max())
 
 
@@ -405,8 +404,7 @@ def known_weights(
     drawn, supplied = _weigh_items(log, count, steps, weights, known=known)
     drawn = drawn * drawn_rows.mass * group.membership(drawn_rows.codes)
     supplied = supplied * supplied_rows.mass * group.membership(supplied_rows.codes)
-    labelled, more = log.status == LABELLED, log.supplied_status == LABELLED
-    return *list_labelled(log), np.concatenate([drawn[labelled], supplied[more]])
+    return *list_labelled(log), np.concatenate([drawn, supplied])[log.item_status == LABELLED]
 
 
 def correct_log(
@@ -438,7 +436,7 @@ def weigh_items(evidence: Evidence, metric: Metric) -> tuple[Array, Array, Array
 
 def _knows_all(log: Log, items: int, drawn_rows: Rows, supplied_rows: Rows) -> bool:
     """Whether every item that counts is known."""
-    pending = (log.status == PENDING).any() or (log.supplied_status == PENDING).any()
+    pending = PENDING in log.item_status
     found = np.count_nonzero(drawn_rows.mass) + np.count_nonzero(supplied_rows.mass)
     return found == items and not pending
 
@@ -464,7 +462,7 @@ def _label_variance(evidence: Evidence, metric: Metric, weights: Array, shares: 
     shares (D + B,) are the weights of items in the estimate.
     """
     log, correction = evidence.log, evidence.correction
-    if log.soft is None or log.supplied_soft is None:
+    if (soft := log.item_soft) is None:
         return 0.0
     objective = combine_statistics(metric.statistics, list(weights[: len(metric.statistics)]))
     if correction is not None and correction.raters is not None:
@@ -476,14 +474,13 @@ def _label_variance(evidence: Evidence, metric: Metric, weights: Array, shares: 
         )
         at = correction.places
         return correction.raters.measure_doubt(tables[at][:, correction.codes], shares[at])
-    labelled, supplied = log.status == LABELLED, log.supplied_status == LABELLED
-    rows = evidence.drawn[labelled], evidence.supplied[supplied]
-    soft = np.concatenate([log.soft[labelled], log.supplied_soft[supplied]])
+    labelled = log.item_status == LABELLED
     # A label may also be of a class that is none of the pool's.
-    soft = np.column_stack([soft, np.clip(1 - soft.sum(axis=1), 0, 1)])
+    soft = np.column_stack([soft, np.clip(1 - soft.sum(axis=1), 0, 1)])[labelled]
+    rows = evidence.drawn, evidence.supplied
     tables = np.concatenate([tabulate(objective, each, soft.shape[1] - 1) for each in rows])
+    tables, shares = tables[labelled], shares[labelled]
     mean = (soft * tables).sum(axis=1)
-    shares = shares[np.concatenate([labelled, supplied])]
     return float(shares**2 @ np.maximum((soft * tables**2).sum(axis=1) - mean**2, 0))
 
 

@@ -218,8 +218,5 @@ def _weigh_answers(opinions: Opinions, prior: Array, accuracy: dict[str, float])
 
 def select_soft(log: Log) -> Array | None:
     """(M, C) Dawid-Skene's probabilities of labelled items, drawn ones first."""
-    if log.soft is None or log.supplied_soft is None:
-        return None
-    return np.concatenate(
-        [log.soft[log.status == LABELLED], log.supplied_soft[log.supplied_status == LABELLED]]
-    )
+    soft = log.item_soft
+    return None if soft is None else soft[log.item_status == LABELLED]

@@ -73,6 +73,11 @@ class Value:
         return self if self.sampled is None else self.sampled.value
 
     @property
+    def plain(self) -> "Value":
+        """The value alone, without what it could be at worst."""
+        return replace(self, worst=None, declined=None)
+
+    @property
     def possible(self) -> tuple[float, float]:
         """Range of the metric that what is known leaves possible."""
         whole = self.metric.lower, self.metric.upper

@@ -218,6 +218,28 @@ class Log:
         return np.asarray(np.isnan(self.q))
 
     @property
+    def item_rows(self) -> Array:
+        """(D + B,) pool positions of what was drawn, and then of what was supplied."""
+        return np.concatenate([self.rows, self.supplied_rows])
+
+    @property
+    def item_status(self) -> Array:
+        """(D + B,) their status."""
+        return np.concatenate([self.status, self.supplied_status])
+
+    @property
+    def item_labels(self) -> Array:
+        """(D + B,) their labels."""
+        return np.concatenate([self.labels, self.supplied_labels])
+
+    @property
+    def item_soft(self) -> Array | None:
+        """(D + B, C) their probability of each class; None where labels are taken as certain."""
+        if self.soft is None or self.supplied_soft is None:
+            return None
+        return np.concatenate([self.soft, self.supplied_soft])
+
+    @property
     def declined(self) -> bool:
         """Whether any item was declined: then every mean is over those that can be answered."""
         return bool(DECLINED in self.status or DECLINED in self.supplied_status)
@@ -235,15 +257,14 @@ class Log:
         return Log(whole, real, whole, whole, real, whole, whole, real, whole)
 
 
-def count_answers(log: Log, amount: Array, supplied_amount: Array) -> float:
+def count_answers(log: Log, amount: Array) -> float:
     """Number of answers that were bought, or their price: labels and declined items.
 
-    amount (D,) and supplied_amount (B,) are what an answer about each item counts, 0 for items to
-    leave out. Every annotator's answer counts; a correction of an own answer is no further one.
+    amount (D + B,) is what an answer about each item counts, 0 for items to leave out. Every
+    annotator's answer counts; a correction of an own answer is no further one.
     """
-    status = np.concatenate([log.status, log.supplied_status])
-    answers = (status != PENDING) if log.answers is None else log.answers
-    return float(answers @ np.concatenate([amount, supplied_amount]))
+    answers = (log.item_status != PENDING) if log.answers is None else log.answers
+    return float(answers @ amount)
 
 
 def truncate_log(log: Log, number: int, *, supplied: int) -> Log:

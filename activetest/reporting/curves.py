@@ -41,7 +41,6 @@ from activetest.nouns.rows import Array
 from activetest.reporting.rows import (
     HEADLINE,
     count_bought,
-    count_known,
     count_labelled,
     estimate_groups,
     estimate_row,
@@ -230,7 +229,7 @@ def _draw_curve(
         simultaneous=simultaneous,
         estimator=HEADLINE,
         n_draws=count_labelled(view, everything),
-        n_labeled=count_known(view, everything),
+        n_labeled=view.evidence.count_known(everything),
         n_answers=count_bought(view, everything).bought,
         n_pool=view.cache.size,
         points=tuple(points),

@@ -19,7 +19,6 @@ from activetest.nouns.report import EstimateRow
 from activetest.nouns.report_details import MOST_POINTS, HistoryPoint
 from activetest.nouns.rows import Array
 from activetest.reporting.rows import (
-    count_known,
     estimate_row,
     find_variance_of_items,
     is_reliable,
@@ -152,7 +151,7 @@ def _choose_rounds(log: Log, most: int) -> list[int]:
 
 def _place(row: EstimateRow, view: View, number: int, band: RandomBand | None) -> HistoryPoint:
     """The point of a round, from its row and what was known then."""
-    labels = count_known(view, view.evidence.groups[0])
+    labels = view.evidence.count_known(view.evidence.groups[0])
     ends = (None, None) if band is None else band.find_ends(labels)
     return HistoryPoint(number, labels, row.estimate, row.lower, row.upper, *ends)
 

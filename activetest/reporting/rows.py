@@ -20,7 +20,7 @@ from activetest.estimation.view import ANYTIME, FIXED, View
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import ENOUGH_RESIDUALS, FEW, RARE, Estimate, Interval
-from activetest.nouns.log import LABELLED, PENDING, count_answers
+from activetest.nouns.log import PENDING, count_answers
 from activetest.nouns.quantity import DeclinedItems, Quantity, Saving, SavingKind, add_bought
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.rounding import MARGIN, is_below
@@ -172,9 +172,10 @@ def estimate_row(
 
     value is what View.value gives of it, where that is at hand.
     """
-    group = group or view.evidence.groups[0]
+    evidence = view.evidence
+    group = group or evidence.groups[0]
     whole = group.column is None
-    own, inside = is_model_based(estimator), count_known(view, group)
+    own, inside = is_model_based(estimator), evidence.count_known(group)
     used = inside
     if not own:
         used = count_labelled(view, group, None if kind == ANYTIME else metric)
@@ -294,22 +295,14 @@ def _shows_losses(value: Value) -> bool:
     )
 
 
-def count_known(view: View, group: Group) -> int:
-    """All labels that are known in a group."""
-    evidence = view.evidence
-    drawn = group.membership(evidence.drawn.codes)[evidence.log.status == LABELLED]
-    supplied = group.membership(evidence.supplied.codes)[evidence.log.supplied_status == LABELLED]
-    return int(drawn.sum() + supplied.sum())
-
-
 def _is_known(view: View, group: Group) -> bool:
     """Whether the value of a group is known: every item was answered, and it is about these."""
     evidence = view.evidence
     if view.population is not None:
         return False
-    drawn = group.membership(evidence.drawn.codes)[evidence.log.status != PENDING]
-    supplied = group.membership(evidence.supplied.codes)[evidence.log.supplied_status != PENDING]
-    return int(drawn.sum() + supplied.sum()) == group.size
+    return bool(
+        group.membership(evidence.codes)[evidence.log.item_status != PENDING].sum() == group.size
+    )
 
 
 def count_bought(view: View, *groups: Group) -> Saving:
@@ -322,18 +315,18 @@ def count_bought(view: View, *groups: Group) -> Saving:
 
 def _count_bought(view: View, group: Group) -> Saving:
     evidence = view.evidence
-    rows = evidence.drawn, evidence.supplied
-    inside = [group.membership(each.codes) for each in rows]
+    inside = group.membership(evidence.codes)
     bought, items = (
-        round(count_answers(log, *inside))
+        round(count_answers(log, inside))
         for log in (evidence.log, replace(evidence.log, answers=None))
     )
     saving = Saving(bought, answered=None if items == bought else items)
     price = find_random_price(view.cache, group)
     if price is None:
         return saving
-    paid = [here * each.price for here, each in zip(inside, rows, strict=True)]
-    return replace(saving, spent=count_answers(evidence.log, *paid), price=price)
+    rows = evidence.drawn, evidence.supplied
+    prices = np.concatenate([np.asarray(each.price) for each in rows])
+    return replace(saving, spent=count_answers(evidence.log, inside * prices), price=price)
 
 
 def measure_saving(

@@ -28,7 +28,6 @@ from activetest.reporting.notes import describe_group_option, hint_unknown_group
 from activetest.reporting.requirements import Requirement, join_reasons
 from activetest.reporting.rows import (
     HEADLINE,
-    count_known,
     describe_declined,
     name_assumptions,
 )
@@ -242,7 +241,7 @@ def _judge_anytime(view: View, about: Hypothesis, count: int) -> Gate:
             at_least=requirement.op == ">=",
             alpha=alpha,
             gates=count,
-            remaining=whole.size - count_known(view, whole),
+            remaining=whole.size - view.evidence.count_known(whole),
             rng=make_generator(view.seed, len(view.log.history) + 1, "futures"),
         )
     moment, reason = _Moment(view, None), None

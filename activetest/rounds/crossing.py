@@ -32,7 +32,12 @@ from activetest.nouns.log import LABELLED, PENDING, Crossed, Log, Round, count_u
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.pool.hashing import uniforms
-from activetest.rounds.fit import fit_others, observe_statistics, restore_surrogate
+from activetest.rounds.fit import (
+    fit_others,
+    list_known_before,
+    observe_statistics,
+    restore_surrogate,
+)
 from activetest.rounds.group_sums import list_group_names, sum_by_group
 from activetest.system.parallel import map_reduce
 
@@ -154,14 +159,10 @@ def _cross_round(
 
 def _list_known(log: Log, round: Round, used: int, folds: Array) -> _RoundLabels:
     start = int(np.searchsorted(log.round, round.number))
-    drawn = np.flatnonzero((log.round < round.number) & (log.status == LABELLED))
-    supplied = (log.supplied_round <= round.number) & (log.supplied_status == LABELLED)
-    here = slice(start, start + used)
+    since = np.concatenate([log.round < round.number, log.supplied_round <= round.number])
+    earlier, here = since & (log.item_status == LABELLED), slice(start, start + used)
     return _RoundLabels(
-        (
-            np.concatenate([log.rows[drawn], log.supplied_rows[supplied]]),
-            np.concatenate([log.labels[drawn], log.supplied_labels[supplied]]),
-        ),
+        (log.item_rows[earlier], log.item_labels[earlier]),
         log.rows[here],
         np.where(log.status[here] == LABELLED, log.labels[here], np.nan),
         folds[log.rows[here]],
@@ -252,8 +253,7 @@ def _predict(
         here = np.flatnonzero(known.fold == fold)
         imputed[here] = fitted[fold, True].expected(cache.take(known.rows[here]), statistics).T
     free = np.ones(cache.size, bool)
-    free[log.rows[log.round < round.number]] = False
-    free[log.supplied_rows[log.supplied_round <= round.number]] = False
+    free[list_known_before(log, round.number)] = False
     free[known.rows] = False
 
     def on_piece(piece: tuple[int, int]) -> Array:

@@ -32,8 +32,7 @@ _BACKUP = "restore the study from a backup: what it had learned is not what the 
 def find_free_items(log: Log, size: int) -> Array:
     """(N,) True where an item was neither drawn nor supplied."""
     free = np.ones(size, bool)
-    free[log.rows] = False
-    free[log.supplied_rows] = False
+    free[log.item_rows] = False
     return free
 
 
@@ -291,11 +290,8 @@ def observe_statistics(rows: Rows, labels: Array, statistics: tuple[Statistic, .
 
 def list_labelled(log: Log) -> tuple[Array, Array]:
     """(M,) pool positions and labels of everything labelled, drawn items first."""
-    drawn, supplied = log.status == LABELLED, log.supplied_status == LABELLED
-    return (
-        np.concatenate([log.rows[drawn], log.supplied_rows[supplied]]),
-        np.concatenate([log.labels[drawn], log.supplied_labels[supplied]]),
-    )
+    labelled = log.item_status == LABELLED
+    return log.item_rows[labelled], log.item_labels[labelled]
 
 
 def list_learned(log: Log, choices: Choices) -> tuple[Array, Array]:

@@ -80,9 +80,7 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
     """
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
     metric = find_surface_metric(choices.judged, facts)
-    positions = np.concatenate([log.rows, log.supplied_rows])
-    status = np.concatenate([log.status, log.supplied_status])
-    labels = np.concatenate([log.labels, log.supplied_labels])
+    positions, status, labels = log.item_rows, log.item_status, log.item_labels
     known = status == LABELLED
     items = positions[known]
     declined = None
@@ -144,7 +142,7 @@ def fit_surface(
         count = count_refit_labels(choices.refit, len(data.items))
         if 0 < count < len(data.items) and catalog.fact("surfaces", name, "CONTINUES"):
             # By the round that asked for them, or knew them first.
-            known = np.concatenate([log.status, log.supplied_status]) == LABELLED
+            known = log.item_status == LABELLED
             since = np.concatenate([log.round, log.supplied_round])[known]
             first = data.select(np.argsort(since, kind="stable")[:count])
             origin = [choices.surface, seed, METHODS, first.compute_digest()]
@@ -339,9 +337,9 @@ def _observe(metric: Metric, rows: Rows, labels: Array) -> Array:
 
 def _count_doubtful(log: Log, labels: Array, known: Array) -> float:
     """How many of the labels (n,) are wrong by the probabilities that annotators give classes."""
-    if log.soft is None or log.supplied_soft is None:
+    if (soft := log.item_soft) is None:
         return 0.0
-    soft = np.concatenate([log.soft, log.supplied_soft])[known]
+    soft = soft[known]
     # The rest to 1 is outside of the classes.
     soft = np.column_stack([soft, 1 - soft.sum(axis=1)])
     return float(np.clip(1 - soft[np.arange(len(labels)), labels.astype(int)], 0, 1).sum())

@@ -36,7 +36,7 @@ def allocate_draws(
     does not ask about have rows left, and no floor allows to draw from them.
     """
     found = count_groups(log, cache, choices)
-    taken = np.concatenate([log.rows, log.supplied_rows])
+    taken = log.item_rows
     rest, gone = (
         np.bincount(cells, minlength=len(found.arms.size))
         for cells in (found.cells, found.cells[taken])

@@ -37,7 +37,7 @@ def read_gap_columns(pool: Pool, log: Log) -> dict[str, Array]:
         texts = []
     numbers = numbers[:_MOST_COLUMNS]
     texts = texts[: _MOST_COLUMNS - len(numbers)]
-    shown = pool.show(np.concatenate([log.rows, log.supplied_rows]), [*numbers, *texts])
+    shown = pool.show(log.item_rows, [*numbers, *texts])
     found = {name: _read_numbers(shown[name]) for name in numbers}
     for name in texts:
         lengths = [None if text is None else len(text) for text in shown[name]]

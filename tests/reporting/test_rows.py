@@ -171,9 +171,9 @@ def test_only_labels_that_estimates_use_are_counted(farm):
     used = labelled[labelled < 60]
     assert rows.count_labelled(view, whole) == len(used) == 58
     assert rows.count_labelled(view, shift) == inside[log.rows[used]].sum()
-    assert rows.count_known(view, whole) == 117 + 4
+    assert view.evidence.count_known(whole) == 117 + 4
     assert (
-        rows.count_known(view, shift)
+        view.evidence.count_known(shift)
         == inside[log.rows[labelled]].sum() + inside[log.supplied_rows].sum()
     )
     metric = find_metric(farm, "error")
@@ -391,14 +391,14 @@ def test_every_answer_that_was_bought_is_counted_once_for_each_annotator(farm):
     log = supply_first(farm.log, farm.pool, farm.truth, 7)
     log = set_status(set_status(log, [3, 20], DECLINED), 100, PENDING)
     log = replace(log, q=np.where(np.arange(120) < 10, np.nan, log.q))
-    whole, everything = farm.pool.size, (np.ones(120), np.ones(7))
-    assert count_answers(log, *everything) == 119 + 7
+    whole, everything = farm.pool.size, np.ones(127)
+    assert count_answers(log, everything) == 119 + 7
     several = np.ones(127, int)
     several[[0, 5, 125]] = 3
     several[100] = 0
-    assert count_answers(replace(log, answers=several), *everything) == 119 + 7 + 6
-    half = np.arange(120) < 60
-    assert count_answers(replace(log, answers=several), half, np.zeros(7)) == 60 + 4
+    assert count_answers(replace(log, answers=several), everything) == 119 + 7 + 6
+    half = np.arange(127) < 60
+    assert count_answers(replace(log, answers=several), half) == 60 + 4
     view = view_of(farm, log)
     metric = find_metric(farm, "error")
     for estimator in ("doubly-robust", "ase"):
