@@ -19,7 +19,6 @@ from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.estimate import Increments, Interval
 from activetest.nouns.log import DECLINED, LABELLED
-from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import is_above
 from activetest.nouns.rows import Array
 
@@ -28,13 +27,7 @@ _GRID = 9
 
 
 def compute_increments_at(
-    evidence: Evidence,
-    cache: PoolView,
-    metric: Metric,
-    group: Group,
-    values: Sequence[float],
-    *,
-    seed: int,
+    evidence: Evidence, metric: Metric, group: Group, values: Sequence[float]
 ) -> list[Increments]:
     """For each value t, increments on a mean that is at least 0 where the metric is at least t.
 
@@ -53,7 +46,7 @@ def compute_increments_at(
         )
         evidence, weights = reopen_declined(evidence, LABELLED), np.tile(weights, (2, 1))
     tested = replace(_weigh_statistics(evidence, metric, group, weights), declined=places)
-    return compute_increments(evidence.log, cache, tested, used=evidence.used, seed=seed)
+    return compute_increments(evidence, tested)
 
 
 @dataclass(frozen=True)
@@ -96,13 +89,10 @@ class Bets:
 
 def bet_on_metric(
     evidence: Evidence,
-    cache: PoolView,
     metric: Metric,
     group: Group,
     limits: tuple[float, float],
     threshold: float,
-    *,
-    seed: int,
 ) -> Bets:
     """The bets on a metric within limits, from one pass over the pool."""
     _refuse_unbettable(metric)
@@ -118,7 +108,7 @@ def bet_on_metric(
     ratio = evidence.log.declined and not evidence.counts_declined
     single = not is_above(high, low) or not (any(metric.ratio[1][1:]) or ratio)
     grid = np.zeros(1) if single else np.linspace(low, high, _GRID)
-    found = compute_increments_at(evidence, cache, metric, group, [threshold, *grid], seed=seed)
+    found = compute_increments_at(evidence, metric, group, [threshold, *grid])
     size = 1 + len(grid)
     most = Bets(found[size], grid, found[size + 1 :]) if len(found) > size else None
     return Bets(found[0], grid, found[1:size], most)

@@ -171,9 +171,7 @@ def _read_number(text: str) -> float:
         return math.nan
 
 
-def check_assumption(
-    assumption: Assumption, evidence: Evidence, cache: PoolView, level: float
-) -> AssumptionCheck:
+def check_assumption(assumption: Assumption, evidence: Evidence, level: float) -> AssumptionCheck:
     """What the labels at hand say about an assumption.
 
     A drawn item stands for as many as its weight in an estimate says. Of the hits, counted by their
@@ -187,7 +185,7 @@ def check_assumption(
     drawn, supplied = (
         assumption.covers(rows.outputs) & (status == LABELLED) for rows, status in known
     )
-    hits, size = drawn & (log.labels == code), int(assumption.count_items(cache).sum())
+    hits, size = drawn & (log.labels == code), int(assumption.count_items(evidence.cache).sum())
     found = int(hits.sum() + (log.supplied_labels[supplied] == code).sum())
     labelled, most = int(drawn.sum() + supplied.sum()), floor_count(assumption.at_most * size)
     rate = linear_metric("rate", statistic(f"true:{code}"), class_name=assumption.class_name)
@@ -214,9 +212,7 @@ def check_assumption(
     return AssumptionCheck(*about, size, labelled, found, most, total, upper, verdict)
 
 
-def propose_assumption(
-    evidence: Evidence, cache: PoolView, class_name: str, level: float
-) -> Assumption | None:
+def propose_assumption(evidence: Evidence, class_name: str, level: float) -> Assumption | None:
     """The assumption that would say most about a rare class, in powers of ten; None without one.
 
     Its share is the largest that leaves among its items at most a twentieth of those of the class
@@ -224,14 +220,15 @@ def propose_assumption(
     no more than that, none of some labels is of the class, and no item is predicted as it. It is
     worth saying where the labels leave a quarter of the class possible there.
     """
+    cache = evidence.cache
     if not _has_scores(cache) or class_name not in cache.classes:
         return None
     code = list(cache.classes).index(class_name)
     everything = Assumption("", class_name, code, np.inf, 1.0)
-    total = check_assumption(everything, evidence, cache, level).stands_for
+    total = check_assumption(everything, evidence, level).stands_for
     for below in _POWERS if total > 0 else ():
         cut = replace(everything, below=below)
-        check, share = check_assumption(cut, evidence, cache, level), 0.0
+        check, share = check_assumption(cut, evidence, level), 0.0
         if check.n_labeled and not check.n_found and not cut.count_items(cache)[code]:
             fitting = (x for x in _POWERS if not is_above(x * check.n_pool, _SMALL * total))
             share = next(fitting, 0.0)
@@ -277,12 +274,10 @@ def _split(metric: Metric, code: int, evidence: Evidence) -> tuple[Array, Array]
 class Assumed:
     """Assumptions about different items, in force together.
 
-    cache      the pool that they are about
     evidence   with the rest of the pool as a group, and the items of each assumption
     """
 
     assumptions: tuple[Assumption, ...]
-    cache: PoolView
     evidence: Evidence
 
     def estimate(self, metric: Metric, estimator: str) -> Value:
@@ -293,7 +288,7 @@ class Assumed:
         """
         ranges, likely, ends = [], [], []
         for each in self.assumptions:
-            check = check_assumption(each, self.evidence, self.cache, 0.5)
+            check = check_assumption(each, self.evidence, 0.5)
             ranges.append((check.n_found, max(check.most, check.n_found)))
             likely.append(float(np.clip(check.stands_for, *ranges[-1])))
         sample = build_sample(self.evidence, metric, self.evidence.groups[1])
@@ -316,7 +311,7 @@ class Assumed:
         evidence, sums = self.evidence, np.zeros(len(metric.statistics))
         for each, count in zip(self.assumptions, counts, strict=True):
             others, more = _split(metric, each.code, evidence) or (0.0, 0.0)
-            sums += each.count_items(self.cache) @ others + count * more
+            sums += each.count_items(evidence.cache) @ others + count * more
         whole, rest = evidence.groups[:2]
         part, size, share = find_part(evidence, metric, rest), whole.size, rest.size / whole.size
         total, spread, label_variance = sample.total + sums, sample.spread, sample.label_variance
@@ -339,13 +334,11 @@ class Assumed:
 def assume(
     assumptions: tuple[Assumption, ...],
     evidence: Evidence,
-    cache: PoolView,
     choices: Choices,
     metrics: Sequence[Metric],
-    *,
-    seed: int,
 ) -> Assumed:
     """The assumptions in force, for these metrics; evidence is that without them."""
+    cache, known = evidence.cache, evidence.surrogate
 
     def on_piece(piece: tuple[int, int]) -> list[Array]:
         outputs = cache.rows(*piece).outputs
@@ -355,6 +348,6 @@ def assume(
     cells = np.concatenate(map_reduce(cache.chunks(), on_piece, add))
     divided = CutPool(cache, cells, [_REST, *(each.text for each in assumptions)])
     found = collect_evidence(
-        evidence.log, divided, choices, metrics, seed=seed, surrogate=evidence.surrogate
+        evidence.log, divided, choices, metrics, seed=evidence.seed, surrogate=known
     )
-    return Assumed(assumptions, cache, found)
+    return Assumed(assumptions, found)

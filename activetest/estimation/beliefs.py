@@ -88,26 +88,18 @@ def needs_passes(estimator: str) -> bool:
     return bool(catalog.fact("estimators", estimator, "NEEDS_PASSES"))
 
 
-def add_beliefs(
-    sample: Sample,
-    metric: Metric,
-    estimator: str,
-    evidence: Evidence,
-    cache: PoolView,
-    *,
-    seed: int,
-) -> Sample:
+def add_beliefs(sample: Sample, metric: Metric, estimator: str, evidence: Evidence) -> Sample:
     """The sample of the whole pool with what a model-based estimator needs of the surrogate.
 
     Raises NotEstimable where the surrogate has learned nothing yet.
     """
     if needs_passes(estimator):
-        passes = evidence.compute_once("passes", lambda: sum_passes(evidence, cache, seed=seed))
+        passes = evidence.compute_once("passes", lambda: sum_passes(evidence))
         return add_passes(sample, metric, passes)
     # Some believe it about the items with a label, too.
     whole = catalog.split_options("estimators", estimator)[1].get("plug_in") == "nothing"
     imputation = evidence.compute_once(
-        ("imputation", whole), lambda: impute_unknown(evidence, cache, seed=seed, whole=whole)
+        ("imputation", whole), lambda: impute_unknown(evidence, whole=whole)
     )
     return add_imputation(sample, metric, imputation)
 
@@ -125,15 +117,14 @@ def measure_items(cache: PoolView, rows: Array) -> float:
     return float(cache.take(rows).mass.sum()) if cache.roles.get("weight") else len(rows)
 
 
-def impute_unknown(
-    evidence: Evidence, cache: PoolView, *, seed: int, whole: bool = False
-) -> Imputation:
+def impute_unknown(evidence: Evidence, *, whole: bool = False) -> Imputation:
     """The surrogate's beliefs about the rest of the pool, or about the whole of it.
 
     The mean is summed over every row; how far members differ from it is measured on at most 10,000
     rows, spread evenly over the unknown ones, and scaled up.
     """
-    log, statistics, surrogate = evidence.log, evidence.statistics, evidence.surrogate
+    log, cache, seed = evidence.log, evidence.cache, evidence.seed
+    statistics, surrogate = evidence.statistics, evidence.surrogate
     free = np.ones(cache.size, bool) if whole else find_unknown(log, cache.size)
     counted = find_counted(cache)
     rest = np.flatnonzero(free if counted is None else free & counted)
@@ -196,9 +187,10 @@ def check_passes(metric: Metric, estimator: str, cache: PoolView) -> None:
         )
 
 
-def sum_passes(evidence: Evidence, cache: PoolView, *, seed: int) -> Passes:
+def sum_passes(evidence: Evidence) -> Passes:
     """The sums of every statistic in every pass of the surrogate that knows all labels."""
-    log, statistics, surrogate = evidence.log, evidence.statistics, evidence.surrogate
+    log, cache, seed = evidence.log, evidence.cache, evidence.seed
+    statistics, surrogate = evidence.statistics, evidence.surrogate
     members = surrogate.draw_members(_MEMBERS, make_generator(seed, len(log.history) + 1, "passes"))
     unknown, known = find_unknown(log, cache.size), np.zeros(cache.size, bool)
     known[list_labelled(log)[0]] = True

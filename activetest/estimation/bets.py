@@ -11,7 +11,7 @@ import numpy as np
 
 from activetest.bandits.partition import row_weights
 from activetest.errors import NotEstimable
-from activetest.estimation.evidence import Group
+from activetest.estimation.evidence import Evidence, Group
 from activetest.item_statistics.statistic import Statistic, tabulate
 from activetest.nouns.choices import Choices, FloorRule
 from activetest.nouns.estimate import Increments
@@ -79,10 +79,8 @@ class IncrementRange:
     guess: Array
 
 
-def compute_increments(
-    log: Log, cache: PoolView, tested: TestedMean, *, used: int, seed: int
-) -> list[Increments]:
-    """The increments on each of the S sums, from the first `used` draws, in one pass over the pool.
+def compute_increments(evidence: Evidence, tested: TestedMean) -> list[Increments]:
+    """The increments on each of the S sums, from the draws that are used, in one pass.
 
     Raises NotEstimable for a statistic without bounds. Draws that came with a log make no
     increments.
@@ -92,6 +90,7 @@ def compute_increments(
             "an anytime-valid interval needs a bound on what one item can cost",
             hint='use `interval="fixed"`',
         )
+    log, cache, used = evidence.log, evidence.cache, evidence.used
     last = log.round[:used].max(initial=0)
     # Items without a probability make no increments: they are known to the draws after them.
     # So are those of rounds that left out items which can change the sums.
@@ -108,7 +107,7 @@ def compute_increments(
     sums = _Sums(tested, max(len(cache.classes), 2) if cache.classes else 0, log.declined)
     if tested.declined is not None:
         sums = sums.count_declined(log, cache, *tested.declined)
-    replayed = [_ReplayedRound(each, log, cache, sums, seed) for each in history]
+    replayed = [_ReplayedRound(each, log, cache, sums, evidence.seed) for each in history]
 
     def on_piece(piece: tuple[int, int]) -> list[IncrementRange]:
         rows = cache.rows(*piece)

@@ -57,6 +57,7 @@ class Group:
 class Evidence(Remembers):
     """A log in arrays: T statistics of items and, last, whether the item could be answered.
 
+    log, cache, seed       of the study
     used                   draws that estimates use: whole rounds, everything before them answered
     steps                  (M,) places of those among them that were drawn, not deterministic
     whole                  False where the answered beginning of an unfinished first round is used
@@ -76,6 +77,8 @@ class Evidence(Remembers):
     """
 
     log: Log
+    cache: PoolView
+    seed: int
     used: int
     steps: Array
     whole: bool

@@ -22,6 +22,7 @@ from scipy.special import ndtri
 from activetest import catalog
 from activetest.errors import NotEstimable, PoolChanged
 from activetest.estimation.certain import find_part
+from activetest.estimation.corrections import tabulate
 from activetest.estimation.delta_method import divide_by_answered
 from activetest.estimation.estimate import estimate_metric
 from activetest.estimation.evidence import Evidence, Group
@@ -32,7 +33,6 @@ from activetest.item_statistics.statistic import Statistic, combine_statistics
 from activetest.nouns.beliefs import moments
 from activetest.nouns.estimate import Sample
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log, count_usable_draws
-from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import find_nearly_largest, is_above
 from activetest.nouns.rows import Array, Rows
 from activetest.rounds.fit import restore_surrogate
@@ -116,9 +116,7 @@ def can_fill(estimator: str) -> bool:
     return hasattr(catalog.load("estimators", catalog.bare_name(estimator)), "label_weights")
 
 
-def fill_missing(
-    evidence: Evidence, cache: PoolView, metric: Metric, group: Group, level: float
-) -> Filled | None:
+def fill_missing(evidence: Evidence, metric: Metric, group: Group, level: float) -> Filled | None:
     """The evidence with missing answers filled; None where whole rounds are used as they are.
 
     They are where no answer is missing, where they are expected to give the narrower interval, for
@@ -127,8 +125,8 @@ def fill_missing(
     """
     if group.mass is not None:
         return None
-    until = _choose_rounds(evidence, cache, metric, group, level)
-    return None if until is None else fill_rounds(evidence, cache, metric, group, until)
+    until = _choose_rounds(evidence, metric, group, level)
+    return None if until is None else fill_rounds(evidence, metric, group, until)
 
 
 def estimate_with_missing(filled: Filled, estimator: str) -> Value:
@@ -144,7 +142,6 @@ def estimate_with_missing(filled: Filled, estimator: str) -> Value:
 
 def bound_with_declined(
     evidence: Evidence,
-    cache: PoolView,
     metric: Metric,
     group: Group,
     estimator: str,
@@ -159,15 +156,15 @@ def bound_with_declined(
     items without an answer before the round `until`. None where no declined item of the group can
     change the metric, unless `always`. Raises NotEstimable where there is no value.
     """
-    filled = fill_rounds(evidence, cache, metric, group, until, declined=True)
+    filled = fill_rounds(evidence, metric, group, until, declined=True)
     log = evidence.log
     status = np.append(log.status[filled.drawn], log.supplied_status[filled.supplied])
     if not (always or filled.inside[status == DECLINED].any()):
         return None
     ends = [(each.lower, each.upper) for each in metric.statistics]
-    few = bool(cache.classes) or len(ends) <= _MOST_BOUNDED
+    few = bool(evidence.classes) or len(ends) <= _MOST_BOUNDED
     # The linear form of a curve has no bounds, but the curve has.
-    curve = bool(cache.classes) and bool(np.isfinite([metric.lower, metric.upper]).all())
+    curve = bool(evidence.classes) and bool(np.isfinite([metric.lower, metric.upper]).all())
     bounded = (few and bool(np.isfinite(ends).all())) or curve
     if not bounded or (len(ends) > 1 and not can_fill(estimator)):
         return WorstCase(None, None, (-np.inf, np.inf))
@@ -238,20 +235,18 @@ def _take_guess(filled: Filled, guess: Array, estimate: Callable[[Sample], objec
 # --- which draws are used
 
 
-def _choose_rounds(
-    evidence: Evidence, cache: PoolView, metric: Metric, group: Group, level: float
-) -> int | None:
+def _choose_rounds(evidence: Evidence, metric: Metric, group: Group, level: float) -> int | None:
     """The round before which every missing answer is filled; None where none is."""
-    if not has_worst_case(metric, bool(cache.classes)):
+    if not has_worst_case(metric, bool(evidence.classes)):
         return None
-    widths = expect_widths(evidence, cache, metric, group, level)
+    widths = expect_widths(evidence, metric, group, level)
     least = min(widths.values(), default=0.0)
     best = next((each for each in widths if not is_above(widths[each], least, unit=least)), None)
     return None if best is None or best == min(widths) else best
 
 
 def expect_widths(
-    evidence: Evidence, cache: PoolView, metric: Metric, group: Group, level: float
+    evidence: Evidence, metric: Metric, group: Group, level: float
 ) -> dict[int, float]:
     """{round: expected width of the interval with every missing answer before it filled}.
 
@@ -274,7 +269,7 @@ def expect_widths(
         for before, until in pairwise(ends)
         if ((answered >= before) & (answered < until)).any()
     ]
-    plan = _plan(evidence, cache, metric, group) if gains else None
+    plan = _plan(evidence, metric, group) if gains else None
     if plan is None:
         return {}
     return {
@@ -305,7 +300,7 @@ class _Plan:
     span: float
 
 
-def _plan(evidence: Evidence, cache: PoolView, metric: Metric, group: Group) -> _Plan | None:
+def _plan(evidence: Evidence, metric: Metric, group: Group) -> _Plan | None:
     """The plan; None where the first round did not foresee the metric."""
     log, recorded = evidence.log, evidence.recorded
     columns, place = evidence.find_columns(metric), evidence.find_place(group)
@@ -319,7 +314,7 @@ def _plan(evidence: Evidence, cache: PoolView, metric: Metric, group: Group) -> 
     objective = combine_statistics(metric.statistics, list(slope))
     span = objective.upper - objective.lower
     try:
-        variance = _expect_variance(log, cache, evidence.drawn, objective)
+        variance = _expect_variance(evidence, objective)
     except PoolChanged:
         variance = np.full(len(log.rows), span**2 / 4)
     inside = group.membership(evidence.drawn.codes)
@@ -327,22 +322,22 @@ def _plan(evidence: Evidence, cache: PoolView, metric: Metric, group: Group) -> 
     def measure(rows: Rows) -> Array:
         if not len(rows.index):
             return np.zeros(0)
-        ranges = np.ptp(list_values(rows, metric, cache) @ slope, axis=1)
+        ranges = np.ptp(list_values(rows, metric, evidence.classes) @ slope, axis=1)
         return ranges * group.membership(rows.codes)
 
     return _Plan(variance * inside, measure(evidence.drawn), measure(evidence.supplied), span)
 
 
-def _expect_variance(log: Log, cache: PoolView, rows: Rows, objective: Statistic) -> Array:
-    """(R,) variance of the objective at rows, as the first round's surrogate saw it.
+def _expect_variance(evidence: Evidence, objective: Statistic) -> Array:
+    """(D,) variance of the objective at drawn items, as the first round's surrogate saw it.
 
     Raises PoolChanged where that cannot be had any more.
     """
-    first = log.history[0]
+    first = evidence.log.history[0]
     if not first.objectives:
         raise PoolChanged("the first round is about other classes", "`study.report()`")
-    surrogate = restore_surrogate(first, cache)
-    variance: Array = moments(surrogate.beliefs(rows, (objective,)))[1][0]
+    surrogate = restore_surrogate(first, evidence.cache)
+    variance: Array = moments(surrogate.beliefs(evidence.drawn, (objective,)))[1][0]
     return variance
 
 
@@ -397,7 +392,6 @@ def _fill_log(log: Log, until: int, *, declined: bool = False) -> tuple[Log, Arr
 
 def fill_rounds(
     evidence: Evidence,
-    cache: PoolView,
     metric: Metric,
     group: Group,
     until: int,
@@ -412,7 +406,7 @@ def fill_rounds(
     values, guesses = [], []
     for rows in parts:
         if len(rows.index):
-            found = list_values(rows, metric, cache, declined=log.declined)
+            found = list_values(rows, metric, evidence.classes, declined=log.declined)
             values.append(found * rows.mass[:, None, None])
             guess = evidence.surrogate.expected(rows, metric.statistics).T.astype(float)
             guesses.append(np.column_stack([guess, *[rows.mass] * log.declined]))
@@ -450,24 +444,16 @@ def fill_rounds(
     return filled.of_group(group)
 
 
-def list_values(rows: Rows, metric: Metric, cache: PoolView, *, declined: bool = False) -> Array:
+def list_values(rows: Rows, metric: Metric, classes: int, *, declined: bool = False) -> Array:
     """(R, L, d) statistics of rows under each of the labels they could have.
 
     Classes of the pool, and one that it does not have; without classes, every combination of the
     statistics' bounds. Where items were declined, these could be declined as well: one more
     statistic is last, whether an item was answered.
     """
-    statistics, outputs = metric.statistics, rows.outputs
-    if cache.classes:
-        if outputs.probs is not None:
-            outputs = replace(outputs, probs=outputs.probs.astype(float))
-        other = -np.ones((len(rows.index), 1))
-        count = max(len(cache.classes), 2)
-        tables = [
-            np.hstack([each.table(outputs, count), each.value(outputs, other)])
-            for each in statistics
-        ]
-        values = np.stack(tables, axis=-1).astype(float)
+    statistics = metric.statistics
+    if classes:
+        values = np.stack([tabulate(each, rows, classes) for each in statistics], axis=-1)
     else:
         ends = list(product(*((each.lower, each.upper) for each in statistics)))
         values = np.tile(np.array(ends, float), (len(rows.index), 1, 1))

@@ -52,7 +52,6 @@ class Population:
 def generalise_value(
     value: Value,
     evidence: Evidence,
-    cache: PoolView,
     group: Group,
     population: Population,
 ) -> Value:
@@ -71,7 +70,7 @@ def generalise_value(
         )
     influence = _measure_influence(value, evidence, group) / group.total
     known = list_known_items(evidence, value.sample, value.metric)
-    pool = _sample_pool(value, influence, known, evidence, cache, (group,), population)
+    pool = _sample_pool(value, influence, known, evidence, (group,), population)
     if _is_share(value) and group.mass is None:
         mean = float(np.clip(value.estimate.mean[0], 0, 1))
         pool = replace(pool, items=mean * (1 - mean) / max(group.items - 1, 1))
@@ -80,7 +79,7 @@ def generalise_value(
         worst = worst.change(lambda each: _add_pool(each, pool, group.items))
     if declined is not None and declined.evidence is not None:
         low, high = (
-            None if each is None else generalise_value(each, known, cache, group, population)
+            None if each is None else generalise_value(each, known, group, population)
             for each, known in zip((declined.low, declined.high), declined.evidence, strict=True)
         )
         declined = replace(declined, low=low, high=high)
@@ -92,7 +91,6 @@ def generalise_difference(
     second: Value,
     groups: tuple[Group, Group],
     evidence: Evidence,
-    cache: PoolView,
     population: Population,
     level: float,
     *,
@@ -104,7 +102,7 @@ def generalise_difference(
     apart, joint = combine_difference(*pools)
     influence = first.slope * first.sampled.influence - second.slope * second.sampled.influence
     known = min(first.sampled.known, second.sampled.known, key=lambda each: each.all)
-    pool = _sample_pool(first, influence, known, evidence, cache, groups, population)
+    pool = _sample_pool(first, influence, known, evidence, groups, population)
     size = min(group.items for group in groups)
     lower, upper = joint.limits[:, 0].tolist()
     joint = _add_variance(joint, pool, size, (lower, upper))
@@ -233,7 +231,6 @@ def _sample_pool(
     influence: Array,
     known: KnownItems,
     evidence: Evidence,
-    cache: PoolView,
     groups: tuple[Group, ...],
     population: Population,
 ) -> SampledPool:
@@ -260,7 +257,7 @@ def _sample_pool(
     pool = SampledPool(value, influence, known, items, 0.0, freedom)
     if population.codes is None:
         return pool
-    sizes = _count_clusters(cache, groups, population.codes)
+    sizes = _count_clusters(evidence.cache, groups, population.codes)
     present = sizes[sizes > 0]
     if len(present) < 2:
         raise NotEstimable(

@@ -105,6 +105,8 @@ def collect_evidence(
         supplied_stats = correction.correct(supplied_stats, supplied, *about, len(stats))
     return Evidence(
         log=log,
+        cache=cache,
+        seed=seed,
         used=count,
         steps=np.flatnonzero(~log.deterministic[:count]),
         whole=whole,

@@ -121,14 +121,14 @@ class View:
         if self.counts_declined and not own:
             same = filled is not None and evidence is filled.evidence
             worst = bound_with_declined(
-                *(self.evidence if same else evidence, self.cache, value.metric, group, estimator),
+                *(self.evidence if same else evidence, value.metric, group, estimator),
                 until=filled.until if filled is not None and same else 0,
                 always=alike,
             )
             value = replace(value, declined=worst)
         if self.population is None:
             return add_raw_to_value(value, self.cache, group)
-        return generalise_value(value, evidence, self.cache, group, self.population)
+        return generalise_value(value, evidence, group, self.population)
 
     @property
     def counts_declined(self) -> bool:
@@ -145,10 +145,8 @@ class View:
     def _assume(self, given: tuple[Assumption, ...]) -> Assumed:
         """The assumptions in force, for all metrics that they bear on."""
         known = [each for each in self.metrics.values() if bears_on(given, each, self.evidence)]
-        about = given, self.evidence, self.cache, self.choices, known
-        return self.evidence.compute_once(
-            ("assumed", given), lambda: assume(*about, seed=self.seed)
-        )
+        about = given, self.evidence, self.choices, known
+        return self.evidence.compute_once(("assumed", given), lambda: assume(*about))
 
     def _build_sample(self, evidence: Evidence, metric: Metric, group: Group) -> Sample:
         """The sample of a metric in a group; from the view's own evidence it is built once.
@@ -170,10 +168,8 @@ class View:
         if group.column is not None or not self.own_view:
             raise NotEstimable("the surrogate's own view was not computed", "`study.report()`")
         check_passes(metric, estimator, self.cache)
-        about = sample, refined, estimator, self.evidence, self.cache
-        return sample.compute_once(
-            ("beliefs", estimator), lambda: add_beliefs(*about, seed=self.seed)
-        )
+        about = sample, refined, estimator, self.evidence
+        return sample.compute_once(("beliefs", estimator), lambda: add_beliefs(*about))
 
     def difference(
         self,
@@ -192,7 +188,7 @@ class View:
             return estimate.estimate_difference(first, second, level, decides=decides)
         evidence = self.evidence_of(first.metric, groups[0], alike=True)
         return generalise_difference(
-            first, second, groups, evidence, self.cache, self.population, level, decides=decides
+            first, second, groups, evidence, self.population, level, decides=decides
         )
 
     def fill_missing(
@@ -205,7 +201,7 @@ class View:
         key = metric.title, decides.name
         if key not in self.filled:
             about = self.metrics[metric.title], decides, self.choices.level
-            self.filled[key] = fill_missing(self.evidence, self.cache, *about)
+            self.filled[key] = fill_missing(self.evidence, *about)
         return self.filled[key]
 
     def evidence_of(self, metric: Metric, group: Group, *, alike: bool = False) -> Evidence:
@@ -286,10 +282,7 @@ class View:
         """
         limits = limits or self.possible_range(metric, group)
         within = self._in_group(metric, group)
-        bets = bet_on_metric(
-            self.evidence, self.cache, within, group, limits, threshold, seed=self.seed
-        )
-        return bets, limits
+        return bet_on_metric(self.evidence, within, group, limits, threshold), limits
 
     def possible_range(self, metric: Metric, group: Group) -> tuple[float, float]:
         """The range of the metric that what is known leaves possible."""

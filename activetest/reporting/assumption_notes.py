@@ -68,7 +68,7 @@ def _propose(
     view: View, class_name: str, metrics: Sequence[Metric], rows: Sequence[EstimateRow]
 ) -> list[Note]:
     """The first metric whose interval an assumption would make much narrower, if there is one."""
-    proposed = propose_assumption(view.evidence, view.cache, class_name, view.choices.level)
+    proposed = propose_assumption(view.evidence, class_name, view.choices.level)
     assumed = replace(view, assumptions=(proposed,) if proposed else ())
     whole = view.evidence.groups[0]
     known = {
@@ -84,7 +84,7 @@ def _propose(
             continue
         found = assumed.interval(assumed.value(metric, HEADLINE), row.level)
         if not is_above(found.upper - found.lower, _NARROW * (row.upper - row.lower)):
-            check = check_assumption(proposed, view.evidence, view.cache, view.choices.level)
+            check = check_assumption(proposed, view.evidence, view.choices.level)
             lower, upper = (f"{cut_digits(end):.2g}" for end in (found.lower, found.upper))
             text = (
                 f"{_count(check)}: up to {_percent(check.upper)} of these items may be. If at most "

@@ -488,8 +488,7 @@ def _check_gates(
             '`interval="fixed"`' if others else "leave out `population`",
         )
     checks = tuple(
-        check_assumption(each, view.evidence, view.cache, view.choices.level)
-        for each in assumptions
+        check_assumption(each, view.evidence, view.choices.level) for each in assumptions
     )
     pairs = zip(assumptions, checks, strict=True)
     used = tuple(each for each, check in pairs if check.verdict != REFUTED)

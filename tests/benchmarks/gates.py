@@ -96,9 +96,7 @@ def study(folder: Path, truth, thresholds, acquisition: str, options, seed: int)
         drawn = plan.plan_round(log, made, choices, seed=seed, count=options.batch)
         log = answered(log, drawn, truth)
     view = build_view(log, made, choices, [metric], seed=seed, own_view=False)
-    increments = compute_increments_at(
-        view.evidence, made, metric, view.evidence.groups[0], thresholds, seed=seed
-    )
+    increments = compute_increments_at(view.evidence, metric, view.evidence.groups[0], thresholds)
     found = []
     for each in increments:
         # The verdict of the whole log is that of the first look at which any was possible.

@@ -128,7 +128,7 @@ def look(log: Log, pool, choices, metrics, seed: int) -> list[dict[str, tuple[fl
     for metric in metrics:
         ends = {}
         if (log.status == PENDING).any():
-            every = missing.fill_rounds(view.evidence, pool, metric, group, len(log.history) + 1)
+            every = missing.fill_rounds(view.evidence, metric, group, len(log.history) + 1)
             value = missing.estimate_with_missing(every, "doubly-robust")
             interval = build_interval(value, choices.level)
             ends["filled"] = interval.lower, interval.upper

@@ -50,14 +50,14 @@ def gathered(pool, log: Log, metric):
 
 def found(pool, log: Log, metric, level: float = 0.9, *, group: int = 0, limits=(0.0, 1.0)):
     evidence = gathered(pool, log, metric)
-    bets = bet_on_metric(evidence, pool, metric, evidence.groups[group], limits, limits[0], seed=2)
+    bets = bet_on_metric(evidence, metric, evidence.groups[group], limits, limits[0])
     return bets.interval(level, limits)
 
 
 def left_standing(pool, log: Log, metric, level: float, values, group: int = 0) -> np.ndarray:
     """Which of the values no bettor has refuted, with bets made for each of them."""
     evidence = gathered(pool, log, metric)
-    interval = compute_increments_at(evidence, pool, metric, evidence.groups[group], values, seed=2)
+    interval = compute_increments_at(evidence, metric, evidence.groups[group], values)
     limit = np.log(2 / (1 - level))
     largest = [max(side.max() for side in betting.log_e_values(one, 0.0)) for one in interval]
     return values[np.array(largest) < limit]
@@ -121,7 +121,7 @@ def test_a_bet_on_a_ratio_is_won_by_who_knows_it(pool, truth):
     true = evaluate(metric, pool.rows(0, SIZE).outputs, truth)
     evidence = gathered(pool, log, metric)
     low, high = compute_increments_at(
-        evidence, pool, metric, evidence.groups[0], (true - 0.3, true + 0.2), seed=2
+        evidence, metric, evidence.groups[0], (true - 0.3, true + 0.2)
     )
     against_at_most, against_at_least = betting.log_e_values(low, 0.0)
     assert against_at_most.max() > np.log(10) > against_at_least.max()
@@ -210,13 +210,13 @@ def test_a_label_that_is_a_value_can_be_any_value(tmp_path):
     choices = Choices("interval-coverage", ("mse",), "residual", interval="anytime")
     log = play_rounds(pool, truth, *[(choices, 20)] * 3, seed=2)
     evidence = samples.collect_evidence(log, pool, choices, [metric], seed=2)
-    (interval,) = compute_increments_at(evidence, pool, metric, evidence.groups[0], [0.0], seed=2)
+    (interval,) = compute_increments_at(evidence, metric, evidence.groups[0], [0.0])
     assert (interval.most - interval.least) * size == approx(size - np.arange(60))
     assert (interval.low <= interval.value + 1e-9).all()
     assert (interval.value <= interval.high + 1e-9).all()
     true = evaluate(metric, pool.rows(0, size).outputs, truth)
     limits = (0.0, 1.0)
-    bets = bet_on_metric(evidence, pool, metric, evidence.groups[0], limits, 0.0, seed=2)
+    bets = bet_on_metric(evidence, metric, evidence.groups[0], limits, 0.0)
     interval = bets.interval(0.95, limits)
     assert interval.lower < true < interval.upper
 

@@ -132,7 +132,7 @@ def test_an_item_at_the_cut_is_not_below_it(tmp_path):
 def check(pool, log, text, level=0.95):
     view, _ = look(pool, log, "error")
     (assumption,) = parse_assumptions([text], pool)
-    return check_assumption(assumption, view.evidence, pool, level)
+    return check_assumption(assumption, view.evidence, level)
 
 
 UNIFORM = replace(CHOICES, acquisition="uniform")
@@ -365,7 +365,7 @@ def test_before_two_draws_there_is_no_estimate(pool):
 
 def propose(pool, log, name="fraud"):
     view, _ = look(pool, log, "recall[fraud]")
-    return propose_assumption(view.evidence, pool, name, 0.95)
+    return propose_assumption(view.evidence, name, 0.95)
 
 
 def test_it_is_proposed_in_powers_of_ten_by_a_stated_rule(pool):

@@ -73,9 +73,7 @@ class Study:
 
     def bets(self, metric, group: int, value: float):
         evidence = collect_evidence(self.log, self.pool, self.choices, [metric], seed=1)
-        (increments,) = compute_increments_at(
-            evidence, self.pool, metric, evidence.groups[group], [value], seed=1
-        )
+        (increments,) = compute_increments_at(evidence, metric, evidence.groups[group], [value])
         return increments
 
 
@@ -329,7 +327,7 @@ def test_chunks_and_many_values_at_once_change_nothing(pool, truth, monkeypatch)
     one = [study.bets(metric, 1, value) for value in values]
     monkeypatch.setattr(pool, "chunks", lambda: [(0, 5), (5, 6), (6, 12)])
     evidence = collect_evidence(study.log, pool, ERROR, [metric], seed=1)
-    other = compute_increments_at(evidence, pool, metric, evidence.groups[1], values, seed=1)
+    other = compute_increments_at(evidence, metric, evidence.groups[1], values)
     for before, after in zip(one, other, strict=True):
         for name in ("value", "low", "high", "offset", "least", "most"):
             # The surrogate's expectations are in single precision: their last digit may differ.

@@ -376,7 +376,7 @@ def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     log.status[20:], log.labels[20:] = PENDING, np.nan
     sample, metric = of(pool, log, CLASSES, name)
     imputation = beliefs.impute_unknown(
-        samples.collect_evidence(log, pool, CLASSES, [metric], seed=2), pool, seed=2
+        samples.collect_evidence(log, pool, CLASSES, [metric], seed=2)
     )
     surrogate = fit_surrogate(log, pool, CLASSES, rng=make_generator(2, 3, "fit"))
     known = np.append(log.rows[:20], rows)
@@ -415,7 +415,7 @@ def test_what_the_surrogate_expects_of_a_sum_of_gaps_has_no_interval(pool, truth
     log = drawn(pool, truth, CLASSES, 10)
     sample, metric = of(pool, log, CLASSES, name)
     imputation = beliefs.impute_unknown(
-        samples.collect_evidence(log, pool, CLASSES, [metric], seed=2), pool, seed=2
+        samples.collect_evidence(log, pool, CLASSES, [metric], seed=2)
     )
     result = estimate.estimate_metric(
         beliefs.add_imputation(sample, metric, imputation), metric, "ase"
@@ -453,7 +453,7 @@ def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
     log = drawn(pool, truth, CLASSES, 15, 10)
     metric = specification.find_metric("error", specification.describe_pool(pool.roles, None, pool))
     imputation = beliefs.impute_unknown(
-        samples.collect_evidence(log, pool, CLASSES, [metric], seed=2), pool, seed=2
+        samples.collect_evidence(log, pool, CLASSES, [metric], seed=2)
     )
     surrogate = fit_surrogate(log, pool, CLASSES, rng=make_generator(2, 3, "fit"))
     wrong = surrogate.expected(
@@ -486,7 +486,7 @@ def test_members_that_are_asked_about_a_few_alike_items_say_what_they_say_about_
     log = drawn(pool, truth, choices, 6)
     _, metric = of(pool, log, choices, "error")
     evidence = samples.collect_evidence(log, pool, choices, [metric], seed=2)
-    whole = beliefs.impute_unknown(evidence, pool, seed=2)
+    whole = beliefs.impute_unknown(evidence)
     asked = []
     totals = type(evidence.surrogate).totals
     monkeypatch.setattr(
@@ -495,7 +495,7 @@ def test_members_that_are_asked_about_a_few_alike_items_say_what_they_say_about_
         lambda self, rows, *rest: asked.append(len(rows.index)) or totals(self, rows, *rest),
     )
     monkeypatch.setattr(beliefs, "_MEMBER_ROWS", 6)
-    few = beliefs.impute_unknown(evidence, pool, seed=2)
+    few = beliefs.impute_unknown(evidence)
     assert asked == [6]
     if surrogate == "model":
         # Its members are all the same: what is left is the labels, drawn from the round's numbers.

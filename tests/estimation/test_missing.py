@@ -42,7 +42,7 @@ def filled_of(log: Log, pool, name: str, group: int = 0, until: int | None = Non
     evidence = collected(log, pool, name)
     until = len(log.history) + 1 if until is None else until
     group = evidence.groups[group]
-    return missing.fill_rounds(evidence, pool, find(name), group, until)
+    return missing.fill_rounds(evidence, find(name), group, until)
 
 
 def ordinary(log: Log, pool, name: str, group: int, estimator: str, surrogate=None):
@@ -301,12 +301,12 @@ def test_a_difference_holds_both_groups_at_their_worst(pool, truth, play_rounds)
 
 def widths(log: Log, pool, name: str = "error") -> dict[int, float]:
     evidence = collected(log, pool, name)
-    return missing.expect_widths(evidence, pool, find(name), evidence.groups[0], 0.95)
+    return missing.expect_widths(evidence, find(name), evidence.groups[0], 0.95)
 
 
 def is_filled(log: Log, pool, name: str = "error") -> bool:
     evidence = collected(log, pool, name)
-    found = missing.fill_missing(evidence, pool, find(name), evidence.groups[0], 0.95)
+    found = missing.fill_missing(evidence, find(name), evidence.groups[0], 0.95)
     return found is not None
 
 
@@ -355,7 +355,7 @@ def test_an_expected_width_is_that_of_the_variance_and_of_what_is_missing(
     log = replace(log, supplied_status=lacking)
     evidence, metric = collected(log, pool, name), find(name)
     group = evidence.groups[place]
-    found = missing.expect_widths(evidence, pool, metric, group, 0.9)
+    found = missing.expect_widths(evidence, metric, group, 0.9)
     codes, first = pool.take(log.rows).codes, log.history[0]
     inside = group.membership(codes)
     # Linear where the first round saw the metric, in the group.
@@ -412,7 +412,7 @@ def test_a_first_round_about_other_classes_is_taken_to_vary_as_it_can(pool, trut
     evidence = samples.collect_evidence(
         other, pool, CHOICES, [find("error")], seed=1, predict_again=False
     )
-    found = missing.expect_widths(evidence, pool, find("error"), evidence.groups[0], 0.95)
+    found = missing.expect_widths(evidence, find("error"), evidence.groups[0], 0.95)
     left = SIZE - np.arange(14)
     weights = 1 / (left * (left - 1.0))
     weights /= weights.sum()
@@ -488,9 +488,9 @@ def test_values_have_every_combination_of_their_bounds(tmp_path):
     pool = build_table(tmp_path, outputs)
     lower, upper = (replace(statistic("zero_one"), lower=low, upper=9.0) for low in (-1, 0))
     metric = replace(find("error"), statistics=(lower, upper))
-    found = missing.list_values(pool.rows(0, 2), metric, pool)
+    found = missing.list_values(pool.rows(0, 2), metric, len(pool.classes))
     assert found.tolist() == [[[-1, 0], [-1, 9], [9, 0], [9, 9]]] * 2
-    found = missing.list_values(pool.rows(0, 1), metric, pool, declined=True)
+    found = missing.list_values(pool.rows(0, 1), metric, len(pool.classes), declined=True)
     assert found[0].tolist() == [[-1, 0, 1], [-1, 9, 1], [9, 0, 1], [9, 9, 1], [0, 0, 0]]
 
 
@@ -539,7 +539,7 @@ def test_rounds_that_nobody_answered_yet_are_left_out(pool, truth, play_rounds):
     whole = play_rounds((CHOICES, 10), (CHOICES, 12), (CHOICES, 8))
     log = set_status(whole, [4, *range(22, 30)], PENDING)
     evidence = collected(log, pool, "error")
-    filled = missing.fill_missing(evidence, pool, find("error"), evidence.groups[0], 0.95)
+    filled = missing.fill_missing(evidence, find("error"), evidence.groups[0], 0.95)
     assert filled.drawn.tolist() == [4]
     assert filled.evidence.used == 22 and filled.evidence.whole
     nothing = set_status(whole, list(range(30)), PENDING)

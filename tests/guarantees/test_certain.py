@@ -205,9 +205,7 @@ def test_bets_are_fair_and_know_their_range(pool, first, name):
     mean, values = 0.0, []
     for way, prob in studies(pool, TRUTH, choices, batches=(1,), log=log):
         evidence = samples.collect_evidence(way, pool, choices, [metric], seed=1)
-        (found,) = compute_increments_at(
-            evidence, pool, metric, evidence.groups[0], [level], seed=1
-        )
+        (found,) = compute_increments_at(evidence, metric, evidence.groups[0], [level])
         mean += prob * (found.value[-1] + found.offset[-1])
         values.append(found)
     assert mean == pytest.approx(truth, abs=1e-6)

@@ -149,7 +149,7 @@ def test_what_a_bet_can_gain_holds_every_draw(tmp_path, columns, truth, name, gr
     metric = specification.find_metric(name, facts_of(pool))
     view = build_view(log, pool, CHOICES, [metric], seed=1, own_view=False)
     where = view.evidence.groups[group]
-    (each,) = compute_increments_at(view.evidence, pool, metric, where, [0.3], seed=1)
+    (each,) = compute_increments_at(view.evidence, metric, where, [0.3])
     assert (each.low <= each.value + 1e-12).all()
     assert (each.value <= each.high + 1e-12).all()
     rows = pool.rows(0, SIZE)

@@ -19,12 +19,11 @@ MANY = 1e15
 
 def make_band(mean, single, *, share, size=MANY, transform=None, upper=np.inf, more=0.0):
     """The band around a mean, at 95 %."""
-    value = SimpleNamespace(
-        estimate=SimpleNamespace(mean=np.array([mean])),
-        bounds=(0.0, 1.0 if share else upper),
-        transform=transform or (lambda each: each[0]),
-        metric=SimpleNamespace(lower=0.0, upper=1.0 if share else upper),
-    )
+    upper = 1.0 if share else upper
+    transform = transform or (lambda each: each[0])
+    bounds = 0.0, upper
+    metric = SimpleNamespace(lower=0.0, upper=upper, bounds=bounds, transform=transform)
+    value = SimpleNamespace(estimate=SimpleNamespace(mean=np.array([mean])), metric=metric)
     return RandomBand(value, single, RandomDraws(size), more, share, 0.95)
 
 

@@ -253,10 +253,9 @@ def saving_of(
         sample=SimpleNamespace(size=100),
         relevant=relevant,
         means=SimpleNamespace(mean=np.array(means)),
-        metric=SimpleNamespace(statistics=("loss",)),
+        metric=SimpleNamespace(statistics=("loss",), bounds=bounds),
         sampled=None,
         several=several,
-        bounds=bounds,
         possible=bounds,
     )
     interval = Interval(0.1, 0.3, 0.95, method, variance)

@@ -75,11 +75,11 @@ def test_where_answers_are_filled_a_round_says_what_it_said_before(
 ):
     log = set_status(play_rounds((CHOICES, 60), (CHOICES, 60)), [40, 100], PENDING)
     evidence = collect(log)
-    filled = fill_rounds(evidence, pool, metric, evidence.groups[0], 3).evidence
+    filled = fill_rounds(evidence, metric, evidence.groups[0], 3).evidence
     assert not filled.crossed.rounds.any() and filled.used == 120
     declined = set_status(play_rounds((CHOICES, 60)), [40], DECLINED)
     evidence = collect(declined)
-    filled = fill_rounds(evidence, pool, metric, evidence.groups[0], 0, declined=True).evidence
+    filled = fill_rounds(evidence, metric, evidence.groups[0], 0, declined=True).evidence
     assert filled.crossed.rounds.all()
 
 
