@@ -84,7 +84,12 @@ class Bets:
             return replace(found, upper=max(found.upper, most.interval(level, limits).upper))
         if len(self.values) == 1:
             return betting.interval(self.increments[0], level, low=low, high=high)
-        return _invert_bets(self.values, self.increments, level)
+        # The values of a ratio that no bettor has refuted, from increments at those of a grid.
+        about = self.values, self.increments, np.log(2 / (1 - level))
+        lower, upper = (find_first_unrefuted(*about, up=up) for up in (True, False))
+        if lower is None or upper is None or lower > upper:
+            lower, upper = self.values[0], self.values[-1]
+        return Interval(float(lower), float(upper), level, "betting", np.nan)
 
 
 def bet_on_metric(
@@ -121,15 +126,6 @@ def reopen_declined(evidence: Evidence, status: int) -> Evidence:
         np.where(each == DECLINED, status, each) for each in (log.status, log.supplied_status)
     )
     return replace(evidence, log=replace(log, status=drawn, supplied_status=supplied))
-
-
-def _invert_bets(grid: Array, increments: list[Increments], level: float) -> Interval:
-    """The values of a ratio that no bettor has refuted, from increments at those of a grid."""
-    limit = np.log(2 / (1 - level))
-    lower, upper = (find_first_unrefuted(grid, increments, limit, up=up) for up in (True, False))
-    if lower is None or upper is None or lower > upper:
-        lower, upper = grid[0], grid[-1]
-    return Interval(float(lower), float(upper), level, "betting", np.nan)
 
 
 def _refuse_unbettable(metric: Metric) -> None:

@@ -21,7 +21,7 @@ from activetest.nouns.estimate import PassSums, Sample
 from activetest.nouns.log import PENDING, Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import find_nearly_largest
-from activetest.nouns.rows import Array, Rows
+from activetest.nouns.rows import Array
 from activetest.rounds.fit import (
     find_free_items,
     list_labelled,
@@ -211,7 +211,9 @@ def sum_passes(evidence: Evidence) -> Passes:
         place = np.arange(chosen.shape[1]) * beliefs.probs.shape[1] + chosen
         for t, values in enumerate(beliefs.outcome_values):
             sums[..., t] = (np.take(values, place) @ masks.astype(float)).T
-        sums[1] += _sum_box_labels(rows[augmented[here]], evidence)
+        box = rows[augmented[here]]
+        stats = observe_statistics(box, box.outputs.pred.astype(float), statistics)
+        sums[1] += (stats * box.mass[:, None]).sum(axis=0)
         return sums
 
     classes = max(len(cache.classes), 2)
@@ -221,12 +223,6 @@ def sum_passes(evidence: Evidence) -> Passes:
     few = surrogate.beliefs(cache.rows(0, min(cache.size, _SHOWN)), statistics, members).known_draws
     informed = bool((few != few[..., :1]).any())
     return Passes(sums, without, having, tuple(each.name for each in statistics), informed)
-
-
-def _sum_box_labels(rows: Rows, evidence: Evidence) -> Array:
-    """(T,) sums of the statistics of rows whose labels are what the box says."""
-    stats = observe_statistics(rows, rows.outputs.pred.astype(float), evidence.statistics)
-    return np.asarray((stats * rows.mass[:, None]).sum(axis=0))
 
 
 def add_passes(sample: Sample, metric: Metric, passes: Passes) -> Sample:

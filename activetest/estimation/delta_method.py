@@ -146,6 +146,8 @@ def _find_model_variance(
     sides = np.where([below, above], pull, 0.0)
     rarity = _compare_with_uniform(sample)
     shown, weight = np.minimum(rarity, 1), sample.weights * rarity
+    squares = sides**2 @ weight
+    total = squares.sum()
     guess = means.guess @ slope
     off = sample.per_unit(sample.stats) @ slope - guess
     residuals = _describe_residuals(
@@ -158,7 +160,9 @@ def _find_model_variance(
         "one_draw": sample.spread(slope, mean) if sample.spread else np.nan,
         "minority_count": _count_rarer(sides),
         "weighted_minority_count": _count_rarer(sides * (mass * inverse)),
-        "sides": Sides(_count_sides(sides, shown), _share_squares(sides, weight)),
+        "sides": Sides(
+            _count_sides(sides, shown), _as_pair(squares / total if total > 0 else 0 * squares)
+        ),
         "excess": _find_excess(sample, guess, weight, shown) if hidden else None,
         **residuals,
         "unmet": _limit_unmet(metric, mean, sample, rarity),
@@ -290,13 +294,6 @@ def _count_sides(sides: Array, counts: Array | float) -> tuple[float, float]:
     sums, squares = counted.sum(axis=1).tolist(), (counted * sides).sum(axis=1).tolist()
     below, above = (_divide_squares(*each) for each in zip(sums, squares, strict=True))
     return below, above
-
-
-def _share_squares(sides: Array, weight: Array) -> tuple[float, float]:
-    """(2,) parts of the sum of squares over the pool that are of one side (2, M), and the other."""
-    squares = sides**2 @ weight
-    total = squares.sum()
-    return _as_pair(squares / total if total > 0 else np.zeros(2))
 
 
 def _as_pair(values: Array) -> tuple[float, float]:

@@ -4,7 +4,6 @@ Any prediction made before a draw serves that draw, also one of an older surroga
 rounds 1, 2, 4, 8, ... predict, each for all rounds until the next, in one pass over the pool.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +34,8 @@ def repredict(log: Log, cache: PoolView, statistics: tuple[Statistic, ...]) -> L
         and not each.deterministic
         and not (set(groups) <= set(each.groups) and names <= set(each.statistics))
     }
-    sources = {each: _find_source(each, log.history) for each in lacking}
+    # The last of rounds 1, 2, 4, 8, ... that is not after it.
+    sources = {each: log.history[(1 << (each.bit_length() - 1)) - 1] for each in lacking}
     wholes = _sum_over_pool(cache, {each.number: each for each in sources.values()}, statistics)
     history = [
         _repredict_round(each, log, cache, sources[each.number], wholes, statistics, groups)
@@ -44,11 +44,6 @@ def repredict(log: Log, cache: PoolView, statistics: tuple[Statistic, ...]) -> L
         for each in log.history
     ]
     return replace(log, history=tuple(history))
-
-
-def _find_source(number: int, history: Sequence[Round]) -> Round:
-    """The last of rounds 1, 2, 4, 8, ... that is not after this one."""
-    return history[(1 << (number.bit_length() - 1)) - 1]
 
 
 def _sum_over_pool(

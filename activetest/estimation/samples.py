@@ -22,7 +22,6 @@ from activetest.estimation.certain import (
 from activetest.estimation.corrections import Correction, correct_labels, tabulate
 from activetest.estimation.evidence import Evidence, Group, list_groups
 from activetest.estimation.recorded_predictions import (
-    RecordedPredictions,
     collect_crossed,
     collect_recorded,
     weigh_recorded,
@@ -163,7 +162,8 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         else _measure_unknown(evidence, group, mass[known], supplied_member[known_supplied])
     )
 
-    bounded = _is_bounded(metric, evidence.classes)
+    rounds = recorded.round[steps]
+    own = np.where(lined[rounds], np.searchsorted(rounds, rounds), -1)
     expected: dict[bytes, tuple[Array, Array]] = {}
 
     def expect(weights: Array) -> tuple[Array, Array]:
@@ -207,7 +207,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         inside=member[steps],
         left=left[steps],
         crossed=crossed.find_draws(recorded)[steps],
-        own=_find_own(evidence, lined, steps) if lined.any() else None,
+        own=own if lined.any() else None,
         size=group.total,
         total=total,
         unknown=unknown,
@@ -234,7 +234,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         expect=expect,
         label_variance=label_variance,
         reach=_find_reach(evidence, metric, draws.rows.outputs, lined),
-        bounded=bounded,
+        bounded=_is_bounded(metric, evidence.classes),
         spread=spread,
         remaining=draws.remaining,
         mass=None if evidence.drawn.weight is None else mass[steps],
@@ -267,27 +267,22 @@ def _find_lined(evidence: Evidence, metric: Metric, group: Group) -> Array:
     return whole & verdicts
 
 
-def _find_own(evidence: Evidence, lined: Array, steps: Array) -> Array:
-    """(M,) see Sample.own; lined (H,) as above."""
-    rounds = evidence.recorded.round[steps]
-    first: Array = np.searchsorted(rounds, rounds)
-    return np.where(lined[rounds], first, -1)
-
-
 def _find_reach(
     evidence: Evidence, metric: Metric, outputs: Outputs, lined: Array
 ) -> Callable[[Array], Array] | None:
     """See Sample.reach, of drawn items with these outputs; lined (H,) as above."""
-    (loss, *others), classes = metric.statistics, evidence.classes
+    (loss, *others), classes, log = metric.statistics, evidence.classes, evidence.log
     guessed = bool(lined.any()) and loss.is_indicator and not others
-    if not (guessed or _is_loss(metric)):
+    if not guessed and (others or metric.refine or loss.is_indicator):
         return None
 
     def reach(guess: Array) -> Array:
         if _is_bounded(metric, classes):
             low, high = loss.range_by_row(outputs, classes)
         else:
-            low, high = loss.range_between(outputs, *_find_span(evidence, outputs))
+            # Labels are no farther apart than those that were seen and the predictions.
+            seen = np.append(log.item_labels[log.item_status == LABELLED], outputs.pred)
+            low, high = loss.range_between(outputs, float(seen.min()), float(seen.max()))
         # A value may be anything: how far it is from what was guessed is what labels show. Of a
         # share of labels it is whether they contradict the guess.
         start = np.stack([high, low] if classes else [guess, guess])
@@ -298,13 +293,6 @@ def _find_reach(
     return reach
 
 
-def _is_loss(metric: Metric) -> bool:
-    """Whether a metric is the mean of one number that is no indicator."""
-    return (
-        len(metric.statistics) == 1 and not metric.refine and not metric.statistics[0].is_indicator
-    )
-
-
 def _is_bounded(metric: Metric, classes: int) -> bool:
     """Whether the first statistic of a metric is between bounds for every item.
 
@@ -312,13 +300,6 @@ def _is_bounded(metric: Metric, classes: int) -> bool:
     """
     loss = metric.statistics[0]
     return classes > 0 or bool(np.isfinite([loss.lower, loss.upper]).all())
-
-
-def _find_span(evidence: Evidence, outputs: Outputs) -> tuple[float, float]:
-    """The smallest and the largest of the labels that are known and the drawn predictions (M,)."""
-    log = evidence.log
-    seen = np.concatenate([log.item_labels[log.item_status == LABELLED], outputs.pred])
-    return float(seen.min()), float(seen.max())
 
 
 def _find_draws(evidence: Evidence, metric: Metric) -> Draws:
@@ -331,24 +312,19 @@ def _find_draws(evidence: Evidence, metric: Metric) -> Draws:
         steps = find_steps(log, evidence.used, classes)
         rows = evidence.drawn[steps]
         _, _, free = evidence.recorded.of(0, np.ones(len(log.rows)), [])
+        learned = np.array([each.fit_labels for each in log.history], float)
         remaining = find_remaining(evidence, steps, free[steps])
         return Draws(
             steps,
             rows,
-            _lure_weights(*_count_ahead(evidence, steps).T),
+            _weigh_steps(evidence, steps),
             remaining,
             bool(np.allclose(log.q[steps] * remaining, rows.mass, rtol=1e-6)),
             _find_lowest_floor(log, steps),
-            _count_learned(log, evidence.recorded, steps),
+            learned[evidence.recorded.round[steps]],
         )
 
     return evidence.compute_once(("draws", classes), find)
-
-
-def _count_learned(log: Log, recorded: RecordedPredictions, steps: Array) -> Array:
-    """(M,) labels that the surrogate of each draw's round had learned from."""
-    learned = np.array([each.fit_labels for each in log.history], float)
-    return learned[recorded.round[steps]]
 
 
 def _find_lowest_floor(log: Log, steps: Array) -> float:
@@ -367,9 +343,10 @@ def find_metric_steps(evidence: Evidence, metric: Metric) -> Array:
     return find_steps(evidence.log, evidence.used, None if certain is None else certain.classes)
 
 
-def _count_ahead(evidence: Evidence, steps: Array) -> Array:
+def _weigh_steps(evidence: Evidence, steps: Array) -> Array:
     of_class = None if evidence.predicted is None else evidence.predicted[0]
-    return count_ahead(evidence.log, steps, evidence.used, of_class, evidence.groups[0].items)
+    items = evidence.groups[0].items
+    return _lure_weights(*count_ahead(evidence.log, steps, evidence.used, of_class, items).T)
 
 
 def describe_unfinished(evidence: Evidence) -> str:
@@ -429,7 +406,7 @@ def weigh_items(evidence: Evidence, metric: Metric) -> tuple[Array, Array, Array
     """
     log, whole = evidence.log, evidence.groups[0]
     steps, part = find_metric_steps(evidence, metric), find_part(evidence, metric, whole)
-    weights = _lure_weights(*_count_ahead(evidence, steps).T)
+    weights = _weigh_steps(evidence, steps)
     known = _knows_all(log, whole.items, evidence.drawn, evidence.supplied)
     known = known or (part.count < whole.size and part.count_unknown(log) == 0)
     drawn, supplied = _weigh_items(log, evidence.used, steps, weights, known=known)

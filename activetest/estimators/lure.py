@@ -14,13 +14,13 @@ from activetest.nouns.rows import Array
 
 def estimate(sample: Sample) -> Estimate:
     """Means (d,), unbiased for any draws of known positive probability; uses no surrogate."""
+
+    def find() -> Estimate:
+        terms = (sample.known_sum + sample.stats / sample.q[:, None]) / sample.size
+        return weighted_mean(terms, None, sample)
+
     # The plain mean asks for it, too.
-    return sample.compute_once("lure", lambda: _estimate(sample))
-
-
-def _estimate(sample: Sample) -> Estimate:
-    terms = (sample.known_sum + sample.stats / sample.q[:, None]) / sample.size
-    return weighted_mean(terms, None, sample)
+    return sample.compute_once("lure", find)
 
 
 def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array]:

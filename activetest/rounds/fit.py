@@ -21,11 +21,10 @@ from activetest.system.parallel import map_reduce, one_blas_thread
 
 # Choices with another value of which a surrogate is fitted again.
 OF_FITS = ("surrogate", "refit", "augment")
-# Rows of the pool that stand in for training rows, and those of surrogates that learn the model's
-# own predictions.
+# Rows of the pool that stand in for training rows.
+_BACKGROUND_ROWS = 1000
 # Rows whose predicted classes are counted at once: no table of all classes is made of them.
 _COUNTED = 65_536
-_BACKGROUND_ROWS, _MORE_ROWS = 1000, 3000
 _BACKUP = "restore the study from a backup: what it had learned is not what the round wrote"
 
 
@@ -263,18 +262,15 @@ def _list_inputs(cache: PoolView, choices: Choices) -> dict[str, Any]:
         return bool(catalog.fact("surrogates", choices.surrogate, fact))
 
     if states("NEEDS_FEATURES"):
+        places = np.linspace(0, cache.size - 1, min(_BACKGROUND_ROWS, cache.size))
         return {
-            "background": _take_background(cache, _BACKGROUND_ROWS),
+            "background": cache.take(places.astype(int)),
             "train": cache.train,
             "augment": choices.augment,
             "pool": cache,
             "image": tuple(cache.roles.get("shape", ())),
         }
     return {"train": cache.train} if states("USES_EVIDENCE") else {}
-
-
-def _take_background(cache: PoolView, most: int) -> Rows:
-    return cache.take(np.linspace(0, cache.size - 1, min(most, cache.size)).astype(int))
 
 
 def observe_statistics(rows: Rows, labels: Array, statistics: tuple[Statistic, ...]) -> Array:

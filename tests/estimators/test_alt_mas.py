@@ -130,7 +130,7 @@ def test_eight_items_and_two_passes_by_hand(tmp_path, name, plug_in):
     first, second = BY_HAND[name, plug_in]
     assert value.value == approx((first + second) / 2, abs=1e-12)
     # A metric of one mean keeps the means of its statistic, here of errors.
-    assert sorted(value.transform(value.estimate.draws)) == approx(sorted((first, second)))
+    assert sorted(value.metric.transform(value.estimate.draws)) == approx(sorted((first, second)))
     assert value.estimate.variance[0, 0] == approx((first - second) ** 2 / 2)
     interval = find_interval()
     assert interval.method == "credible"
@@ -267,7 +267,9 @@ def test_passes_are_scored_as_scikit_learn_scores_them(tmp_path, plug_in, monkey
     for name, score in scores.items():
         by_pass = [score(each, pred) for each in labels]
         value, find_interval = find(name, plug_in)
-        assert np.sort(value.transform(value.estimate.draws)) == approx(np.sort(by_pass)), name
+        assert np.sort(value.metric.transform(value.estimate.draws)) == approx(np.sort(by_pass)), (
+            name
+        )
         assert value.value == approx(np.mean(by_pass)), name
         interval = find_interval()
         # It holds the mean, also where that is no value between the quartiles.
