@@ -15,8 +15,7 @@ items; what rounding makes of equal information is far less.
 import numpy as np
 
 from activetest.acquisition.scores import disagreement
-from activetest.nouns.beliefs import Beliefs
-from activetest.nouns.objectives import Objectives
+from activetest.nouns.beliefs import Beliefs, Objectives
 from activetest.nouns.rows import Array
 
 TASK = "classification"

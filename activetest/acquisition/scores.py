@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import entr, xlogy
 
-from activetest.nouns.beliefs import Beliefs, moments
-from activetest.nouns.objectives import Objectives
+from activetest.nouns.beliefs import Beliefs, Objectives, moments
 from activetest.nouns.rows import Array
 
 # Rounding that is left of no disagreement, in nats.

@@ -17,7 +17,7 @@ from activetest.nouns.choices import Choices, FloorRule
 from activetest.nouns.estimate import Increments
 from activetest.nouns.log import ArmAllocation, Log, Round
 from activetest.nouns.pool import PoolView
-from activetest.nouns.rows import Array, Rows
+from activetest.nouns.rows import Array, Rows, sum_before
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds import race
 from activetest.rounds.fit import find_predicted_as, list_known_before, restore_surrogate
@@ -251,11 +251,11 @@ class _ReplayedRound:
         before = tested.drawn[:, : at[0]].sum(axis=1)
         before += tested.supplied[:, log.supplied_round <= self.round.number].sum(axis=1)
         before += 0.0 if tested.certain is None else tested.certain
-        sums = increment_range.guess[:, None] - _sum_before(guess)
+        sums = increment_range.guess[:, None] - sum_before(guess, -1)
         value = (here - guess) * left / weight + sums
         offset, rest = (
-            before[:, None] + _sum_before(here),
-            increment_range.rest[..., None] - _sum_before(ends),
+            before[:, None] + sum_before(here, -1),
+            increment_range.rest[..., None] - sum_before(ends, -1),
         )
         parts = (value, lowest * left + sums, highest * left + sums, offset, *rest)
         return tuple(part[:, at < used] / tested.group.total for part in parts)
@@ -308,11 +308,6 @@ def _ratio_range(ends: Array, kind: Array, weights: Array, scaled: Array) -> lis
         lowest = np.minimum(lowest, low.min(axis=1))
         highest = np.maximum(highest, high.max(axis=1))
     return [lowest, highest]
-
-
-def _sum_before(values: Array) -> Array:
-    """Sums over earlier draws, along the last axis."""
-    return np.cumsum(values, axis=-1) - values
 
 
 def _merge_ranges(left: list[IncrementRange], right: list[IncrementRange]) -> list[IncrementRange]:

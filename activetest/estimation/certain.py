@@ -15,7 +15,7 @@ from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.relevance import Certain, find_certain, find_possible_ratio
 from activetest.nouns.log import PENDING, Log
 from activetest.nouns.pool import PoolView
-from activetest.nouns.rows import Array
+from activetest.nouns.rows import Array, sum_before
 from activetest.system.parallel import map_reduce
 
 
@@ -89,7 +89,7 @@ def find_part(evidence: Evidence, metric: Metric, group: Group) -> Part:
     terms = np.column_stack([~relevant, values])
     others, more = member[:, None] * terms[pred], supplied_member[:, None] * terms[supplied_pred]
     sums = of_class @ terms
-    left = sums - (np.cumsum(others, axis=0) - others) - sum_supplied_before(log, more)
+    left = sums - sum_before(others) - sum_supplied_before(log, more)
     return Part(
         member * relevant[pred],
         supplied_member * relevant[supplied_pred],
@@ -174,7 +174,7 @@ def count_ahead(log: Log, steps: Array, used: int, of_class: Array | None, size:
             if source is None or (number in sources and set(sources[number]) <= set(source))
         ]
         covered = np.isin(rounds, inside)
-        earlier: Array = (np.cumsum(covered) - covered)[np.searchsorted(draws, steps)]
+        earlier: Array = sum_before(covered)[np.searchsorted(draws, steps)]
         here = np.array([sources.get(int(number)) == source for number in log.round[steps]])
         items = size if source is None else of_class[list(source)].sum()
         found[here] = np.column_stack([np.full(len(steps), items), items - earlier])[here]
@@ -190,7 +190,7 @@ def find_remaining(evidence: Evidence, steps: Array, recorded: Array) -> Array:
             continue
         drawn = each.could_draw(evidence.drawn.outputs.pred).astype(float)
         supplied = each.could_draw(evidence.supplied.outputs.pred).astype(float)
-        before = (np.cumsum(drawn) - drawn)[steps]
+        before = sum_before(drawn)[steps]
         before += sum_supplied_before(log, supplied[:, None])[steps, 0]
         remaining[here] = (evidence.predicted[0, list(each.drawn_from)].sum() - before)[here]
     return remaining

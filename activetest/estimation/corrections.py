@@ -98,8 +98,6 @@ def correct_labels(
 
 def tabulate(statistic: Statistic, rows: Rows, classes: int) -> Array:
     """(R, C + 1) value of every row under every class, and under a label that is no class."""
-    outputs, classes = rows.outputs, max(classes, 2)
-    if outputs.probs is not None:
-        outputs = replace(outputs, probs=outputs.probs.astype(float))
+    outputs, classes = rows.outputs.in_double, max(classes, 2)
     other = statistic.value(outputs, -np.ones((len(rows.index), 1)))
     return np.hstack([np.asarray(statistic.table(outputs, classes), float), other])

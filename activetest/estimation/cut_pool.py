@@ -94,19 +94,5 @@ class CutPool:
     def _cut(self, rows: Rows) -> Rows:
         cells = self._cells[rows.index]
         codes = np.empty((len(cells), 0), np.int64) if self._as_classes else cells[:, None]
-        return Rows(
-            rows.index,
-            Outputs(cells) if self._as_classes else rows.outputs,
-            rows.design,
-            codes,
-            lambda: rows.right,
-            lambda: rows.wrong,
-            lambda: rows.spread,
-            lambda: rows.features,
-            lambda: rows.external,
-            lambda: rows.weight,
-            lambda: rows.price,
-            lambda: rows.evidence,
-            lambda: rows.facts,
-            lambda: rows.trained,
-        )
+        outputs = Outputs(cells) if self._as_classes else rows.outputs
+        return rows.change(outputs=outputs, codes=codes)

@@ -8,7 +8,7 @@ import numpy as np
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.log import Log
 from activetest.nouns.pool import PoolView
-from activetest.nouns.rows import Array
+from activetest.nouns.rows import Array, sum_before
 from activetest.rounds.crossing import count_whole
 from activetest.rounds.group_sums import measure_groups, sum_by_group
 
@@ -67,7 +67,7 @@ class RecordedPredictions:
 
     def _within(self, values: Array) -> Array:
         """Sums over the earlier draws of the same round."""
-        before = np.cumsum(values, axis=0) - values
+        before = sum_before(values)
         return before - before[self.start][self.round]
 
 

@@ -35,7 +35,7 @@ from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import MARGIN
-from activetest.nouns.rows import Array, Outputs, Rows
+from activetest.nouns.rows import Array, Outputs, Rows, sum_before
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.crossing import cross_rounds
 from activetest.rounds.fit import get_surrogate, list_labelled, observe_statistics
@@ -141,8 +141,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     member, supplied_member = part.drawn, part.supplied
     stats = evidence.stats[:, columns] * member[:, None]
     supplied = evidence.supplied_stats[:, columns] * supplied_member[:, None]
-    before = np.cumsum(stats, axis=0) - stats
-    before += part.certain + sum_supplied_before(log, supplied)
+    before = sum_before(stats) + (part.certain + sum_supplied_before(log, supplied))
     place = evidence.find_place(group)
     whole_group = group.membership(evidence.drawn.codes)
     recorded, lined = evidence.recorded, _find_lined(evidence, metric, group)

@@ -80,24 +80,6 @@ def find_nominal_levels(times: Sequence[float], alpha: float, spending: str) -> 
     return levels
 
 
-def find_crossing_probabilities(times: Sequence[float], limits: Sequence[float]) -> Array:
-    """(K,) probability that a look is the first at which a standardised sum reaches its limit.
-
-    times, limits   (K,) of the looks: the sum at time t is normal with mean 0 and variance t, and
-                    divided by the root of t it is compared with the limit
-
-    The probabilities are those where the drift is 0. Raises ValueError as find_nominal_levels does.
-    """
-    _check_times(times)
-    paths, found = None, []
-    for place, (time, limit) in enumerate(zip(times, limits, strict=True)):
-        earlier = times[place - 1] if place else 0.0
-        found.append(_find_crossing(paths, earlier, time, limit))
-        if place + 1 < len(times):
-            paths = _continue_paths(paths, earlier, time, times[place + 1], limit)
-    return np.array(found)
-
-
 def find_conditional_power(statistic: float, time: float, level: float) -> float:
     """Probability that the look at time 1 rejects at this level, if the trend until now goes on.
 

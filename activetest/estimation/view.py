@@ -1,8 +1,8 @@
 """The view of a log: every value and interval of its metrics, from evidence collected once."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -57,8 +57,6 @@ class View:
     own_view     whether the surrogate's beliefs about the rest of the pool are to be had
     metrics      {title: the metric}, curves linearised around what is known of the whole pool, and
                  those that are a raw value minus another metric without the raw value
-    filled       what fill_missing found so far, by metric and group
-    samples      what was built so far, by metric or its one statistic, and group
     population   what the pool is a sample of, where values are about that; None for the pool itself
     assumptions  what fixed intervals of the whole pool rest on where they can
     """
@@ -70,8 +68,6 @@ class View:
     evidence: Evidence
     own_view: bool
     metrics: dict[str, Metric]
-    filled: dict[tuple[str, str], Filled | None] = field(default_factory=dict)
-    samples: dict[Hashable, Sample] = field(default_factory=dict)
     population: Population | None = None
     assumptions: tuple[Assumption, ...] = ()
 
@@ -149,17 +145,10 @@ class View:
         return self.evidence.compute_once(("assumed", given), lambda: assume(*about))
 
     def _build_sample(self, evidence: Evidence, metric: Metric, group: Group) -> Sample:
-        """The sample of a metric in a group; from the view's own evidence it is built once.
-
-        Metrics of the same mean share it, and what is estimated of that.
-        """
-        if evidence is not self.evidence:
-            return samples.build_sample(evidence, metric, group)
+        """The sample of a metric in a group, built once: metrics of the same mean share it."""
         shared = len(metric.statistics) == 1 and find_certainty(evidence, metric) is None
-        key = metric.statistics if shared else metric.title, group.name
-        if key not in self.samples:
-            self.samples[key] = samples.build_sample(evidence, metric, group)
-        return self.samples[key]
+        key = "sample", metric.statistics if shared else metric.title, group.name
+        return evidence.compute_once(key, lambda: samples.build_sample(evidence, metric, group))
 
     def _add_beliefs(
         self, sample: Sample, metric: Metric, refined: Metric, group: Group, estimator: str
@@ -198,11 +187,9 @@ class View:
         decides = self.evidence.groups[0] if alike or group is None else group
         if not alike and self.find_assumptions(metric, decides):
             return None
-        key = metric.title, decides.name
-        if key not in self.filled:
-            about = self.metrics[metric.title], decides, self.choices.level
-            self.filled[key] = fill_missing(self.evidence, *about)
-        return self.filled[key]
+        about = self.evidence, self.metrics[metric.title], decides, self.choices.level
+        key = "filled", metric.title, decides.name
+        return self.evidence.compute_once(key, lambda: fill_missing(*about))
 
     def evidence_of(self, metric: Metric, group: Group, *, alike: bool = False) -> Evidence:
         """The evidence behind the fixed interval of a metric in a group: see value."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from activetest.nouns.rows import Array
+from activetest.nouns.rows import Array, sum_before
 
 # Draws that agreed with the guess before the first, for each prior, and its probability.
 _PRIORS = ((100.0, 0.6), (3.0, 0.2), (0.5, 0.2))
@@ -41,9 +41,9 @@ def learn_scale(
         residual,
         deviation,
         learned,
-        lambda values, share: _sum_before(share * values) / share,
+        lambda values, share: sum_before(share * values) / share,
     )
-    squares = _sum_before((weight * deviation) ** 2)
+    squares = sum_before((weight * deviation) ** 2)
     return solve_scale(*moments, squares / np.maximum(np.arange(len(weight)), 1)[:, None])
 
 
@@ -104,9 +104,3 @@ def add_moments(
     return count, tuple(
         np.maximum(each, 0.0) if place in squares else each for place, each in enumerate(sums)
     )
-
-
-def _sum_before(values: Array) -> Array:
-    """(M, d) sum over earlier draws."""
-    before: Array = np.cumsum(values, axis=0) - values
-    return before

@@ -16,7 +16,7 @@ from activetest.estimators._scores import learn_scale
 from activetest.estimators._steps import weigh_labels, weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.rounding import MARGIN
-from activetest.nouns.rows import Array
+from activetest.nouns.rows import Array, sum_before
 
 # Imaginary draws, made before the first, that agreed with the surrogate.
 _PSEUDO_DRAWS = 100.0
@@ -54,7 +54,7 @@ def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array
     inverse = (sample.inside / sample.q)[:, None]
     share = sample.weights[:, None] / sample.size
     rest = np.where(sample.left > 0, sample.left, 0.0)[:, None]
-    level = share * (rest - inverse * (rest > 0)) / (_PSEUDO_DRAWS + _sum_before(weight))
+    level = share * (rest - inverse * (rest > 0)) / (_PSEUDO_DRAWS + sum_before(weight))
     # Guesses that follow from their own round are as they are.
     alone = np.ones(share.shape, bool)
     alone &= True if sample.crossed is None else ~sample.crossed[:, None]
@@ -88,7 +88,7 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array, Array]:
     weight, _, slope = _slope_parts(sample, center, sample.stats)
     stats, imputed = sample.per_unit(sample.stats), sample.per_unit(sample.imputed)
     residual = stats - sample.inside[:, None] * imputed
-    level = center + _sum_before(weight * residual) / (_PSEUDO_DRAWS + _sum_before(weight))
+    level = center + sum_before(weight * residual) / (_PSEUDO_DRAWS + sum_before(weight))
     slope, free = np.clip(slope, 0.0, 1.0), _find_free(sample)
     if free.any():
         learned = np.zeros(len(weight)) if sample.learned is None else sample.learned
@@ -117,7 +117,7 @@ def _find_free(sample: Sample) -> Array:
 def _find_inside(sample: Sample) -> Array:
     """(M, d) whether all earlier draws were inside."""
     outside = 1.0 - sample.inside * (sample.left > 0)
-    return np.broadcast_to((_sum_before(outside) == 0)[:, None], sample.stats.shape)
+    return np.broadcast_to((sum_before(outside) == 0)[:, None], sample.stats.shape)
 
 
 def _slope_parts(sample: Sample, center: Array, stats: Array) -> tuple[Array, Array, Array]:
@@ -132,10 +132,10 @@ def _slope_parts(sample: Sample, center: Array, stats: Array) -> tuple[Array, Ar
     across = weight * _find_deviations(sample, center) * inside
     along = weight * (sample.per_unit(stats) - center) * inside
     count = np.arange(len(weight))[:, None]
-    prior = _PSEUDO_DRAWS * _sum_before(across**2) / np.maximum(count, 1)
-    shrunk = prior + _sum_before(across**2)
+    prior = _PSEUDO_DRAWS * sum_before(across**2) / np.maximum(count, 1)
+    shrunk = prior + sum_before(across**2)
     slope = np.where(
-        shrunk > 0, (prior + _sum_before(across * along)) / np.where(shrunk > 0, shrunk, 1), 1.0
+        shrunk > 0, (prior + sum_before(across * along)) / np.where(shrunk > 0, shrunk, 1), 1.0
     )
     return weight, shrunk, slope
 
@@ -149,11 +149,6 @@ def _find_deviations(sample: Sample, center: Array) -> Array:
     size = np.maximum(np.abs(imputed), np.abs(sample.per_unit(sample.stats))).max(axis=0, initial=0)
     deviation: Array = imputed - center
     return np.where(np.abs(deviation) <= MARGIN * size, 0.0, deviation)
-
-
-def _sum_before(values: Array) -> Array:
-    """(M, d) sum over earlier draws."""
-    return np.cumsum(values, axis=0) - values
 
 
 def _sum_after(values: Array) -> Array:

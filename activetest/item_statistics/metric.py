@@ -1,7 +1,7 @@
 """A metric is an item statistic and a smooth map of its mean: theta = phi(mean_j h(f_j, y_j))."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -183,9 +183,7 @@ def evaluate(
 
     weights (R,) are those of the items, 1 unless given.
     """
-    if outputs.probs is not None:
-        # Kept in single precision for the whole pool, but a value deserves double.
-        outputs = replace(outputs, probs=outputs.probs.astype(float))
+    outputs = outputs.in_double
     if metric.refine:
         metric = metric.refine(
             outputs, labels, np.ones(len(labels)) if weights is None else weights

@@ -1,4 +1,4 @@
-"""What a surrogate believes about rows, and the mean and variance of statistics under it."""
+"""What acquisitions score rows by: what a surrogate believes about them, and for which metrics."""
 
 from dataclasses import dataclass, replace
 
@@ -31,6 +31,27 @@ class Beliefs:
         if self.draws is None:
             raise ValueError("these beliefs have no draws of members")
         return self.draws
+
+
+@dataclass(frozen=True)
+class Objectives:
+    """What R rows are scored for. Axes as in rows; A metrics.
+
+    pred    (R,) what the black box predicts: class codes, or values
+    kinds   (A, R, C) of every metric that draws aim at, which labels add the same to it: outcomes
+            with the same number do, and the number is that of the first of them. See
+            item_statistics.kinds. None unless the method states NEEDS_KINDS
+    """
+
+    pred: Array
+    kinds: Array | None = None
+
+    @property
+    def known_kinds(self) -> Array:
+        """(A, R, C) kinds, which the caller knows to exist. Raises ValueError otherwise."""
+        if self.kinds is None:
+            raise ValueError("these objectives say nothing of which outcomes are alike")
+        return self.kinds
 
 
 def split_beliefs(beliefs: Beliefs) -> list[Beliefs]:

@@ -7,7 +7,7 @@ of one metric.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -63,6 +63,11 @@ class Outputs(Remembers):
     def confidence(self) -> Array:
         """(R,) probability of the predicted class."""
         return np.take_along_axis(self.known_probs, self.pred[:, None], axis=1)[:, 0]
+
+    @property
+    def in_double(self) -> "Outputs":
+        """The same in double precision: kept in single for a whole pool, a few items deserve it."""
+        return self if self.probs is None else replace(self, probs=self.probs.astype(float))
 
     @property
     def known_probs(self) -> Array:
@@ -136,7 +141,11 @@ class Rows:
     @property
     def unweighted(self) -> "Rows":
         """The same rows without their weights."""
-        return self if self.weight is None else replace(self, weight=None)
+        return self if self.weight is None else self.change(weight=None)
+
+    def change(self, **values: Any) -> "Rows":
+        """The same rows with other values of some fields; what is read on demand stays unread."""
+        return Rows(**{each.name: vars(self)[each.name] for each in fields(self)} | values)
 
     def __getitem__(self, index: Index) -> "Rows":
         """These rows."""
@@ -156,6 +165,12 @@ class Rows:
             lambda: _take(self.facts, index),
             lambda: _take(self.trained, index),
         )
+
+
+def sum_before(values: Array, axis: int = 0) -> Array:
+    """Sums over earlier entries on an axis, such as over earlier draws."""
+    sums: Array = np.cumsum(values, axis=axis) - values
+    return sums
 
 
 def spread_votes(codes: Array, classes: int) -> Array:

@@ -1,7 +1,6 @@
 """Fitting: the labels that a round knows, and the surrogate fitted to them."""
 
 from collections.abc import Container, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,17 +68,13 @@ def get_surrogates(
 
     Surrogates that can be are fitted together, which takes less time.
     """
-    name, options = catalog.split_options("surrogates", choices.surrogate)
-    together = getattr(catalog.load("surrogates", name), "fit_together", None)
     reused = any(find_reusable_round(log, choices, cache.unavailable) for log in logs)
-    if together is None or options or reused:
+    sets = [list_learned(log, choices) for log in logs]
+    found = None if reused else _fit_together(choices, cache, sets)
+    if found is None:
         pairs = zip(logs, seeds, strict=True)
-        return [get_surrogate(log, cache, choices, seed=seed) for log, seed in pairs]
-    learned = [list_learned(log, choices) for log in logs]
-    positions, labels = map(np.concatenate, zip(*learned, strict=True))
-    known = replace(_collect_training(positions, labels, cache), **_list_inputs(cache, choices))
-    counts = [len(positions) for positions, _ in learned]
-    return [weigh_surrogate(each, cache) for each in together(known, counts)]
+        found = [get_surrogate(log, cache, choices, seed=seed) for log, seed in pairs]
+    return found
 
 
 def find_reusable_round(
@@ -184,8 +179,7 @@ def fit_surrogate(
     log: Log, cache: PoolView, choices: Choices, *, rng: np.random.Generator
 ) -> Surrogate:
     """The chosen surrogate, fitted to every label that is known, or to none: see list_learned."""
-    known = _collect_training(*list_learned(log, choices), cache)
-    known = replace(known, **_list_inputs(cache, choices))
+    known = _collect_training(*list_learned(log, choices), cache, choices)
     name, options = catalog.split_options("surrogates", choices.surrogate)
     method = catalog.load("surrogates", name)
     # It may have loaded a library of its own.
@@ -200,25 +194,35 @@ def fit_others(
     """Surrogates like that of a round, each fitted to another set of positions and labels."""
     choices = Choices.from_record(round.choices)
     name, options = catalog.split_options("surrogates", choices.surrogate)
-    method = catalog.load("surrogates", name)
-    together = getattr(method, "fit_together", None)
-    about = _list_inputs(cache, choices)
     with one_blas_thread(), progress.step("fitting the surrogate"):
-        if together is not None and not options:
-            positions, labels = map(np.concatenate, zip(*sets, strict=True))
-            known = replace(_collect_training(positions, labels, cache), **about)
-            fitted = together(known, [len(positions) for positions, _ in sets])
-            return [weigh_surrogate(each, cache) for each in fitted]
-        rng = np.random.default_rng([round.number, *b"others"])
-        found = []
-        for positions, labels in sets:
-            known = replace(_collect_training(positions, labels, cache), **about)
-            found.append(weigh_surrogate(method.fit(known, rng=rng, **options), cache))
+        found = _fit_together(choices, cache, sets)
+        if found is None:
+            method = catalog.load("surrogates", name)
+            rng = np.random.default_rng([round.number, *b"others"])
+            known = (_collect_training(*each, cache, choices) for each in sets)
+            fitted = [method.fit(each, rng=rng, **options) for each in known]
+            found = [weigh_surrogate(each, cache) for each in fitted]
     return found
 
 
-def _collect_training(positions: Array, labels: Array, cache: PoolView) -> TrainingSet:
-    """The training set of items (M,) with these labels, and nothing but labels to learn from."""
+def _fit_together(
+    choices: Choices, cache: PoolView, sets: Sequence[tuple[Array, Array]]
+) -> list[Surrogate] | None:
+    """The chosen surrogate, fitted to each set of positions and labels at once; None: it cannot."""
+    name, options = catalog.split_options("surrogates", choices.surrogate)
+    together = getattr(catalog.load("surrogates", name), "fit_together", None)
+    if together is None or options:
+        return None
+    positions, labels = map(np.concatenate, zip(*sets, strict=True))
+    known = _collect_training(positions, labels, cache, choices)
+    fitted = together(known, [len(each) for each, _ in sets])
+    return [weigh_surrogate(each, cache) for each in fitted]
+
+
+def _collect_training(
+    positions: Array, labels: Array, cache: PoolView, choices: Choices
+) -> TrainingSet:
+    """The training set of items (M,) with these labels, and what the surrogate learns from."""
     rows = cache.take(positions)
     # A few thousand predictions give their scale well enough for a prior.
     scale = (
@@ -234,6 +238,7 @@ def _collect_training(positions: Array, labels: Array, cache: PoolView) -> Train
         len(cache.classes),
         scale,
         shares=_count_verdicts(cache, rows),
+        **_list_inputs(cache, choices),
     )
 
 
@@ -277,10 +282,7 @@ def observe_statistics(rows: Rows, labels: Array, statistics: tuple[Statistic, .
     """(M, T) the statistics of items whose labels are known, without their weights."""
     if not len(labels):
         return np.empty((0, len(statistics)))
-    outputs = rows.outputs
-    if outputs.probs is not None:
-        # Kept in single precision for the whole pool, but a few labels deserve double.
-        outputs = replace(outputs, probs=outputs.probs.astype(float))
+    outputs = rows.outputs.in_double
     return np.column_stack([each.value(outputs, labels[:, None])[:, 0] for each in statistics])
 
 

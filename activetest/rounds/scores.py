@@ -9,10 +9,9 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.item_statistics.kinds import find_kinds
-from activetest.nouns.beliefs import Beliefs, split_beliefs
+from activetest.nouns.beliefs import Beliefs, Objectives, split_beliefs
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Objective
-from activetest.nouns.objectives import Objectives
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import make_generator

@@ -27,7 +27,7 @@ from activetest.nouns.arguments import read_count, read_name, read_names, read_p
 from activetest.nouns.choices import Choices, Interval, Question
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
-from activetest.nouns.rows import Array, Outputs
+from activetest.nouns.rows import Array
 from activetest.nouns.signature import with_settings
 from activetest.nouns.simulated_answer import SimulatedAnswer
 from activetest.nouns.surrogate import Surrogate
@@ -498,20 +498,12 @@ def _metrics(names: tuple[str, ...], built: cache.Cache, choices: Choices) -> li
     return [metric for name in names for metric in specification.find_metrics(name, facts)]
 
 
-def _read_outputs(built: cache.Cache) -> Outputs:
-    """The outputs of all items, probabilities in double precision."""
-    outputs = built.rows(0, built.size).outputs
-    if outputs.probs is None:
-        return outputs
-    return replace(outputs, probs=outputs.probs.astype(float))
-
-
 def _find_defined(built: cache.Cache, truth: Array, plan: Plan) -> list[Metric]:
     """The metrics that have a value where all labels are known: there is a truth to compare with.
 
     Raises ChoiceError where none has.
     """
-    outputs, weights = _read_outputs(built), built.rows(0, built.size).weight
+    outputs, weights = built.rows(0, built.size).outputs.in_double, built.rows(0, built.size).weight
     found = [
         each
         for each in _metrics(plan.metrics, built, plan.strategies[0])
@@ -531,7 +523,7 @@ def _results(
 ) -> Iterator[SimulatedStrategy]:
     """One result per strategy, budget, metric and estimator, from the runs in which it existed."""
     rows = built.rows(0, built.size)
-    outputs = _read_outputs(built)
+    outputs = built.rows(0, built.size).outputs.in_double
     baselines = {
         metric.title: compute_baseline(
             metric,

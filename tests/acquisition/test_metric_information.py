@@ -7,8 +7,7 @@ from scipy.stats import entropy
 
 from activetest.acquisition import metric_information
 from activetest.acquisition.scores import bald
-from activetest.nouns.beliefs import Beliefs
-from activetest.nouns.objectives import Objectives
+from activetest.nouns.beliefs import Beliefs, Objectives
 
 ITEMS, CLASSES, PASSES = 30, 5, 8
 

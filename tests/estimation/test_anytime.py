@@ -73,7 +73,7 @@ def test_a_ratios_interval_is_that_of_the_values_that_exact_bets_leave_standing(
 ):
     """But for what chords between values of a grid, and outcome_values in common, make of the bets.
 
-    Those bets are others and as fair, so either may refute a little more: see test_inversion.
+    Those bets are others and as fair, so either may refute a little more.
     """
     log, metric = drawn(pool, truth, *[10] * 5), metric_of(pool, name)
     interval = found(pool, log, metric, 0.6, group=group)

@@ -9,9 +9,10 @@ from scipy.special import ndtri
 
 from activetest.errors import StudyError
 from activetest.estimation.looks import _OVER, Look, LookPlan, plan_looks, plan_looks_of_log
-from activetest.estimation.spending import find_crossing_probabilities, find_look_levels
+from activetest.estimation.spending import find_look_levels
 from activetest.nouns.choices import Choices, Interval
 from activetest.nouns.log import LABELLED, PENDING, Log
+from tests.estimation.test_spending import find_crossing_probabilities
 from tests.makers import build_table, supply_labels
 
 PLAN = LookPlan(looks=5, last=100, spending="cubic", level=0.95, size=1000)

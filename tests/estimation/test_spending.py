@@ -6,15 +6,32 @@ from pytest import approx
 from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal
 
+from activetest.estimation import spending
 from activetest.estimation.looks import LookPlan
 from activetest.estimation.spending import (
     find_conditional_power,
-    find_crossing_probabilities,
     find_look_levels,
     find_nominal_levels,
 )
 
 FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def find_crossing_probabilities(times: list[float], limits: list[float]) -> np.ndarray:
+    """(K,) probability that a look is the first at which a standardised sum reaches its limit.
+
+    times, limits   (K,) of the looks: the sum at time t is normal with mean 0 and variance t, and
+                    divided by the root of t it is compared with the limit
+
+    The probabilities are those where the drift is 0.
+    """
+    paths, found = None, []
+    for place, (time, limit) in enumerate(zip(times, limits, strict=True)):
+        earlier = times[place - 1] if place else 0.0
+        found.append(spending._find_crossing(paths, earlier, time, limit))
+        if place + 1 < len(times):
+            paths = spending._continue_paths(paths, earlier, time, times[place + 1], limit)
+    return np.array(found)
 
 
 def walk(times, *, runs: int, seed: int, drift: float = 0.0) -> np.ndarray:
@@ -91,8 +108,8 @@ def test_times_that_are_none_are_refused(times):
 
 def test_looks_that_are_close_together_and_many_of_them_add_up():
     times = sorted({*np.linspace(0.05, 1, 20).tolist(), 0.5001, 0.99999})
-    for spending, spent in (("cubic", 0.05), ("pocock", 0.05)):
-        levels = find_nominal_levels(times, 0.05, spending)
+    for name, spent in (("cubic", 0.05), ("pocock", 0.05)):
+        levels = find_nominal_levels(times, 0.05, name)
         total = find_crossing_probabilities(times, (-ndtri(levels)).tolist()).sum()
         assert total == approx(spent, rel=1e-4)
 

@@ -19,8 +19,7 @@ from activetest.errors import ActivetestError
 from activetest.item_statistics.defaults import CLASSIFICATION, HARD_LABELS, REGRESSION, STATISTICS
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.item_statistics.statistic import Statistic, combine_statistics, statistic
-from activetest.nouns.beliefs import Beliefs, moments
-from activetest.nouns.objectives import Objectives
+from activetest.nouns.beliefs import Beliefs, Objectives, moments
 from activetest.nouns.rows import Outputs, Rows
 from activetest.nouns.training import TrainingSet
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.estimation import inversion
-from activetest.estimation.inversion import find_first_unrefuted
+from activetest.estimation import anytime
+from activetest.estimation.anytime import find_first_unrefuted
 from activetest.intervals import betting
 from activetest.nouns.estimate import Increments
 
@@ -46,9 +46,9 @@ def sums(count: int, *, seed: int, strange: float = 0.0):
 
 def refuted(increments: list[Increments], value: float, limit: float, *, up: bool) -> bool:
     """Whether bets on one value refute it: its piece's outcome_values, and ranges from chords."""
-    places = (len(GRID) - 1) * inversion._PIECES
+    places = (len(GRID) - 1) * anytime._PIECES
     piece = min(int(value * places), places - 1)
-    cell = piece // inversion._PIECES
+    cell = piece // anytime._PIECES
 
     def between(t: float) -> Increments:
         share = (t - GRID[cell]) * (len(GRID) - 1)
@@ -145,4 +145,4 @@ def test_what_rounding_may_leave_is_that_of_the_larger_end():
     small, large = np.full((6, 3), 0.5), np.full((6, 3), -8.0)
     expected = betting.rounding(Increments(*np.full((6, 3), 8.0)))
     for ends in ((small, large), (large, small), (large, large)):
-        assert inversion._Bets(*ends, True).rounding == approx(expected)
+        assert anytime._Side(*ends, True).rounding == approx(expected)
