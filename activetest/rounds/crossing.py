@@ -19,7 +19,7 @@ round serve fixed intervals and looks at ends of rounds; what is valid at every 
 predictions that were made before the round.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -66,12 +66,6 @@ class _RoundLabels:
     rows: Array
     labels: Array
     fold: Array
-
-    def list_others(self, fold: int, *, last: bool) -> tuple[Array, Array]:
-        """Positions and labels of the draws outside a fold, with the last draw or without."""
-        chosen = (self.fold != fold) & ~np.isnan(self.labels)
-        chosen[-1] &= last
-        return self.rows[chosen], self.labels[chosen]
 
 
 def cross_rounds(log: Log, cache: PoolView, statistics: tuple[Statistic, ...], *, seed: int) -> Log:
@@ -178,10 +172,11 @@ def _list_sets(known: _RoundLabels) -> dict[tuple[int, bool], tuple[Array, Array
     for fold in range(FOLDS):
         for last in (True, False):
             if last or fold != known.fold[-1]:
-                rows, labels = known.list_others(fold, last=last)
+                others = (known.fold != fold) & ~np.isnan(known.labels)
+                others[-1] &= last
                 found[fold, last] = (
-                    np.concatenate([known.earlier[0], rows]),
-                    np.concatenate([known.earlier[1], labels]),
+                    np.concatenate([known.earlier[0], known.rows[others]]),
+                    np.concatenate([known.earlier[1], known.labels[others]]),
                 )
     return found
 
@@ -259,7 +254,8 @@ def _predict(
     def on_piece(piece: tuple[int, int]) -> Array:
         rows, here = cache.rows(*piece), slice(*piece)
         expected = np.zeros((len(statistics), len(rows.index)))
-        for fold, places in _divide(folds[here]):
+        for fold in np.unique(folds[here]).tolist():
+            places = np.flatnonzero(folds[here] == fold)
             surrogate = fitted[fold, fold == known.fold[-1]]
             expected[:, places] = surrogate.expected(rows[places], statistics)
         return sum_by_group(cache, rows.codes, list(expected * free[here]))
@@ -267,12 +263,3 @@ def _predict(
     sums = map_reduce(cache.chunks(), on_piece, np.add)
     sums += sum_by_group(cache, cache.take(known.rows).codes, list(imputed.T))
     return {"imputed": imputed, "sums": sums, "share": share}
-
-
-def _divide(folds: Array) -> Iterator[tuple[int, Array]]:
-    """Each fold with its places."""
-    order = np.argsort(folds, kind="stable")
-    ends = np.searchsorted(folds[order], np.arange(FOLDS + 1))
-    for fold in range(FOLDS):
-        if ends[fold] < ends[fold + 1]:
-            yield fold, order[ends[fold] : ends[fold + 1]]

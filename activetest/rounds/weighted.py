@@ -101,23 +101,17 @@ def weigh_surrogate(surrogate: Surrogate, cache: PoolView) -> Surrogate:
 
 def find_counted(cache: PoolView) -> Array | None:
     """(N,) True where an item has a weight above 0; None where all items count alike."""
-    if not cache.roles.get("weight"):
-        return None
-    return _read_once(cache, "counted", lambda rows: rows.mass > 0)
+    return _read_once(cache, "weight", "counted", lambda rows: rows.mass > 0)
 
 
 def find_rates(cache: PoolView) -> Array | None:
     """(N,) what draws are in proportion to besides scores: weights; None where all count alike."""
-    if not cache.roles.get("weight"):
-        return None
-    return _read_once(cache, "rates", lambda rows: rows.mass)
+    return _read_once(cache, "weight", "rates", lambda rows: rows.mass)
 
 
 def find_prices(cache: PoolView) -> Array | None:
     """(N,) price of each item's label; None where all cost alike."""
-    if not cache.roles.get("price"):
-        return None
-    return _read_once(cache, "prices", lambda rows: np.asarray(rows.price))
+    return _read_once(cache, "price", "prices", lambda rows: np.asarray(rows.price))
 
 
 def describe_floor_cost(cache: PoolView, choices: Choices) -> tuple[str, ...]:
@@ -143,10 +137,12 @@ def describe_floor_cost(cache: PoolView, choices: Choices) -> tuple[str, ...]:
     )
 
 
-def _read_once(cache: PoolView, name: str, read: Callable[[Rows], Array]) -> Array:
-    """(N,) what read gives for every row."""
+def _read_once(
+    cache: PoolView, role: str, name: str, read: Callable[[Rows], Array]
+) -> Array | None:
+    """(N,) what read gives for every row; None where the pool has no column of this role."""
 
     def read_all() -> Array:
         return np.concatenate([read(cache.rows(*piece)) for piece in cache.chunks()])
 
-    return cache.compute_once(("weights", name), read_all)
+    return cache.compute_once(("weights", name), read_all) if cache.roles.get(role) else None
