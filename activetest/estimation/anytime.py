@@ -157,6 +157,9 @@ def _weigh_statistics(
         weights @ evidence.supplied_stats[:, columns].T * part.supplied,
         None if certain is None else certain.relevant,
         weights @ np.array([group.size - part.count, *part.certain[: len(metric.statistics)]]),
+        # A label may be of a class that was never predicted, also where one class was.
+        outcomes=max(evidence.classes, 2) if evidence.classes else 0,
+        answerable=evidence.log.declined,
     )
 
 

@@ -43,6 +43,8 @@ class TestedMean:
     certain          (S,) the sums over the group's other items
     declined         where declined items count: (K,) and (L,) their places among the log's drawn
                      and supplied items, and (S,) whether they are at their least (0) or most (1)
+    outcomes         number of classes that labels may have; 0 where labels are numbers
+    answerable       whether the mean is over answerable items: those that were declined count as 0
     """
 
     group: Group
@@ -53,6 +55,8 @@ class TestedMean:
     relevant: Array | None = None
     certain: Array | None = None
     declined: tuple[Array, Array, Array] | None = None
+    outcomes: int = 0
+    answerable: bool = False
 
     def membership(self, rows: Rows) -> Array:
         """(R,) 1.0 where rows belong to the group and can change the sums."""
@@ -63,6 +67,49 @@ class TestedMean:
     def classes(self) -> frozenset[int] | None:
         """Predicted classes whose items can change the sums; None: all."""
         return None if self.relevant is None else frozenset(np.flatnonzero(self.relevant).tolist())
+
+    def count_declined(self, log: Log, cache: PoolView) -> "TestedMean":
+        """The same with sums of declined items, where they count, at their least or most."""
+        if self.declined is None:
+            return self
+        drawn, supplied, sides = self.declined
+        each, values = np.arange(len(sides)), (self.drawn.copy(), self.supplied.copy())
+        places = (drawn, log.rows), (supplied, log.supplied_rows)
+        for sums, (at, positions) in zip(values, places, strict=True):
+            if len(at):
+                rows = cache.take(positions[at])
+                ends = self.range_by_row(rows)[sides, each]
+                sums[:, at] = ends * self.membership(rows)
+        return replace(self, drawn=values[0], supplied=values[1])
+
+    def range_by_row(self, rows: Rows) -> Array:
+        """(2, S, R) smallest and largest sum of every row."""
+        ends, kinds = self.by_kind(rows)
+        ends = ends if kinds is None else ends[..., kinds]
+        return ends if rows.weight is None else ends * rows.weight
+
+    def by_kind(self, rows: Rows) -> tuple[Array, Array | None]:
+        """(2, S, K) smallest and largest sum of every kind of row, and (R,) the kinds of rows.
+
+        Sums are those of an item of weight 1.
+        Rows of a kind are predicted alike, where that says all; else each is its own, and None.
+        """
+        cells = all(each.cells for each in self.statistics)
+        tables = (
+            tabulate(self.statistics, self.outcomes)
+            if cells
+            else np.stack([each.table(rows.outputs, self.outcomes) for each in self.statistics])
+        )
+        sums = self.weights[:, :1, None] + np.tensordot(self.weights[:, 1:], tables, 1)
+        pairs = np.stack([sums.min(axis=2), sums.max(axis=2)])
+        if self.answerable:
+            pairs = np.stack([np.minimum(pairs[0], 0), np.maximum(pairs[1], 0)])
+        return pairs, rows.outputs.pred if cells else None
+
+    def guess(self, surrogate: Surrogate, rows: Rows) -> Array:
+        """(1 + d, R) what a surrogate expects of 1 and the statistics."""
+        mean = surrogate.expected(rows, self.statistics)
+        return np.vstack([rows.mass, mean])
 
 
 @dataclass(frozen=True)
@@ -103,15 +150,12 @@ def compute_increments(evidence: Evidence, tested: TestedMean) -> list[Increment
     history = [each for each in history if not each.lacks_weights]
     if not history:
         return [Increments(*np.empty((6, 0))) for _ in tested.weights]
-    # A label may be of a class that was never predicted, also where one class was.
-    sums = _Sums(tested, max(len(cache.classes), 2) if cache.classes else 0, log.declined)
-    if tested.declined is not None:
-        sums = sums.count_declined(log, cache, *tested.declined)
-    replayed = [_ReplayedRound(each, log, cache, sums, evidence.seed) for each in history]
+    tested = tested.count_declined(log, cache)
+    replayed = [_ReplayedRound(each, log, cache, tested, evidence.seed) for each in history]
 
     def on_piece(piece: tuple[int, int]) -> list[IncrementRange]:
         rows = cache.rows(*piece)
-        member, kinds = tested.membership(rows) > 0, sums.by_kind(rows)
+        member, kinds = tested.membership(rows) > 0, tested.by_kind(rows)
         return [each.increment_range(slice(*piece), rows, member, kinds) for each in replayed]
 
     ranges = map_reduce(cache.chunks(), on_piece, _merge_ranges, title="replaying the rounds")
@@ -123,63 +167,13 @@ def compute_increments(evidence: Evidence, tested: TestedMean) -> list[Increment
     return [Increments(*(field[place] for field in fields)) for place in range(len(tested.weights))]
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """The S sums over rows; declined says whether items were declined, which count as 0."""
-
-    tested: TestedMean
-    classes: int
-    declined: bool
-
-    def count_declined(
-        self, log: Log, cache: PoolView, drawn: Array, supplied: Array, sides: Array
-    ) -> "_Sums":
-        """The sums with those of declined items at their least or most, see TestedMean."""
-        tested, each = self.tested, np.arange(len(sides))
-        values = tested.drawn.copy(), tested.supplied.copy()
-        places = (drawn, log.rows), (supplied, log.supplied_rows)
-        for sums, (at, positions) in zip(values, places, strict=True):
-            if len(at):
-                rows = cache.take(positions[at])
-                ends = self.range_by_row(rows)[sides, each]
-                sums[:, at] = ends * tested.membership(rows)
-        return replace(self, tested=replace(tested, drawn=values[0], supplied=values[1]))
-
-    def range_by_row(self, rows: Rows) -> Array:
-        """(2, S, R) smallest and largest sum of every row."""
-        ends, kinds = self.by_kind(rows)
-        ends = ends if kinds is None else ends[..., kinds]
-        return ends if rows.weight is None else ends * rows.weight
-
-    def by_kind(self, rows: Rows) -> tuple[Array, Array | None]:
-        """(2, S, K) smallest and largest sum of every kind of row, and (R,) the kinds of rows.
-
-        Sums are those of an item of weight 1.
-        Rows of a kind are predicted alike, where that says all; else each is its own, and None.
-        """
-        tested, cells = self.tested, all(each.cells for each in self.tested.statistics)
-        tables = (
-            tabulate(tested.statistics, self.classes)
-            if cells
-            else np.stack([each.table(rows.outputs, self.classes) for each in tested.statistics])
-        )
-        sums = tested.weights[:, :1, None] + np.tensordot(tested.weights[:, 1:], tables, 1)
-        pairs = np.stack([sums.min(axis=2), sums.max(axis=2)])
-        if self.declined:
-            pairs = np.stack([np.minimum(pairs[0], 0), np.maximum(pairs[1], 0)])
-        return pairs, rows.outputs.pred if cells else None
-
-    def guess(self, surrogate: Surrogate, rows: Rows) -> Array:
-        """(1 + d, R) what a surrogate expects of 1 and the statistics."""
-        mean = surrogate.expected(rows, self.tested.statistics)
-        return np.vstack([rows.mass, mean])
-
-
 class _ReplayedRound:
     """A past round: its surrogate and the weights it drew with, computed again."""
 
-    def __init__(self, each: Round, log: Log, cache: PoolView, sums: _Sums, seed: int) -> None:
-        self.round, self.log, self.cache, self.sums = each, log, cache, sums
+    def __init__(
+        self, each: Round, log: Log, cache: PoolView, tested: TestedMean, seed: int
+    ) -> None:
+        self.round, self.log, self.cache, self.tested = each, log, cache, tested
         self.surrogate = restore_surrogate(each, cache)
         self.choices = Choices.from_record(each.choices)
         # A round that chose between groups gave rows no scores of their own.
@@ -203,9 +197,9 @@ class _ReplayedRound:
     def increment_range(
         self, piece: slice, rows: Rows, member: Array, kinds: tuple[Array, Array | None]
     ) -> IncrementRange:
-        """Of the rows of one chunk; member (R,), and kinds as _Sums.by_kind gives them."""
+        """Of the rows of one chunk; member (R,), and kinds as TestedMean.by_kind gives them."""
         free, stays = self.free[piece], self.stays[piece]
-        weights, guess = self.sums.tested.weights, self.sums.guess(self.surrogate, rows)
+        weights, guess = self.tested.weights, self.tested.guess(self.surrogate, rows)
         weight = self._weight(rows, free)
         inside, rest = member & free, np.flatnonzero(member & stays)
         ends, kind = kinds
@@ -227,11 +221,11 @@ class _ReplayedRound:
     def increments(self, increment_range: IncrementRange, used: int) -> tuple[Array, ...]:
         """(S, n) the fields of Increments for the round's draws among the first `used`."""
         log, at = self.log, np.flatnonzero(self.log.round == self.round.number)
-        tested = self.sums.tested
+        tested = self.tested
         rows = self.cache.take(log.rows[at])
         member = tested.membership(rows)
-        guess = tested.weights @ self.sums.guess(self.surrogate, rows) * member
-        ends = self.sums.range_by_row(rows) * member
+        guess = tested.weights @ tested.guess(self.surrogate, rows) * member
+        ends = tested.range_by_row(rows) * member
         weight = self._weight(rows, np.ones(len(at), bool))
         left = weight / log.q[at]
         # What was left at a draw is what was left at the one before, less what that one took.

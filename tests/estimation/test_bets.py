@@ -342,7 +342,7 @@ def test_rows_are_alike_where_every_statistic_depends_on_the_prediction_alone(po
     nobody = np.zeros((1, 0))
     weights = np.array([[0.5, 2.0, -3.0]])
     tested = bets.TestedMean(Group("", SIZE), (error, brier), weights, nobody, nobody)
-    ends, kinds = bets._Sums(tested, 3, declined).by_kind(rows)
+    ends, kinds = replace(tested, outcomes=3, answerable=declined).by_kind(rows)
     assert kinds is None
     labels = np.tile([0.0, 1.0, 2.0], (SIZE, 1))
     table = 0.5 + 2 * error.value(rows.outputs, labels) - 3 * brier.value(rows.outputs, labels)
@@ -351,7 +351,7 @@ def test_rows_are_alike_where_every_statistic_depends_on_the_prediction_alone(po
         table = np.hstack([table, np.zeros((SIZE, 1))])
     assert ends[:, 0] == approx(np.stack([table.min(axis=1), table.max(axis=1)]), rel=1e-5)
     alone = bets.TestedMean(Group("", SIZE), (error,), weights[:, :2], nobody, nobody)
-    ends, kinds = bets._Sums(alone, 3, declined).by_kind(rows)
+    ends, kinds = replace(alone, outcomes=3, answerable=declined).by_kind(rows)
     assert (kinds == rows.outputs.pred).all()
     low = 0.0 if declined else 0.5
     assert ends[:, 0] == approx(np.array([[low] * 3, [2.5] * 3]))
