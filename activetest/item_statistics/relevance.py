@@ -11,9 +11,9 @@ from functools import lru_cache
 import numpy as np
 
 from activetest.item_statistics.metric import Metric
-from activetest.item_statistics.statistic import Statistic, list_labels
+from activetest.item_statistics.statistic import Statistic, tabulate
 from activetest.nouns.rounding import is_above
-from activetest.nouns.rows import Array, Outputs
+from activetest.nouns.rows import Array
 
 # Steps of Dinkelbach's iteration: it converges faster than Newton's, in a handful.
 _ITERATIONS = 100
@@ -59,7 +59,7 @@ def _find_certain(
     relevant = np.zeros(classes, bool)
     values = np.empty((classes, len(statistics)))
     for place, each in enumerate(statistics):
-        table = _tabulate((each,), classes, open_classes)[..., 0]
+        (table,) = tabulate((each,), classes, others=open_classes or classes < 2)
         relevant |= (table != table[:, :1]).any(axis=1)
         values[:, place] = table[:, 0]
         if relevant.all():
@@ -129,24 +129,8 @@ def _list_options(
 
     Kinds, and labels that come to the same for all kinds, are listed once.
     """
-    table = _tabulate(statistics, classes, open_classes)
+    # One class alone says that labels of others can come: else there would be nothing to predict.
+    table = np.moveaxis(tabulate(statistics, classes, others=open_classes or classes < 2), 0, 2)
     rows, kinds = np.unique(table.reshape(classes, -1), axis=0, return_inverse=True)
     options = np.unique(rows.reshape(len(rows), *table.shape[1:]), axis=1)
     return kinds.reshape(-1), options
-
-
-def _tabulate(statistics: tuple[Statistic, ...], classes: int, open_classes: bool) -> Array:
-    """(C, L, d) value for each predicted class under every label that its items could have.
-
-    One class alone says that labels of others can come: else there would be nothing to predict.
-    """
-    count = statistics[0].outcomes
-    labels = (
-        np.broadcast_to(np.arange(count), (classes, count))
-        if count
-        else list_labels(statistics, classes)
-    )
-    if open_classes or classes < 2:
-        labels = np.column_stack([labels, np.full(classes, -1)])
-    outputs = Outputs(np.arange(classes))
-    return np.stack([each.value(outputs, labels) for each in statistics], axis=2)

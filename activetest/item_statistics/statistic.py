@@ -97,17 +97,22 @@ def list_labels(statistics: Sequence[Statistic], classes: int) -> Array:
 
     Of many classes these are the predicted one, those that are told apart, and one more.
     """
-    few = [each.tells for each in statistics]
+    few, count = [each.tells for each in statistics], statistics[0].outcomes or classes
     if classes <= MANY_CLASSES or None in few:
-        return np.broadcast_to(np.arange(classes), (classes, classes))
+        return np.broadcast_to(np.arange(count), (classes, count))
     others = sorted({code for codes in few for code in codes or ()})
     rest = np.broadcast_to([*others, classes], (classes, len(others) + 1))
     return np.column_stack([np.arange(classes), rest])
 
 
-def tabulate(statistics: Sequence[Statistic], classes: int) -> Array:
-    """(T, C, K) values for each predicted class under all labels that differ; cells only."""
+def tabulate(statistics: Sequence[Statistic], classes: int, *, others: bool = False) -> Array:
+    """(T, C, K) values for each predicted class under all labels that differ; cells only.
+
+    others adds, last, a label of a class that is none of these.
+    """
     outputs, labels = Outputs(np.arange(classes)), list_labels(statistics, classes)
+    if others:
+        labels = np.column_stack([labels, np.full(classes, -1)])
     return np.stack([each.value(outputs, labels) for each in statistics])
 
 
