@@ -189,7 +189,8 @@ def check_assumption(assumption: Assumption, evidence: Evidence, level: float) -
     found = int(hits.sum() + (log.supplied_labels[supplied] == code).sum())
     labelled, most = int(drawn.sum() + supplied.sum()), floor_count(assumption.at_most * size)
     rate = linear_metric("rate", statistic(f"true:{code}"), class_name=assumption.class_name)
-    weights, steps = weigh_items(evidence, rate)[1][hits], find_metric_steps(evidence, rate)
+    weights, steps = weigh_items(evidence, rate)[1], find_metric_steps(evidence, rate)
+    weights = weights[: len(hits)][hits]
     total, count = float(weights.sum()), count_effectively(weights)
     least = total * float(gammaincinv(count, 1 - level)) / count if count else 0.0
     there = steps[drawn[steps]]

@@ -145,7 +145,7 @@ def _find_freedom(parts: Array, most: float) -> float:
 
 def _weigh_gaps(evidence: Evidence, metric: Metric, gap: Statistic) -> _Gaps:
     log = evidence.log
-    share, drawn, supplied = weigh_items(evidence, metric)
+    share, items = weigh_items(evidence, metric)
     steps = find_metric_steps(evidence, metric)
     labelled = log.item_status == LABELLED
     gaps = [
@@ -158,7 +158,7 @@ def _weigh_gaps(evidence: Evidence, metric: Metric, gap: Statistic) -> _Gaps:
     return _Gaps(
         evidence,
         np.where(labelled, np.concatenate(gaps), 0.0),
-        np.where(labelled, np.concatenate([drawn, supplied]), 0.0),
+        np.where(labelled, items, 0.0),
         evidence.mass,
         steps,
         log.q[steps],

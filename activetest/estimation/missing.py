@@ -356,7 +356,8 @@ def _expect_width(
     labelled = int((log.status[steps] != PENDING).sum())
     if labelled < max(_FEWEST, len(steps) - labelled):
         return np.inf
-    weights, drawn, supplied = weigh_items(evidence, metric)
+    weights, items = weigh_items(evidence, metric)
+    drawn, supplied = np.split(items, [len(log.rows)])
     inverse = 1 / log.q[steps]
     variance = (weights**2 * (inverse - 1) * inverse) @ plan.variance[steps] / group.size**2
     widening = drawn[drawn_filled] @ plan.drawn[drawn_filled]
@@ -514,10 +515,10 @@ def _weigh_missing(filled: Filled, sample: Sample, method: Any) -> list[Array]:
         # Everything is filled: the mean is that of all items.
         return [np.full((len(filled.values), size), 1 / sample.size)] * 2
     evidence = filled.evidence
-    _, drawn, supplied = weigh_items(evidence, filled.metric)
-    items = np.append(drawn[filled.drawn], supplied[filled.supplied]) / sample.size
+    places = np.append(filled.drawn, filled.supplied + len(evidence.log.rows))
+    items = weigh_items(evidence, filled.metric)[1][places] / sample.size
     # Statistics have the weights of their items already.
-    mass = np.append(evidence.drawn.mass[filled.drawn], evidence.supplied.mass[filled.supplied])
+    mass = evidence.mass[places]
     items = items / np.where(mass > 0, mass, 1.0)
     found = [np.tile(items[:, None], (1, size)) for _ in range(2)]
     low, high = sample.stats.copy(), sample.stats.copy()

@@ -151,10 +151,9 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     )
     known, known_supplied = log.status != PENDING, log.supplied_status != PENDING
     total = part.certain + stats[known].sum(axis=0) + supplied[known_supplied].sum(axis=0)
-    drawn_mass, supplied_mass = evidence.drawn.mass, evidence.supplied.mass
     correction = evidence.correction
     corrected = correction is not None and correction.raters is not None
-    mass = member * drawn_mass
+    mass = member * evidence.drawn.mass
     unknown = (
         part.count_unknown(log)
         if group.mass is None
@@ -179,17 +178,14 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
             expected[key] = mean * member[steps], variance[0] * member[steps]
         return expected[key]
 
-    item_weights = _weigh_items(log, evidence.used, steps, lure_weights, known=not unknown)
-    shares = np.concatenate(
-        [item_weights[0] * mass, item_weights[1] * supplied_member * supplied_mass]
-    )
+    shares = _weigh_items(log, evidence.used, steps, lure_weights, known=not unknown)
+    shares = shares * np.concatenate([member, supplied_member]) * evidence.mass
 
     def label_variance(weights: Array) -> float:
         return _label_variance(evidence, metric, weights, shares) / group.total**2
 
     def spread(weights: Array, mean: Array) -> float:
-        answered = shares * np.concatenate([known, known_supplied])
-        masses = np.concatenate([drawn_mass, supplied_mass])[:, None]
+        answered, masses = shares * (log.item_status != PENDING), evidence.mass[:, None]
         values = np.concatenate([stats, supplied]) / np.where(masses > 0, masses, 1.0)
         # Of the items that can change the metric, around their own mean.
         center = (mean * group.size - part.certain) / max(part.count, 1)
@@ -378,11 +374,11 @@ def known_weights(
     count, _ = count_usable_draws(log)
     steps = find_steps(log, count, None)
     weights = _lure_weights(*count_ahead(log, steps, count, None, items).T)
-    known = _knows_all(log, items, drawn_rows, supplied_rows)
-    drawn, supplied = _weigh_items(log, count, steps, weights, known=known)
-    drawn = drawn * drawn_rows.mass * group.membership(drawn_rows.codes)
-    supplied = supplied * supplied_rows.mass * group.membership(supplied_rows.codes)
-    return *list_labelled(log), np.concatenate([drawn, supplied])[log.item_status == LABELLED]
+    mass = np.concatenate([drawn_rows.mass, supplied_rows.mass])
+    inside = group.membership(np.concatenate([drawn_rows.codes, supplied_rows.codes]))
+    known = _knows_all(log, items, mass)
+    found = _weigh_items(log, count, steps, weights, known=known) * mass * inside
+    return *list_labelled(log), found[log.item_status == LABELLED]
 
 
 def correct_log(
@@ -397,8 +393,8 @@ def correct_log(
     return correct_labels(log, predicted, weights, len(cache.classes), seed=seed)
 
 
-def weigh_items(evidence: Evidence, metric: Metric) -> tuple[Array, Array, Array]:
-    """(M,) weights of the draws that estimates use, and (D,), (B,) of all items, labelled or not.
+def weigh_items(evidence: Evidence, metric: Metric) -> tuple[Array, Array]:
+    """(M,) weights of the draws that estimates use, and (D + B,) of all items, labelled or not.
 
     The weights of items are those that LURE gives to known items: a draw weighs w / q, and every
     item w for each draw after it, w as in Sample; and that times the item's own weight.
@@ -406,32 +402,28 @@ def weigh_items(evidence: Evidence, metric: Metric) -> tuple[Array, Array, Array
     log, whole = evidence.log, evidence.groups[0]
     steps, part = find_metric_steps(evidence, metric), find_part(evidence, metric, whole)
     weights = _weigh_steps(evidence, steps)
-    known = _knows_all(log, whole.items, evidence.drawn, evidence.supplied)
+    known = _knows_all(log, whole.items, evidence.mass)
     known = known or (part.count < whole.size and part.count_unknown(log) == 0)
-    drawn, supplied = _weigh_items(log, evidence.used, steps, weights, known=known)
-    return weights, drawn * evidence.drawn.mass, supplied * evidence.supplied.mass
+    items = _weigh_items(log, evidence.used, steps, weights, known=known)
+    return weights, items * evidence.mass
 
 
-def _knows_all(log: Log, items: int, drawn_rows: Rows, supplied_rows: Rows) -> bool:
-    """Whether every item that counts is known."""
-    pending = PENDING in log.item_status
-    found = np.count_nonzero(drawn_rows.mass) + np.count_nonzero(supplied_rows.mass)
-    return found == items and not pending
+def _knows_all(log: Log, items: int, mass: Array) -> bool:
+    """Whether every item that counts is known; mass (D + B,) of those in the log."""
+    return bool(np.count_nonzero(mass) == items) and PENDING not in log.item_status
 
 
-def _weigh_items(
-    log: Log, count: int, steps: Array, weights: Array, *, known: bool
-) -> tuple[Array, Array]:
-    """(D,) and (B,) weights of items but for their own, see weigh_items; alike if all is known."""
+def _weigh_items(log: Log, count: int, steps: Array, weights: Array, *, known: bool) -> Array:
+    """(D + B,) weights of items but for their own, see weigh_items; alike if all is known."""
     if known:
-        return np.ones(len(log.rows)), np.ones(len(log.supplied_rows))
+        return np.ones(len(log.item_rows))
     stepwise = np.zeros(count)
     stepwise[steps] = weights
     ahead = np.append(np.cumsum(stepwise[::-1])[::-1], 0.0)
     drawn = np.zeros(len(log.rows))
     drawn[:count] = ahead[1:]
     drawn[steps] += weights / log.q[steps]
-    return drawn, ahead[np.searchsorted(log.round[:count], log.supplied_round)]
+    return np.append(drawn, ahead[np.searchsorted(log.round[:count], log.supplied_round)])
 
 
 def _label_variance(evidence: Evidence, metric: Metric, weights: Array, shares: Array) -> float:
