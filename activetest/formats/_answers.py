@@ -51,7 +51,8 @@ def read_objects(content: bytes, name: str, unit: str) -> Iterator[tuple[str, di
     text = decode_answers(content, name)
     try:
         found = json.loads(text)
-        placed = [(f"{unit} {number}", each) for number, each in enumerate(_list(found), 1)]
+        rows = found if isinstance(found, list) else [found]
+        placed = [(f"{unit} {number}", each) for number, each in enumerate(rows, 1)]
     except (ValueError, RecursionError):
         if text.lstrip().startswith("["):
             read_json(text, name)
@@ -112,10 +113,6 @@ def take_rows(
             )
         answer = {field: row[column] for field, column in found.items() if column in row}
         yield {"place": place} | answer
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,8 +202,9 @@ def take_single(value: Any, where: str, inside: Sequence[str] = ()) -> Any:
             if not value:
                 return None
             if len(value) > 1:
+                named = [repr(each)[:40] for each in value[:3]] + ["..."] * (len(value) > 3)
                 raise LabelError(
-                    f"{where}: several answers of one annotator: {_list_answers(value)}",
+                    f"{where}: several answers of one annotator: {', '.join(named)}",
                     "an item has one label: let annotators choose one class each",
                 )
             value = value[0]
@@ -252,8 +250,3 @@ def find_question(
         given,
         questions=True,
     )
-
-
-def _list_answers(values: Sequence[Any]) -> str:
-    named = [repr(each)[:40] for each in values[:3]]
-    return ", ".join(named) + ", ..." * (len(values) > len(named))

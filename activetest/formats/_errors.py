@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from activetest.errors import PoolError
-from activetest.nouns.invalid_text import describe_invalid
+from activetest.nouns.encodings import describe_invalid
 from activetest.system.safe_text import first_line
 
 # Of Arrow's errors of text that is not UTF-8.

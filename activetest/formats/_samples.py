@@ -249,7 +249,8 @@ class _Contents:
         grades = self.grades.setdefault(sample.id, {})
         graded = False
         for name, grade in sample.grades.items():
-            if name not in self.graders and not self._takes_grader(name):
+            few = len(self.graders) < _MOST_COLUMNS and len(name) <= _SHORT
+            if name not in self.graders and not (few and name.isprintable()):
                 continue
             # The order is that of the file, whatever has a grade first.
             self.graders.setdefault(name, False)
@@ -277,11 +278,6 @@ class _Contents:
             self.fields.setdefault(name, _Field()).add(value, sample.id, sample.target)
         self.letters.add(sample, graded)
         self.likely.add(sample)
-
-    def _takes_grader(self, name: str) -> bool:
-        """Whether there may be a column for one more grader."""
-        few = len(self.graders) < _MOST_COLUMNS
-        return few and name.isprintable() and len(name) <= _SHORT
 
     def _check(self, sample: Sample) -> None:
         if not sample.id.strip():
@@ -378,7 +374,11 @@ class _Layout:
         if not missing:
             return
         reasons = Counter(self.contents.problems.get(name, "") for name in missing)
-        causes = [f"{count} with {_article(reason)}" for reason, count in reasons.items() if reason]
+        causes = [
+            f"{count} with {'an' if reason[0] in 'aeiou' else 'a'} {reason}"
+            for reason, count in reasons.items()
+            if reason
+        ]
         lack = "grade" if self.contents.used_graders else "output"
         text = f"{len(missing):,} of {_count(len(self.contents.samples), 'item')} "
         text += f"{'has' if len(missing) == 1 else 'have'} no {lack} and "
@@ -795,7 +795,3 @@ def _list_choices(choices: Sequence[str]) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _article(noun: str) -> str:
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

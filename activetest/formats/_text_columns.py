@@ -74,7 +74,7 @@ class _Column:
 
     def add(self, column: pa.Array) -> None:
         """Leave out the kinds that these values, which are text, cannot be."""
-        values = _drop_missing(column)
+        values = column.filter(pc.invert(_are_missing(column))).drop_null()
         if not len(values):
             return
         before = self.kinds[0]
@@ -269,10 +269,6 @@ def _convert(column: pa.Array, found: _Column, kind: pa.DataType) -> pa.Array:
 
 def _are_missing(column: pa.Array) -> pa.Array:
     return pc.is_in(column, pa.array(NO_VALUE))
-
-
-def _drop_missing(column: pa.Array) -> pa.Array:
-    return column.filter(pc.invert(_are_missing(column))).drop_null()
 
 
 def _all_match(values: pa.Array, pattern: str) -> bool:

@@ -21,8 +21,8 @@ from activetest.formats._csv_layout import (
 from activetest.formats._errors import raising_parse_errors
 from activetest.formats._text_columns import TextColumns
 from activetest.nouns.csv_rows import split_declared
+from activetest.nouns.encodings import describe_invalid
 from activetest.nouns.file_head import LENGTH, FileHead, read_head
-from activetest.nouns.invalid_text import describe_invalid
 from activetest.nouns.written_numbers import NO_VALUE
 
 TITLE = "CSV"

@@ -19,8 +19,8 @@ from activetest.formats._errors import raising_parse_errors
 from activetest.formats._json_shapes import Shape, find_list_shape, find_shape
 from activetest.formats._json_values import Parser
 from activetest.nouns.answer_fields import find_columns
+from activetest.nouns.encodings import describe_invalid
 from activetest.nouns.file_head import FileHead, read_head
-from activetest.nouns.invalid_text import describe_invalid
 from activetest.nouns.name_lists import shorten_list
 from activetest.system.safe_text import first_line
 
@@ -125,7 +125,11 @@ def _find_schema(blocks: Iterator[bytes]) -> pa.Schema | None:
     schema = None
     for block in blocks:
         found = pyarrow.json.read_json(io.BytesIO(block)).schema
-        found = pa.schema([(field.name, _keep_dates_as_text(field.type)) for field in found])
+        # Text that looks like a date stays text.
+        types = ((field.name, field.type) for field in found)
+        found = pa.schema(
+            [(name, pa.string() if pa.types.is_timestamp(kind) else kind) for name, kind in types]
+        )
         both = [schema, found] if schema else [found]
         schema = pa.unify_schemas(both, promote_options="permissive")
     return schema
@@ -211,11 +215,6 @@ def _unfold_columns(held: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _is_table(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
-
-
-def _keep_dates_as_text(kind: pa.DataType) -> pa.DataType:
-    """The type as it is, but text that looks like a date stays text."""
-    return pa.string() if pa.types.is_timestamp(kind) else kind
 
 
 def _find_shape(path: Path) -> Shape | None:
@@ -354,14 +353,10 @@ class _Objects(Parser):
 
 def _measure_depth(block: bytes) -> int:
     """How many lists and objects are inside one another, at most; never too few."""
-    if max(map(_count_openings, block.split(b"\n"))) <= _DEEPEST:
+    if max(line.count(b"{") + line.count(b"[") for line in block.split(b"\n")) <= _DEEPEST:
         return 0
     letters = np.frombuffer(_STRING.sub(b"", block), np.uint8)
     steps = np.isin(letters, list(b"{[")).astype(np.int64) - np.isin(letters, list(b"}]"))
     depth = np.cumsum(steps)
     lowest = np.minimum.accumulate(np.minimum(depth, 0))
     return int((depth - lowest).max(initial=0))
-
-
-def _count_openings(line: bytes) -> int:
-    return line.count(b"{") + line.count(b"[")

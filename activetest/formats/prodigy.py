@@ -35,9 +35,11 @@ def read_answers(
     """A row per line. Raises LabelError for a task without id, and a rejected label."""
     for place, task in read_objects(content, name, "task"):
         where = f"{name}, {place}"
+        # The ids of our own tasks may stand in the task or in its meta.
+        meta = task["meta"] if isinstance(task.get("meta"), dict) else {}
         row = {
             "place": place,
-            "id": _take_id(task, columns, where),
+            "id": take_id(meta | task, columns, f"{where}: it"),
             "annotator": task.get(columns.get("annotator", "_annotator_id")),
         }
         answer = task.get("answer")
@@ -55,10 +57,3 @@ def read_answers(
             raise LabelError(
                 f"{where}: {answer!r} is no answer", "an answer is accept, reject or ignore"
             )
-
-
-def _take_id(task: Mapping[str, Any], columns: Mapping[str, str], where: str) -> Any:
-    """The id of the item, of the task or its meta. Raises LabelError where there is none."""
-    meta = task.get("meta")
-    known = (meta if isinstance(meta, dict) else {}) | dict(task)
-    return take_id(known, columns, f"{where}: it")

@@ -5,10 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from activetest.errors import ChoiceError
-from activetest.nouns.rows import Array
 from activetest.pool import groups as grouping
 from activetest.pool.columns import read_numbers
 from activetest.pool.roles import is_amount, split_bins
@@ -59,11 +57,6 @@ def resolve_bins(
             found |= {} if cut is None else {column: cut}
     edges = tuple(tuple(map(float, each)) for each in found.values())
     return replace(pool.schema, binned=tuple(found), edges=edges)
-
-
-def assign_bins(array: pa.Array, edges: Sequence[float]) -> tuple[Array, list[str]]:
-    """(R,) codes and names of the bins of a column; without a value, null."""
-    return grouping.assign_bins(read_numbers(array).astype(float), np.array(edges))
 
 
 def _find_edges(pool: "Pool", column: str, count: int | None) -> list[float] | None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.types as kinds
 
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns import class_sets
@@ -190,12 +189,13 @@ def _find_predicted(pool: "Pool", most: int | None = None) -> tuple[str, ...]:
         # Values become names once: of many classes that takes far longer than to find them.
         inside: pa.Array | None = None
         enough = most is not None and len(found) > most
-        for batch in () if enough else pool.batches([column], piece):
-            values = _decode(batch.column(column)).drop_null().unique()
+        for batch in () if enough else pool.files.batches([column], piece):
+            values = columns.decode(batch.column(column)).drop_null().unique()
             inside = pa.concat_arrays([inside, values]).unique() if inside is not None else values
             if most is not None and len(inside) > most:
                 break
-        names = set() if inside is None else _name(inside)
+        written = [] if inside is None else columns.class_names(inside)
+        names = {make_canonical(name.strip()) for name in written} - {""}
         # Other threads look no further.
         found.update(names)
         return names
@@ -206,14 +206,5 @@ def _find_predicted(pool: "Pool", most: int | None = None) -> tuple[str, ...]:
 
 def _find_example(pool: "Pool", column: str) -> str:
     """The first value of a column, as a name; empty where the first rows have none."""
-    values = _decode(pool.files.sample([column]).column(column)).drop_null()
+    values = columns.decode(pool.files.sample([column]).column(column)).drop_null()
     return next(iter(columns.class_names(values[:1])), "")
-
-
-def _decode(values: pa.Array) -> pa.Array:
-    return values.dictionary_decode() if kinds.is_dictionary(values.type) else values
-
-
-def _name(values: pa.Array) -> set[str]:
-    """The names of classes, stripped and composed; an empty text is none."""
-    return {make_canonical(name.strip()) for name in columns.class_names(values)} - {""}

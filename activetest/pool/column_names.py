@@ -210,6 +210,15 @@ def is_prediction(name: str) -> bool:
     return scored or (words[:1] == ["model"] and not _OF_MODELS.isdisjoint(words[1:]))
 
 
+def may_be_output(name: str) -> bool:
+    """Whether it is a prediction, or the probability of one.
+
+    >>> may_be_output("yhat"), may_be_output("fraud_score"), may_be_output("age")
+    (True, True, False)
+    """
+    return is_prediction(name) or read_probability(name) is not None
+
+
 def is_bare_prediction(name: str) -> bool:
     """Whether it is a prediction, and no more is said of it: of the model, not of one of several.
 

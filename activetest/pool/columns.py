@@ -9,6 +9,7 @@ from activetest.nouns.rows import Array
 from activetest.pool.groups import NULL
 from activetest.pool.ids import Text
 from activetest.pool.roles import is_text, is_vector
+from activetest.pool.schema import Schema
 
 
 class BadRow(Exception):
@@ -17,6 +18,11 @@ class BadRow(Exception):
     def __init__(self, row: int, problem: str, hint: str) -> None:
         super().__init__(problem)
         self.row, self.problem, self.hint = row, problem, hint
+
+
+def decode(values: pa.Array) -> pa.Array:
+    """The values themselves, where they are stored as codes of a dictionary."""
+    return values.dictionary_decode() if kinds.is_dictionary(values.type) else values
 
 
 def read_text(array: pa.Array, column: str) -> Text:
@@ -65,7 +71,7 @@ def read_vectors(array: pa.Array, column: str, width: int) -> Array:
     if not kinds.is_fixed_size_list(array.type):
         lengths = pc.list_value_length(array)
         wrong = pc.fill_null(pc.not_equal(lengths, width), False)
-        if (row := _first(wrong)) is not None:
+        if (row := pc.index(wrong, True).as_py()) >= 0:
             raise BadRow(
                 row,
                 f"column {column!r} has a list of {lengths[row]} numbers where others have {width}",
@@ -120,7 +126,22 @@ def reject_nulls(array: pa.Array, column: str, rule: str) -> None:
         raise BadRow(row, f"column {column!r} is null", rule)
 
 
-def _first(mask: pa.Array) -> int | None:
-    """Position of the first true."""
-    row = pc.index(mask, True).as_py()
-    return None if row < 0 else row
+def read_amounts(batch: pa.RecordBatch, schema: Schema) -> dict[str, Array]:
+    """{column: (R,) numbers} of the weights and prices.
+
+    Raises BadRow for one that is missing, not finite or negative, and for a price of 0.
+    """
+    found = {}
+    for name, column in (("weight", schema.weight), ("price", schema.price)):
+        if column is None:
+            continue
+        reject_nulls(batch.column(column), column, f"every item needs a {name}")
+        values = read_numbers(batch.column(column)).astype(float)
+        least = "above 0" if name == "price" else "0 or more"
+        wrong = ~np.isfinite(values) | (values < 0) | ((name == "price") & (values == 0))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            hint = f"a {name} is {least}; correct it, or leave out `{name}`"
+            raise BadRow(row, f"column {column!r} is {values[row]:g}", hint)
+        found[column] = values
+    return found

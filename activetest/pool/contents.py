@@ -22,6 +22,7 @@ from activetest.pool.restated import restates_outputs
 from activetest.pool.roles import (
     WEIGHT,
     NoOutputs,
+    is_list,
     is_number,
     is_telling,
     is_text,
@@ -74,7 +75,9 @@ def choose_settings(
     Where there are several, the error says what is unclear.
     """
     error: ActivetestError | None = None
-    for proposal in _list_settings(files, given):
+    # Where the user says what the outputs are, nothing else is tried.
+    proposals = [{}] if given.get("outputs") or given.get("judge") else list_proposals(files)
+    for proposal in proposals:
         settings = {**proposal, **given}
         try:
             if "outputs" not in given:
@@ -104,25 +107,12 @@ def _open_pool(
     Raises PoolError and ChoiceError where no pool opens with them.
     """
     pool = Pool.open(path, **settings, name=address)
-    if more := _complete(pool, given):
+    id = None if "id" in given else find_id(pool, ColumnChoices())
+    more = ({"id": id} if id else {}) | ({} if "classes" in given else _name_classes(pool))
+    if more:
         settings = settings | more
         pool = Pool.open(path, **settings, name=address)
     return Chosen(settings, pool)
-
-
-def _complete(pool: Pool, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of ids and classes that a file suggests and the user did not name."""
-    id = None if "id" in given else find_id(pool, ColumnChoices())
-    classes = {} if "classes" in given else _name_classes(pool)
-    return ({"id": id} if id else {}) | classes
-
-
-def _list_settings(files: Files, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Settings to try; none but those given where these say what the outputs are."""
-    if given.get("outputs") or given.get("judge"):
-        yield {}
-    else:
-        yield from list_proposals(files)
 
 
 def _name_classes(pool: Pool) -> dict[str, Any]:
@@ -160,7 +150,8 @@ def describe_columns(files: Files, pool: Pool | None) -> Iterator[Column]:
     roles = {} if pool is None else _name_roles(pool.schema, groups)
     for field, values in zip(table, batch.columns, strict=True):
         role, labels = "not used", _holds_labels(field.name, table, outputs)
-        if field.name in multiple or _are_label_lists(field) or _are_written_lists(files, field):
+        listed = is_list(field.type) and is_text(field.type.value_type) and is_telling(field.name)
+        if field.name in multiple or listed or _are_written_lists(files, field):
             same = values.null_count == 0 and len({str(each) for each in values.to_pylist()}) == 1
             role = (
                 "names of the classes"
@@ -206,13 +197,6 @@ def _name_probabilities(schema: Schema) -> dict[str | None, str]:
     return dict.fromkeys(schema.outputs, whose)
 
 
-def _are_label_lists(field: pa.Field) -> bool:
-    """Whether each row of a column of labels holds a list of names."""
-    kind = field.type
-    nested = kinds.is_list(kind) or kinds.is_large_list(kind)
-    return bool(nested and is_text(kind.value_type) and is_telling(field.name))
-
-
 def _are_written_lists(files: Files, field: pa.Field) -> bool:
     """Whether each of the first rows of a column of labels holds a list that is written as text."""
     if not is_text(field.type) or not is_telling(field.name):
@@ -232,7 +216,7 @@ def _name_type(kind: pa.DataType) -> str:
     """A type in words."""
     if is_text(kind):
         return "text"
-    if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
+    if is_list(kind):
         count = f"{kind.list_size} " if kinds.is_fixed_size_list(kind) else ""
         plural = "s" if is_number(kind.value_type) else ""
         return f"list of {count}{_name_type(kind.value_type)}{plural}"

@@ -12,10 +12,9 @@ import pyarrow.parquet as pq
 from activetest import catalog
 from activetest.errors import PoolError
 from activetest.formats import FAMILY, add_notes, find_format, find_suffixes, list_formats
-from activetest.nouns.encodings import is_utf16
+from activetest.nouns.encodings import describe_invalid, is_utf16, suggest_utf8
 from activetest.nouns.file_head import read_head
 from activetest.nouns.foreign_files import find_foreign
-from activetest.nouns.invalid_text import describe_invalid, suggest_utf8
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool import folders, long_tables, named_numbers, nested
 from activetest.pool.files import Files, find_local_path

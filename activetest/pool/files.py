@@ -20,6 +20,7 @@ from activetest.errors import ActivetestError, PoolError
 from activetest.formats import add_notes
 from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
 from activetest.nouns.name_lists import find_repeated
+from activetest.pool.columns import decode
 from activetest.pool.nested import Inner, find_inner, view_batch, view_schema
 from activetest.pool.number_texts import read_texts
 from activetest.pool.parts import (
@@ -609,8 +610,7 @@ def _reject_invalid_values(batch: pa.RecordBatch, start: int, path: str) -> None
 
 def hold_something(values: pa.Array) -> pa.Array:
     """Where there is a value: no null, no NaN and no blank text."""
-    if kinds.is_dictionary(values.type):
-        values = values.dictionary_decode()
+    values = decode(values)
     if is_text(values.type):
         return pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(values), ""), False)
     return pc.invert(values.is_null(nan_is_null=True))
@@ -620,8 +620,7 @@ def _find_invalid_text(column: pa.Array) -> tuple[int | None, bytes]:
     """The first row whose text is not UTF-8, and its bytes; None where all text is, or none."""
     if not is_text(column.type):
         return None, b""
-    plain = column.dictionary_decode() if kinds.is_dictionary(column.type) else column
-    for row, value in enumerate(plain.cast(pa.large_binary()).to_pylist()):
+    for row, value in enumerate(decode(column).cast(pa.large_binary()).to_pylist()):
         try:
             (value or b"").decode()
         except UnicodeDecodeError:

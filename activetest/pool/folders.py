@@ -20,7 +20,7 @@ from activetest import catalog
 from activetest.errors import PoolError
 from activetest.formats import FAMILY, add_notes, find_format, find_suffixes
 from activetest.nouns.class_names import read_class_names
-from activetest.nouns.file_head import FileHead, read_head
+from activetest.nouns.file_head import read_head
 from activetest.nouns.foreign_files import find_foreign
 from activetest.nouns.name_lists import shorten_list
 from activetest.pool.parts import (
@@ -123,7 +123,8 @@ def find_parts(folder: Path) -> Parts:
     _reject_foreign(folder, unknown, packed=bool(chosen))
     if len(chosen) != 1:
         counts = [
-            f"{sum(each == name for each in formats.values())} of {_title(name)}"
+            f"{sum(each == name for each in formats.values())} of "
+            f"{catalog.fact(FAMILY, name, 'TITLE')}"
             for name in sorted(chosen)
         ]
         inside = f"files of several formats: {', '.join(counts)}" if chosen else "no file to read"
@@ -146,7 +147,8 @@ def _name_format(file: Path) -> str | None:
     except OSError:
         return None
     name = find_format(head)
-    return name if name is None or _is_part(name, head) else None
+    is_part = getattr(catalog.load(FAMILY, name), "is_part", None) if name else None
+    return name if is_part is None or is_part(head) else None
 
 
 def _reject_foreign(folder: Path, files: Sequence[Path], *, packed: bool) -> None:
@@ -159,11 +161,6 @@ def _reject_foreign(folder: Path, files: Sequence[Path], *, packed: bool) -> Non
                     f"the folder {folder} holds files that are not read: {file.name} is {found[0]}",
                     hint=f"of each of these files: {found[1]}" if found[1] else _hint([file]),
                 )
-
-
-def _is_part(name: str, head: FileHead) -> bool:
-    check = getattr(catalog.load(FAMILY, name), "is_part", None)
-    return check is None or bool(check(head))
 
 
 def _check_names(folder: Path, parts: Parts) -> None:
@@ -189,10 +186,6 @@ def _hint(files: Sequence[Path]) -> str:
     if not files:
         return "give the folder that the files are in"
     return f"give one file, for example {files[0]}, or a folder with the parts of one table alone"
-
-
-def _title(name: str) -> str:
-    return str(catalog.fact(FAMILY, name, "TITLE"))
 
 
 def read_parts(parts: Parts, folder: Path, read: Read, *, judge: str | None) -> Iterator[pa.Table]:

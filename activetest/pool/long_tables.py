@@ -18,6 +18,7 @@ from activetest.formats import add_notes
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
 from activetest.pool.column_names import split_words
+from activetest.pool.columns import decode
 from activetest.pool.roles import is_amount, is_text
 
 _ID = re.compile(r"(.*_)?(id|uuid|guid|key|nr|item|row|index|name|doc|document|sample)(_id)?")
@@ -135,9 +136,9 @@ def read_long(table: pa.Table, columns: LongColumns) -> pa.Table | None:
 
 def _encode(values: pa.ChunkedArray) -> tuple[Array, Array]:
     """((R,) codes from 0 up in the order in which values first come, (K,) first row of each)."""
-    whole = values.combine_chunks()
-    whole = whole.dictionary_decode() if kinds.is_dictionary(whole.type) else whole
-    codes = whole.dictionary_encode(null_encoding="encode").indices.to_numpy()
+    codes = (
+        decode(values.combine_chunks()).dictionary_encode(null_encoding="encode").indices.to_numpy()
+    )
     return codes, np.unique(codes, return_index=True)[1]
 
 

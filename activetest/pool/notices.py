@@ -34,27 +34,34 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int, gaps: int = 0) ->
 
     gaps  items that are left out because the judge did not grade them
     """
+    groups = [group for group in schema.groups if group not in schema.attributes]
     return tuple(
         filter(
             None,
             [
                 f"{rows:,} items, {_describe_task(schema)}",
                 *read_file_notes(table.metadata).notes,
-                _describe_gaps(schema, gaps),
+                f"{'1 item' if gaps == 1 else f'{gaps:,} items'} without a grade in "
+                f"{schema.judge!r} left out"
+                if gaps
+                else "",
                 _describe_judge(schema) if schema.judge else _describe_outputs(schema),
-                _describe_prediction(schema),
+                f"predicted class: column {schema.pred!r}, also where another class is more "
+                "probable"
+                if schema.pred is not None and schema.kind != "pred"
+                else "",
                 _describe_sets(schema),
                 f"numbers with names in the file, read as these: {_shorten(schema.named)}"
                 if schema.named
                 else "",
                 _describe_written(schema),
-                _describe_ids(schema),
+                f"ids: column {schema.id!r}" if schema.id else NO_IDS,
                 _describe_features(schema),
                 f"texts: {_shorten(schema.texts)}" if schema.texts else "",
                 f"what other models predict: columns {_shorten(schema.others)}"
                 if schema.others
                 else "",
-                _describe_groups(schema),
+                f"groups: {_shorten(groups)}" if groups else "",
                 _describe_attributes(schema),
                 f"weights: column {schema.weight!r}; every number is the weighted one"
                 if schema.weight
@@ -67,23 +74,12 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int, gaps: int = 0) ->
     )
 
 
-def _describe_gaps(schema: Schema, gaps: int) -> str:
-    """That items are left out, and why."""
-    items = "1 item" if gaps == 1 else f"{gaps:,} items"
-    return f"{items} without a grade in {schema.judge!r} left out" if gaps else ""
-
-
 def _describe_sets(schema: Schema) -> str:
     """That some classes are sets of others, where their names look so."""
     sets = find_sets(schema.classes)
     if not sets:
         return ""
     return f"classes such as {sets[0]!r} are sets of classes: only the whole set is right"
-
-
-def _describe_groups(schema: Schema) -> str:
-    groups = [group for group in schema.groups if group not in schema.attributes]
-    return f"groups: {_shorten(groups)}" if groups else ""
 
 
 def _describe_attributes(schema: Schema) -> str:
@@ -114,10 +110,6 @@ def _describe_written(schema: Schema) -> str:
         how += ", words are no grades" if form.endswith(WORDS) else ""
         parts.append(f"{_shorten(names)} ({how})")
     return f"numbers written as text: {'; '.join(parts)}" if parts else ""
-
-
-def _describe_ids(schema: Schema) -> str:
-    return f"ids: column {schema.id!r}" if schema.id else NO_IDS
 
 
 def _describe_task(schema: Schema) -> str:
@@ -178,12 +170,6 @@ def _describe_features(schema: Schema) -> str:
         return "" if schema.texts else NO_FEATURES
     image = f", an image of {write_shape(schema.shape)}" if schema.shape else ""
     return f"features: {_shorten(schema.features)}{image}"
-
-
-def _describe_prediction(schema: Schema) -> str:
-    if schema.pred is None or schema.kind == "pred":
-        return ""
-    return f"predicted class: column {schema.pred!r}, also where another class is more probable"
 
 
 def _describe_shadowed(schema: Schema) -> list[str]:

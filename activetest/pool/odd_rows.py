@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from activetest.errors import PoolError
-from activetest.pool.column_names import is_prediction, read_probability
+from activetest.pool.column_names import may_be_output
 from activetest.pool.files import Files
 from activetest.pool.number_texts import keep_texts
 from activetest.pool.roles import is_text
@@ -91,7 +91,7 @@ def check_rows(files: Files, name: str) -> None:
         place = f"row {row:,} of {name} (counting from 0) is no item: column {column!r} is "
         if text == column and _repeats_header(files, names, row):
             raise PoolError(f"{place}{text!r} there, as in the header", _HINT)
-        outputs = any(found[each].decimals and _is_output(each) for each in words)
+        outputs = any(found[each].decimals and may_be_output(each) for each in words)
         if outputs or _is_sum(text) or _are_units(row, words, found):
             raise PoolError(f"{place}{text[:_SHOWN]!r} there, and a number elsewhere", _HINT)
     first = files.schema.names[0]
@@ -130,7 +130,3 @@ def _are_units(row: int, words: dict[str, str], found: dict[str, _Column]) -> bo
     """Whether several columns have words in the first row, and numbers in all others."""
     alone = all(len(found[each].strange) == 1 for each in words)
     return row == 0 and len(words) > 1 and alone and not any(map(_DIGIT.search, words.values()))
-
-
-def _is_output(name: str) -> bool:
-    return is_prediction(name) or read_probability(name) is not None

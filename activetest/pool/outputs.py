@@ -119,7 +119,7 @@ def _read_scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
 
 def _check_probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """Probabilities of all classes; a pred column takes precedence over the most probable class."""
-    probs = _read_probabilities(batch, schema)
+    probs = find_probabilities(_read_numbers(batch, schema), schema)
     raw = [probs[:, code] for code in range(probs.shape[1])]
     columns = schema.outputs if schema.kind == "prob-columns" else schema.outputs * probs.shape[1]
     try:
@@ -191,11 +191,6 @@ def correct_probabilities(
         probs = probs.copy()
         probs[rows] = fixed / fixed.sum(axis=1, keepdims=True)
     return probs, renormalised
-
-
-def _read_probabilities(batch: pa.RecordBatch, schema: Schema) -> Array:
-    """(R, C) float32."""
-    return find_probabilities(_read_numbers(batch, schema), schema)
 
 
 def find_probabilities(values: Array, schema: Schema) -> Array:

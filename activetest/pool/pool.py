@@ -11,21 +11,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from activetest import catalog
 from activetest.errors import PoolChanged, PoolError
 from activetest.nouns.choices import ColumnChoices
-from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
 from activetest.pool import columns as pool_columns
 from activetest.pool import groups as grouping
 from activetest.pool import outputs as pool_outputs
-from activetest.pool.amounts import read_amounts
-from activetest.pool.bins import assign_bins
 from activetest.pool.classes import find_list_length
 from activetest.pool.columns import BadRow
 from activetest.pool.files import BATCH, Files, Piece
 from activetest.pool.ids import Text
-from activetest.pool.roles import assign_roles, is_vector, reject_duplicates
+from activetest.pool.roles import assign_roles, call_missing, is_vector, reject_duplicates
 from activetest.pool.schema import Schema
 from activetest.pool.texts import read_lines
 from activetest.pool.uncertain import ReadAttribute, read_uncertain
@@ -212,10 +208,6 @@ class Pool:
         """Number of items."""
         return self.files.rows
 
-    def batches(self, columns: Iterable[str], piece: Piece) -> Iterator[pa.RecordBatch]:
-        """Columns of a piece, at most 65,536 rows at a time."""
-        return self.files.batches(list(columns), piece)
-
     def strips(
         self, start: int = 0, stop: int | None = None, *, without: tuple[str, ...] = ()
     ) -> Iterator[Strip]:
@@ -321,7 +313,7 @@ class Pool:
                 _encode_groups(batch, schema, checked, self.deciles, uncertain)
                 if "groups" in strip.parts
                 else [],
-                read_amounts(batch, schema) if "amounts" in strip.parts else {},
+                pool_columns.read_amounts(batch, schema) if "amounts" in strip.parts else {},
                 uncertain,
             )
         except BadRow as bad:
@@ -406,10 +398,7 @@ class Pool:
         columns = list(columns)
         for column in columns:
             if column not in (names := self.files.schema.names):
-                raise PoolError(
-                    f"the pool has no column {column!r}",
-                    hint=f"{catalog.suggest(column, names)}its columns are {shorten_list(names)}",
-                )
+                raise call_missing(column, names)
         positions = np.asarray(rows, np.int64)
         shown: dict[str, list] = {column: [None] * len(positions) for column in columns}
         for piece in self.pieces:
@@ -418,7 +407,7 @@ class Pool:
             )
             if not columns or not len(inside):
                 continue
-            table = pa.Table.from_batches(self.batches(columns, piece)).take(
+            table = pa.Table.from_batches(self.files.batches(columns, piece)).take(
                 pa.array(positions[inside] - piece.start)
             )
             for column in columns:
@@ -438,10 +427,7 @@ class Pool:
         Raises PoolError for an unknown column, for lists, and for a missing value.
         """
         if column not in (names := self.files.schema.names):
-            raise PoolError(
-                f"the pool has no column {column!r}",
-                hint=f"{catalog.suggest(column, names)}its columns are {shorten_list(names)}",
-            )
+            raise call_missing(column, names)
         kind = self.files.schema.field(column).type
         if pa.types.is_nested(kind):
             raise PoolError(
@@ -488,7 +474,9 @@ def _encode_groups(
     """
     bins = schema.bins
     parts = {
-        column: assign_bins(batch.column(column), bins[column])
+        column: grouping.assign_bins(
+            pool_columns.read_numbers(batch.column(column)).astype(float), np.array(bins[column])
+        )
         if column in bins
         else pool_columns.encode_values(batch.column(column))
         for column in schema.group_columns

@@ -68,9 +68,7 @@ def assign_roles(
     kind, outputs, pred = _find_outputs(table, choices, judged, score_is_value=score_is_value)
     kind, pred = ("pred", outputs[0]) if score_is_class and kind == "score" else (kind, pred)
     if pred is not None:
-        lists = _holds_lists(table, pred)
-        rule = "pred holds one class or number per row"
-        _require(table, pred, is_scalar, f"{rule}; {describe_remedy()}" if lists else rule)
+        _require(table, pred, is_scalar, "pred holds one class or number per row", sets=True)
     task = _choose_task(table, kind, outputs, choices)
     std = "pred_std" if task == "regression" and "pred_std" in table.names else None
     if std is not None:
@@ -337,8 +335,8 @@ def _check_named_outputs(
             table,
             column,
             lambda kind: is_vector(kind) or is_scalar(kind),
-            "outputs are numbers, lists of numbers or class names"
-            + (f"; {describe_remedy()}" if _holds_lists(table, column) else ""),
+            "outputs are numbers, lists of numbers or class names",
+            sets=True,
         )
     if len(columns) > 1:
         return "prob-columns", _check_probabilities(table, columns), pred
@@ -505,15 +503,11 @@ def may_be_feature(kind: pa.DataType) -> bool:
 
 def is_vector(kind: pa.DataType) -> bool:
     """Lists of numbers, of fixed or (as declared) varying length."""
-    nested = kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind)
-    return nested and is_number(kind.value_type)
+    return is_list(kind) and is_number(kind.value_type)
 
 
-def _holds_lists(table: pa.Schema, column: str) -> bool:
-    """Whether a column holds lists, of texts or whatever."""
-    if column not in table.names:
-        return False
-    kind = table.field(column).type
+def is_list(kind: pa.DataType) -> bool:
+    """Lists of anything."""
     return kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind)
 
 
@@ -538,22 +532,35 @@ def _is_group(kind: pa.DataType) -> bool:
 
 
 def _require(
-    table: pa.Schema, column: str, accepts: Callable[[pa.DataType], bool], rule: str
+    table: pa.Schema,
+    column: str,
+    accepts: Callable[[pa.DataType], bool],
+    rule: str,
+    *,
+    sets: bool = False,
 ) -> None:
-    """Raises PoolError when the table has no such column or its type cannot serve."""
+    """Raises PoolError when the table has no such column or its type cannot serve.
+
+    sets  lists may be of classes, of which several are true
+    """
     if column not in table.names:
         if parts := [name for name in table.names if name.startswith(f"{column}.")]:
             raise PoolError(
                 f"column {column!r} holds records", hint=f"name a field: {shorten_list(parts)}"
             )
-        raise PoolError(
-            f"the pool has no column {column!r}",
-            hint=catalog.suggest(column, table.names)
-            + f"its columns are {shorten_list(table.names)}",
-        )
+        raise call_missing(column, table.names)
     kind = table.field(column).type
     if not accepts(kind):
-        raise PoolError(f"column {column!r} is {kind}", hint=rule)
+        hint = f"{rule}; {describe_remedy()}" if sets and is_list(kind) else rule
+        raise PoolError(f"column {column!r} is {kind}", hint=hint)
+
+
+def call_missing(column: str, names: Sequence[str]) -> PoolError:
+    """The error for a column that is none of the pool's."""
+    return PoolError(
+        f"the pool has no column {column!r}",
+        hint=f"{catalog.suggest(column, names)}its columns are {shorten_list(names)}",
+    )
 
 
 def check_verdicts(table: pa.Schema, column: str) -> None:

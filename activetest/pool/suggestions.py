@@ -120,9 +120,10 @@ def find_id(pool: "Pool", choices: ColumnChoices) -> str | None:
         return None
     table = pool.files.schema
     free = (*pool.schema.ignored, *(pool.schema.features if choices.features is None else ()))
+    # Names of ids come first, then those of the index of pandas.
     candidates = [
         name
-        for name in sorted(free, key=_rank_name)
+        for name in sorted(free, key=lambda name: 0 if is_id(name) else 2 - is_index(name))
         if _may_be_id(pool, name, table.field(name).type)
     ][:_MOST]
     if not candidates:
@@ -263,11 +264,6 @@ def _are_values(texts: pa.Array, *, partial: bool) -> bool:
         return False
     longest = pc.max(pc.utf8_length(texts)).as_py()
     return bool(longest <= _LONGEST and 2 * distinct <= len(texts) and distinct <= _MOST_GROUPS)
-
-
-def _rank_name(name: str) -> int:
-    """0 for names of ids, 1 for the index of pandas, 2 for any other."""
-    return 0 if is_id(name) else 1 if is_index(name) else 2
 
 
 def _may_be_id(pool: "Pool", name: str, kind: pa.DataType) -> bool:

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from activetest.formats import read_file_notes
 from activetest.nouns.choices import ColumnChoices
 from activetest.pool.column_names import is_index
+from activetest.pool.columns import decode
 from activetest.pool.roles import OTHER_MODELS, is_telling, is_text
 from activetest.pool.schema import Schema
 
@@ -54,9 +55,7 @@ def _is_free(lines: pa.Array) -> bool:
 
 def read_lines(column: pa.Array) -> pa.Array:
     """(R,) large_string: nothing for null, and a sign in place of bytes that are no UTF-8."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    lines = column.cast(pa.large_binary()).fill_null(b"")
+    lines = decode(column).cast(pa.large_binary()).fill_null(b"")
     try:
         text = lines.cast(pa.large_string())
         text.validate(full=True)

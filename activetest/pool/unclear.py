@@ -321,7 +321,10 @@ def _describe_looks(names: Collection[str], rows: int, *, numeric: bool) -> str:
         looks = (
             ("dates", _DATE.fullmatch),
             ("numbers written as text", _NUMBER.fullmatch),
-            ("texts of several words", _is_sentence),
+            (
+                "texts of several words",
+                lambda text: len(text) > _LETTERS or len(text.split()) > _WORDS,
+            ),
         )
         for word, holds in looks:
             if sum(bool(holds(name[:_LONGEST])) for name in names) >= _MOSTLY * len(names):
@@ -331,7 +334,3 @@ def _describe_looks(names: Collection[str], rows: int, *, numeric: bool) -> str:
     if len(names) > MOST_CLASSES:
         return f"more than {MOST_CLASSES} different values"
     return f"{len(names)} different numbers" if many and 2 * len(names) > rows and numeric else ""
-
-
-def _is_sentence(text: str) -> bool:
-    return len(text) > _LETTERS or len(text.split()) > _WORDS

@@ -23,7 +23,13 @@ from activetest.nouns.written_numbers import (
     read_number,
 )
 from activetest.nouns.written_numbers import strip_sign as strip_text
-from activetest.pool.column_names import is_index, is_prediction, read_probability, split_words
+from activetest.pool.column_names import (
+    is_index,
+    is_prediction,
+    may_be_output,
+    read_probability,
+    split_words,
+)
 from activetest.pool.files import Files
 from activetest.pool.groups import columns_of
 from activetest.pool.number_texts import (
@@ -223,7 +229,7 @@ def _list_candidates(files: Files, choices: ColumnChoices) -> tuple[str, ...]:
         if is_text(each.type)
         and each.name not in kept
         and (each.name in named or not _is_passed_over(each.name, choices))
-        and (each.name in named or not files.remote or _may_be_output(each.name))
+        and (each.name in named or not files.remote or may_be_output(each.name))
     ]
     return tuple(found[:_MOST])
 
@@ -235,11 +241,7 @@ def _is_passed_over(name: str, choices: ColumnChoices) -> bool:
         return False
     if is_index(name) or OTHER_MODELS.search(name) or words & {*split_words(name)}:
         return True
-    return is_telling(name, choices.outputs or ()) and not _may_be_output(name)
-
-
-def _may_be_output(name: str) -> bool:
-    return is_prediction(name) or read_probability(name) is not None or name == "pred_std"
+    return is_telling(name, choices.outputs or ()) and not may_be_output(name)
 
 
 def _may_be_classes(name: str, choices: ColumnChoices) -> bool:

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import PoolError
+from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.unclear import Unclear, name_two_classes
 
@@ -188,9 +189,12 @@ def test_of_very_many_values_no_more_are_read_than_tell(tmp_path, monkeypatch):
     values = [f"u{random.Random(k).random()}" for k in range(3000)]
     pq.write_table(pa.table({"pred": values}), tmp_path / "pool.parquet", row_group_size=100)
     seen = []
-    batches = Pool.batches
-    monkeypatch.setattr(
-        Pool, "batches", lambda self, *given: seen.append(given) or batches(self, *given)
-    )
+    batches = Files.batches
+
+    def count_batches(self, columns, piece, *given, **options):
+        seen.append(piece.number)
+        return batches(self, columns, piece, *given, **options)
+
+    monkeypatch.setattr(Files, "batches", count_batches)
     assert "such as 'u0." in ask(tmp_path / "pool.parquet").problem
     assert 0 < len(seen) < 25
