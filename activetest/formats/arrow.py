@@ -43,20 +43,12 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     """
     # Mapped, not read: a length that the file only claims then takes no memory.
     with raising_parse_errors(path, _AGAIN), pa.memory_map(str(path)) as source:
-        beginning = source.read(len(_FILE))
-        source.seek(0)
-        if beginning.startswith(_OLD_FEATHER):
+        if source.read(len(_OLD_FEATHER)) == _OLD_FEATHER:
             raise PoolError(
                 f"{path} is Feather of version 1",
                 hint="write it again as version 2, which is an Arrow file, or as Parquet",
             )
-        if beginning == _FILE:
-            file = pa.ipc.open_file(source)
-            batches = (file.get_batch(number) for number in range(file.num_record_batches))
-            yield from _check_batches(file.schema, batches)
-        else:
-            stream = pa.ipc.open_stream(source)
-            yield from _check_batches(stream.schema, stream)
+        yield from _check_batches(*_open(source))
 
 
 def read_answers(
@@ -64,14 +56,7 @@ def read_answers(
 ) -> Iterator[dict[str, Any]]:
     """The rows of columns id, label[, annotator][, status]. Raises LabelError."""
     try:
-        source = pa.BufferReader(content)
-        if content.startswith(_FILE):
-            file = pa.ipc.open_file(source)
-            batches = (file.get_batch(number) for number in range(file.num_record_batches))
-            schema = file.schema
-        else:
-            stream = pa.ipc.open_stream(source)
-            schema, batches = stream.schema, stream
+        schema, batches = _open(pa.BufferReader(content))
 
         def read(names: list[str]) -> Iterable[pa.RecordBatch]:
             for table in _check_batches(schema, batches):
@@ -80,6 +65,18 @@ def read_answers(
         yield from read_batches(schema, read, name, columns)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise LabelError(f"{name} cannot be read: {first_line(error)}", _AGAIN) from error
+
+
+def _open(source: pa.NativeFile) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """The columns and the batches of a file or a stream, from its beginning on."""
+    source.seek(0)
+    beginning = source.read(len(_FILE))
+    source.seek(0)
+    if beginning != _FILE:
+        stream = pa.ipc.open_stream(source)
+        return stream.schema, stream
+    file = pa.ipc.open_file(source)
+    return file.schema, (file.get_batch(number) for number in range(file.num_record_batches))
 
 
 def _check_batches(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
