@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices, Task
 from activetest.pool.columns import encode_values, read_numbers
-from activetest.pool.files import Files, Piece
+from activetest.pool.files import Files, Piece, hold_something
 from activetest.pool.groups import find_occurring, sort_names
 from activetest.pool.roles import check_verdicts, is_number
 from activetest.system.parallel import map_reduce
@@ -201,37 +202,28 @@ def _read_values(files: Files, column: str) -> _Values:
     def read_piece(piece: Piece) -> _Values:
         found, start = _Values(), piece.start
         for batch in files.batches([column], piece):
-            array = batch.column(column)
-            found = found.join(_read_numeric(array, start) if numeric else _read(array, start))
+            found = found.join(_read(batch.column(column), start, numeric=numeric))
             start += batch.num_rows
         return found
 
     return map_reduce(files.pieces, read_piece, _Values.join)
 
 
-def _read_numeric(array: pa.Array, start: int) -> _Values:
-    values = read_numbers(array).astype(float)
-    missing = np.flatnonzero(np.isnan(values))
-    known = values[~np.isnan(values)]
+def _read(array: pa.Array, start: int, *, numeric: bool) -> _Values:
+    """What a batch holds, whose first row is `start`."""
+    there = hold_something(array)
+    first = pc.index(there, False).as_py()
+    known = array.filter(there)
+    missing = len(array) - len(known), start + first if first >= 0 else None
+    if not numeric:
+        texts = find_occurring(*encode_values(known))
+        return _Values(*missing, frozenset(name.strip() for name in texts))
+    values = read_numbers(known).astype(float)
     return _Values(
-        len(missing),
-        start + int(missing[0]) if len(missing) else None,
-        low=float(known.min(initial=np.inf)),
-        high=float(known.max(initial=-np.inf)),
-        whole=bool((known == np.round(known)).all()),
-    )
-
-
-def _read(array: pa.Array, start: int) -> _Values:
-    codes, names = encode_values(array)
-    blank = [code for code, name in enumerate(names) if not name.strip()]
-    empty = np.isin(codes, blank) | np.asarray(array.is_null())
-    missing = np.flatnonzero(empty)
-    texts = find_occurring(codes[~empty], names)
-    return _Values(
-        len(missing),
-        start + int(missing[0]) if len(missing) else None,
-        frozenset(name.strip() for name in texts),
+        *missing,
+        low=float(values.min(initial=np.inf)),
+        high=float(values.max(initial=-np.inf)),
+        whole=bool((values == np.round(values)).all()),
     )
 
 
