@@ -1,6 +1,7 @@
 """JSON objects, however they stand in a file."""
 
 import json
+from functools import partial
 
 import pyarrow.parquet as pq
 import pytest
@@ -45,15 +46,18 @@ def test_numbers_are_read_as_they_are_written(tmp_path):
     assert table.to_pydict() == {"a": [1, 9007199254740993], "b": [0.1, 1000]}
 
 
+@pytest.mark.parametrize(
+    "write", [lambda rows: "\n".join(map(json.dumps, rows)), partial(json.dumps, indent=1)]
+)
 @pytest.mark.parametrize("block", [2**24, 1])
-def test_columns_of_several_types_are_text(tmp_path, monkeypatch, block):
+def test_columns_of_several_types_are_text(tmp_path, monkeypatch, block, write):
     monkeypatch.setattr(json_lines, "_BLOCK", block)
     rows = [
         {"id": 1, "judge": {"a/b": 0.5, "c": True}, "x": None},
         {"id": "a", "judge": {"a/b": "error", "c": 2}, "x": 1},
         {"id": 3.5, "judge": None, "x": 2.5},
     ]
-    table = convert_text(tmp_path, "\n".join(map(json.dumps, rows)))
+    table = convert_text(tmp_path, write(rows))
     assert table.column("id").to_pylist() == ["1", "a", "3.5"]
     records = table.column("judge").to_pylist()
     assert records[:2] == [{"a/b": "0.5", "c": "True"}, {"a/b": "error", "c": "2"}]

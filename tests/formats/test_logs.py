@@ -45,3 +45,10 @@ def test_a_place_in_a_message_names_the_file(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"sample_id": 1.5}\n')
     with pytest.raises(PoolError, match=r"a\.jsonl, line 1"):
         list(openai_evals.read_folder([tmp_path / "a.jsonl"], tmp_path))
+
+
+def test_a_place_among_the_items_of_a_run_names_the_file(tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text(f'{{"doc_id": "{"x" * 999}", "doc": {{}}, "resps": [["4"]]}}\n')
+    with pytest.raises(PoolError, match=r", a\.jsonl, line 1: an id has 1,001 letters"):
+        list(lm_eval.read_folder([file], tmp_path))

@@ -4,13 +4,20 @@ import json
 
 import pytest
 
-from activetest.formats import FileNotes, read_file_notes
+from activetest.formats import FileNotes, add_notes, read_file_notes
 
 
 def test_what_a_reader_says_is_read_and_shown_safely():
     document = {"format": "lm-eval", "notes": ["a\x1b[2J", 3, "b"], "judge": "score"}
     found = read_file_notes({b"activetest": json.dumps(document).encode()})
     assert found == FileNotes("lm-eval", ("a\\x1b[2J", "b"), "score")
+
+
+def test_notes_come_before_those_that_are_there_or_behind_them():
+    first = add_notes({b"x": b"y"}, ["b"])
+    both = add_notes(add_notes(first, ["a"]), ["c"], last=True)
+    assert read_file_notes(both).notes == ("a", "b", "c") and dict(both)[b"x"] == b"y"
+    assert add_notes(first, []) is first
 
 
 def test_labels_are_the_columns_that_the_reader_names():

@@ -29,6 +29,15 @@ def write_files(folder, groups: int, parts: int = 1) -> Files:
     return Files(str(folder))
 
 
+def test_batches_of_all_rows_come_with_the_number_of_their_first(tmp_path, monkeypatch):
+    files, batches = write_files(tmp_path / "pool", 400, 2), Files.batches
+    monkeypatch.setattr(
+        Files, "batches", lambda self, names, piece, **how: batches(self, names, piece, 150, **how)
+    )
+    found = [(start, batch.column(0)[0].as_py()) for start, batch in files.scan(["id"])]
+    assert found == [(row, row) for row in (0, 150, 300, 400, 500, 650, 800, 900)]
+
+
 @pytest.mark.parametrize(("groups", "parts"), [(ROWS, 1), (7, 1), (64, 1), (100, 3), (333, 2)])
 @pytest.mark.parametrize(("start", "stop"), [(0, None), (128, 512), (640, None), (960, 1000)])
 def test_blocks_end_where_their_numbers_say(groups, parts, start, stop, tmp_path):

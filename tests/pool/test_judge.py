@@ -111,7 +111,7 @@ def test_words_between_numbers_are_no_grades(tmp_path, values, task, classes, ro
 @pytest.mark.parametrize("values", [["pass", None, "fail", " "], [0.5, None, 0.25, np.nan]])
 def test_gaps_need_ids_as_rows_have_other_numbers_without_them(tmp_path, values):
     path = tmp_path / "pool.parquet"
-    pq.write_table(pa.table({"key": list("abcd"), "said": values}), path)
+    pq.write_table(pa.table({"key": list("abcd"), "said": values}), path, row_group_size=1)
     with pytest.raises(
         PoolError, match="2 items have no verdict in column 'said'.*row 1 "
     ) as error:
