@@ -44,15 +44,14 @@ class Outline:
     notes: Notes
     remarks: list[Sentence]
 
-    def list_blocks(self) -> list[Block]:
+    def list_blocks(self, *, gates_first: bool = True) -> list[Block]:
         """All of it: gates, head, facts, the other sections, notes and remarks."""
-        gates = [section for section in self.sections if section.key == "gates"]
-        others = [section for section in self.sections if section.key != "gates"]
+        gates = [block for each in self.sections if each.key == "gates" for block in each.blocks]
+        head: list[Block] = [*self.head]
         return [
-            *(block for section in gates for block in section.blocks),
-            *self.head,
+            *(gates + head if gates_first else head + gates),
             self.facts,
-            *(block for section in others for block in section.blocks),
+            *(block for each in self.sections if each.key != "gates" for block in each.blocks),
             self.notes,
             *self.remarks,
         ]

@@ -18,7 +18,7 @@ from activetest.nouns.report import (
     Gate,
     Report,
 )
-from activetest.nouns.report_details import ConfusionTable, ReportDetails
+from activetest.nouns.report_details import ReportDetails
 from activetest.render._outline import read_sections
 
 SUFFIXES = (".json",)
@@ -128,15 +128,12 @@ def _write_details(details: ReportDetails) -> dict[str, Any]:
         each["answers"] = [{"rater": rater, "label": label} for rater, label in each["answers"]]
     provenance = asdict(details.provenance)
     table, curve = details.confusion, details.reliability
+    cells = [read_record(cell, _TABLE_CELL) for cell in table.cells] if table else []
     return found | {
-        "confusion": _write_table(table) if table else None,
+        "confusion": asdict(table) | {"cells": cells} if table else None,
         "reliability": _write_curve(curve) if curve else None,
         "provenance": provenance | {"settings": dict(details.provenance.settings)},
     }
-
-
-def _write_table(table: ConfusionTable) -> dict[str, Any]:
-    return asdict(table) | {"cells": [read_record(cell, _TABLE_CELL) for cell in table.cells]}
 
 
 def _write_gate(gate: Gate) -> dict[str, Any]:

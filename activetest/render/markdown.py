@@ -99,7 +99,8 @@ def _write(blocks: Sequence[Block]) -> str:
     for each in simplify(blocks):
         if not (isinstance(each, Sentence) and each.style == "small"):
             (end if isinstance(each, Notes) else parts).extend(_write_block(each))
-    lines = [words.LEGEND] * _has_mark(parts) + small
+    marked = any(f"{words.MARK} |" in line for part in parts for line in part.lines)
+    lines = [words.LEGEND] * marked + small
     below = [*_shorten(end, MOST_BYTES // 2), *(f"<sub>{_escape(line)}</sub>" for line in lines)]
     room = MOST_BYTES - sum(_size(text) for text in below)
     return "\n\n".join(_shorten(parts, room) + below) + "\n"
@@ -167,11 +168,6 @@ def _(block: Table) -> list[_Part]:
     head = f"{title}{top}\n|{' --- |' * len(block.headings)}"
     table = _Part(head, tuple(map(write, block.rows)))
     return [table, *([_Part(_escape(block.below))] if block.below else [])]
-
-
-def _has_mark(parts: Sequence[_Part]) -> bool:
-    """Whether some interval in a table is marked as not reliable."""
-    return any(f"{words.MARK} |" in line for part in parts for line in part.lines)
 
 
 def _write_list(texts: Iterable[str]) -> list[_Part]:

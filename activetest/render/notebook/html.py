@@ -37,7 +37,7 @@ _MOST_ROWS, _MOST_LETTERS = 60, 200
 _MOST_INTERVALS = 5
 # Classes that are named where a label is asked for.
 _MOST_CLASSES = 30
-# Tables that a cell holds at most.
+# Tables that a cell holds at most, besides that of gates.
 _MOST_TABLES = 12
 # Notebooks would read dollar signs in names as formulas.
 _CLASSES = "activetest tex2jax_ignore mathjax_ignore"
@@ -57,12 +57,9 @@ _CODE = re.compile("`([^`]+)`")
 
 def render(report: Report) -> str:
     """The headline, verdicts on gates, tables, and at most three cautions."""
-    found = _outline.outline(report, Extent())
-    blocks = found.list_blocks()
-    first = found.head[0]
-    blocks.remove(first)
+    first, *blocks = _outline.outline(report, Extent()).list_blocks(gates_first=False)
     tables = [at for at, block in enumerate(blocks) if isinstance(block, Table | Matrix | Map)]
-    left_out = tables[_MOST_TABLES:]
+    left_out = tables[_MOST_TABLES + bool(report.gates) :]
     for at in reversed(left_out):
         del blocks[at]
     if left_out:

@@ -52,7 +52,8 @@ def curves(results: Sequence[dict]) -> list[Curve]:
     """
     parts: dict[tuple, list[dict]] = {}
     for result in results:
-        parts.setdefault(_strategy(result), []).append(result)
+        name = drawing(result), result["surrogate"], result["estimator"]
+        parts.setdefault(name, []).append(result)
     differs = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
     # A single strategy is named in full.
     differs = differs if any(differs) else [True] * len(differs)
@@ -72,11 +73,6 @@ def curves(results: Sequence[dict]) -> list[Curve]:
             )
         )
     return found
-
-
-def _strategy(result: dict) -> tuple[str, ...]:
-    """The words that name a strategy."""
-    return drawing(result), result["surrogate"], result["estimator"]
 
 
 def heading(results: Sequence[dict]) -> str:

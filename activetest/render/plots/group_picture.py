@@ -75,7 +75,7 @@ def draw(answer: Assessment, beliefs: GroupBeliefs) -> str:
         down += _HEIGHT + 2 * _LINE + _GAP
     width = (across + _LEFT + _WIDTH + _RIGHT if panels else wide) + EDGE
     height = max(low, down) + EDGE
-    goal = _title(answer)
+    goal = f"{words.plain(answer.metric)} by {words.plain(answer.column)}: what is believed"
     head = write(EDGE, EDGE + _LINE - 4, goal, "name")
     about = _describe(answer, beliefs)
     return wrap(goal, width, height, [head, *parts], mark=_MARK, about=about, role="img")
@@ -90,7 +90,8 @@ def _draw_densities(
     top: float,
 ) -> str:
     """A curve for every group over its interval, the worst group first."""
-    axis = choose_axis(_list_ends(shown), share=_is_share(shown))
+    ends = _list_ends(shown)
+    axis = choose_axis(ends, share=all(0 <= value <= 1 for value in ends))
     bottom = top + (len(shown) - 1) * _ROW + 8
     frame = Frame(left, top - _RISE, _WIDTH, bottom - top + _RISE, axis)
     parts = [frame.draw()]
@@ -244,14 +245,6 @@ def _list_ends(groups: Sequence[GroupBelief]) -> list[float]:
             if height > highest / 100
         ]
     return found
-
-
-def _is_share(groups: Sequence[GroupBelief]) -> bool:
-    return all(0 <= value <= 1 for value in _list_ends(groups))
-
-
-def _title(answer: Assessment) -> str:
-    return f"{words.plain(answer.metric)} by {words.plain(answer.column)}: what is believed"
 
 
 def _note_regions(comparison: Comparison) -> str:

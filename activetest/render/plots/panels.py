@@ -5,7 +5,7 @@ Testing (Kossen 2021), Fig. 4, 6 and A.3.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -76,8 +76,9 @@ def _list_panels(lines: Sequence[Curve], known: Sequence[dict]) -> list[Panel]:
         values = curve.column(lambda result: result["rmse"] ** 2)
         doubt = curve.column(relative_error)
         mean.append((values, values * (1 - doubt), values * (1 + doubt)))
-        ends = [curve.column(_quartile(end)) for end in (0, 1)]
-        median.append((curve.column(lambda result: result["median"]), ends[0], ends[1]))
+        low = curve.column(lambda result: result["quartiles"][0])
+        high = curve.column(lambda result: result["quartiles"][1])
+        median.append((curve.column(lambda result: result["median"]), low, high))
         values = find_cost(curve)
         cost.append((values, values, values))
     return [
@@ -85,10 +86,6 @@ def _list_panels(lines: Sequence[Curve], known: Sequence[dict]) -> list[Panel]:
         Panel("median squared error", read("uniform_median"), median),
         Panel("labels used / labels random draws need", np.ones(len(known)), cost, has_one=True),
     ]
-
-
-def _quartile(end: int) -> Callable[[dict], float]:
-    return lambda result: float(result["quartiles"][end])
 
 
 def draw_panel(

@@ -60,7 +60,10 @@ def split_matrices(
     rows: Sequence[EstimateRow], usual: str
 ) -> tuple[list[EstimateRow], list[Matrix | Table]]:
     """Rows that are no cells of a whole confusion matrix, and the matrices."""
-    cells = group_rows([row for row in rows if row.metric == words.CONFUSION], _matrix_key)
+    cells = group_rows(
+        [row for row in rows if row.metric == words.CONFUSION],
+        lambda row: (row.estimator, words.group(row)),
+    )
     matrices = [matrix for part in cells if (matrix := build_matrix(part, usual))]
     inside = {id(cell) for matrix in matrices for row in matrix.cells for cell in row}
     others = [row for row in rows if id(row) not in inside]
@@ -150,11 +153,6 @@ def _name_specification(row: EstimateRow) -> str:
     name = words.metric(row)
     title = words.metric_title(row).lower().replace("-", " ")
     return "" if title == name.replace("-", " ") else name
-
-
-def _matrix_key(row: EstimateRow) -> tuple[str, str]:
-    """Which matrix a cell belongs to."""
-    return row.estimator, words.group(row)
 
 
 def _list_overall(report: Report, *, verbose: bool) -> list[EstimateRow]:

@@ -132,14 +132,16 @@ def ranking(answer: Assessment, rows: Sequence[EstimateRow] = (), most: int = 10
             groups are to be estimated, and their anytime-valid intervals
     """
     same = {words.named(row.group or {}): row for row in rows if is_ranked(answer, row)}
+    shrunk = {name: words.shrunk(row) for name, row in same.items()}
+    bets = {name: words.interval(row) for name, row in same.items() if row.method == _BETTING}
     groups, among = answer.groups, f"P({answer.worst} worst)"
     columns: Columns = {
         "rank": lambda group: words.count(group.rank),
         "group": lambda group: words.named(group.group),
         "estimate": words.estimate,
         "interval": words.interval,
-        "shrunk": lambda group: _write_shrunk(same.get(words.named(group.group))),
-        "anytime": lambda group: _write_anytime(same.get(words.named(group.group))),
+        "shrunk": lambda group: shrunk.get(words.named(group.group), "-"),
+        "anytime": lambda group: bets.get(words.named(group.group), "-"),
         "P(worst)": lambda group: chance(group.p_worst),
         among: lambda group: chance(group.p_among_worst),
         "P(best)": lambda group: chance(group.p_best),
@@ -152,7 +154,7 @@ def ranking(answer: Assessment, rows: Sequence[EstimateRow] = (), most: int = 10
         del columns[among]
     if answer.question != _ESTIMATE or all(row.shrunk is None for row in same.values()):
         del columns["shrunk"]
-    if all(row.method != _BETTING for row in same.values()):
+    if not bets:
         del columns["anytime"]
     methods = {group.method for group in groups} - _CERTAIN
     if len(methods) < 2:
@@ -390,16 +392,6 @@ def _describe_needed_labels(answer: Assessment) -> str:
     if answer.more_labels is None:
         return f"The number of labels needed for {goal} cannot be foreseen."
     return f"About {words.roughly(answer.more_labels)} more labels are expected to give {goal}."
-
-
-def _write_shrunk(row: EstimateRow | None) -> str:
-    """The shrunk value of a group; without a row, none."""
-    return "-" if row is None else words.shrunk(row)
-
-
-def _write_anytime(row: EstimateRow | None) -> str:
-    """The anytime-valid interval of a group; without one, none."""
-    return words.interval(row) if row is not None and row.method == _BETTING else "-"
 
 
 def _rank_range(group: Ranked) -> str:

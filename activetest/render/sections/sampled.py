@@ -28,12 +28,11 @@ def write(shares: Sequence[SampledShare], report: Report, extent: Extent) -> Ite
         style="plain",
     )
     yield Key([("bar", "share of the labels"), ("bar2", "share of the pool")])
-    kinds = list(dict.fromkeys(share.what for share in shares))
-    cuts = [Slices(what, [_read(each) for each in shares if each.what == what]) for what in kinds]
+    rows: dict[str, list[tuple[str, str, float, float]]] = {}
+    for each in shares:
+        note = f"{words.count(each.n_labeled)} of {words.count(each.n_pool)} items"
+        row = each.name, note, each.share_of_labels, each.share_of_pool
+        rows.setdefault(each.what, []).append(row)
+    kinds, cuts = list(rows), [Slices(what, of_kind) for what, of_kind in rows.items()]
     yield from cuts[:_OPEN]
     yield Fold(f"By {list_few(kinds[_OPEN:])}", cuts[_OPEN:])
-
-
-def _read(share: SampledShare) -> tuple[str, str, float, float]:
-    note = f"{words.count(share.n_labeled)} of {words.count(share.n_pool)} items"
-    return share.name, note, share.share_of_labels, share.share_of_pool

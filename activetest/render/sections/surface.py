@@ -55,8 +55,9 @@ def sentence(surface: SurfaceReport) -> str:
         )
     worst = surface.worst[0]
     end = "lowest" if surface.higher_better else "highest"
+    metric = surface.metric[:1].upper() + surface.metric[1:].replace("-", " ")
     return words.plain(
-        f"{_title(surface)} is {end} where {words.named(dict(worst.attributes))}: "
+        f"{metric} is {end} where {words.named(dict(worst.attributes))}: "
         f"{words.estimate(worst)} ({_describe_certainty(worst)})."
     )
 
@@ -362,11 +363,6 @@ def are_exact(cells: Sequence[SurfaceCell]) -> bool:
     """Whether every item of these cells has a label, but for cells without a number."""
     methods = {cell.method for cell in cells if cell.estimate is not None}
     return methods == {_EXACT}
-
-
-def _title(surface: SurfaceReport) -> str:
-    """The metric at the beginning of a sentence."""
-    return surface.metric[:1].upper() + surface.metric[1:].replace("-", " ")
 
 
 def _name_attributes(surface: SurfaceReport) -> str:
