@@ -131,6 +131,11 @@ def pool(report: Report) -> str:
     return plain(report.pool.rstrip("/").rsplit("/", 1)[-1] or report.pool)
 
 
+def name_predictor(report: Report) -> str:
+    """Who gives the outputs that labels are compared with."""
+    return "judge" if report.judge else "model"
+
+
 def estimate(record: Measured) -> str:
     """The estimate, as precise as its interval lets it be."""
     return figure(record.estimate, half_width(record.quantity), _limit(record))

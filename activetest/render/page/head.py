@@ -31,7 +31,7 @@ def draw_bar(report: Report) -> str:
     row = words.headline(report)
     if row is None or not words.real(row.estimate) or row.metric == words.CONFUSION:
         return ""
-    return large(row, list_gates(report, row), "judge" if report.judge else "model")
+    return large(row, list_gates(report, row), words.name_predictor(report))
 
 
 def draw_headline(report: Report) -> str:

@@ -53,7 +53,7 @@ def find_usual(report: Report, extent: Extent) -> str:
 
 def name_raw(report: Report) -> str:
     """Heading of what estimates would be if the model's outputs were the labels."""
-    return "judge says" if report.judge else "model says"
+    return f"{words.name_predictor(report)} says"
 
 
 def split_matrices(

@@ -27,7 +27,7 @@ def write(details: ReportDetails, report: Report, extent: Extent) -> Iterator[Bl
         "They were chosen because they are bad: they say nothing about how often that happens.",
         style="plain",
     )
-    yield Items([_describe(item, "judge" if report.judge else "model") for item in items])
+    yield Items([_describe(item, words.name_predictor(report)) for item in items])
 
 
 def _describe(item: WorstItem, predictor: str) -> Item:
