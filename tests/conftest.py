@@ -29,8 +29,10 @@ from activetest.study.stored import StoredStudy
 from tests import makers
 from tests.makers import init
 
-# Rooms and files whose tests ask how features are learned from, and how writing reaches the disk.
+# Rooms and files whose tests ask how features are learned from, how writing reaches the disk, and
+# what is kept of networks' outputs.
 LEARNING, WRITING = {"cache", "test_determinism"}, {"ledger", "system"}
+KEEPING = {"test_kept_outputs", "test_network_members"}
 
 # A busy machine is no reason for a test to fail.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,7 +59,7 @@ def pool_options(request) -> dict:
 def quick(request) -> Iterator[None]:
     """Features are learned from once, and nobody waits for the disk: this process has no power cut.
 
-    But for tests that are about this.
+    Networks keep 64 kB of their outputs in place of 64 MB. But for tests that are about this.
     """
 
     def restrict(db: sqlite3.Connection) -> None:
@@ -71,6 +73,9 @@ def quick(request) -> Iterator[None]:
         if not names & WRITING:
             patch.setattr(os, "fsync", lambda handle: None)
             patch.setattr(ledger, "restrict", restrict)
+        for name, module in list(sys.modules.items()):
+            if name.endswith("._kept_outputs") and not names & KEEPING:
+                patch.setattr(module, "_MOST_BYTES", 1 << 16)
         yield
 
 

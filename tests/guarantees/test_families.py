@@ -103,14 +103,15 @@ def objectives(order: Any = slice(None)) -> Objectives:
 def fit(name: str, kind: str, count: int = 15):
     """The surrogate after so many labels, or why this kind of pool is not for it.
 
-    Networks owe all of this whether they have learned much or little: they take few epochs.
+    Networks owe all of this whether they are large and have learned much, or not: they have four
+    units and take few epochs.
     """
+    method = catalog.load("surrogates", name)
+    small = {"width": 4} if "width" in getattr(method, "OPTIONS", ()) else {}
     try:
         with pytest.MonkeyPatch.context() as few:
             few.setattr("activetest.surrogates._torch_training._MOST_EPOCHS", 10)
-            return catalog.load("surrogates", name).fit(
-                known(kind, count), rng=np.random.default_rng(7)
-            )
+            return method.fit(known(kind, count), rng=np.random.default_rng(7), **small)
     except ActivetestError as refused:
         assert refused.hint
         return refused

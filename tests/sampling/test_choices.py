@@ -13,7 +13,7 @@ from tests.makers import init
         ({"acquisition": "uniform", "selection": "top"}, "neither a top nor a power"),
         ({"acquisition": "uniform", "power": 2.0}, "neither a top nor a power"),
         ({"selection": "top", "power": 2.0}, "the same to any power"),
-        ({"selection": "top", "interval": "anytime"}, "nobody can bet"),
+        ({"selection": "top", "interval": "anytime"}, "no anytime-valid test"),
         ({"surrogate": "model", "acquisition": "xwed"}, "compares members"),
         ({"surrogate": "model", "acquisition": "metric-information"}, "compares members"),
         (

@@ -37,6 +37,12 @@ def play(folder, write_pool):
     return simulated
 
 
+@pytest.fixture
+def saved(play, folder) -> None:
+    """What play() keeps in runs.jsonl."""
+    copy_written("saved runs", lambda place: play(save=place / "runs.jsonl"), folder)
+
+
 def finished(path: Path) -> list[tuple[int, int]]:
     """(strategy, run) of every whole line but the first."""
     lines = path.read_text().splitlines()[1:]
@@ -54,7 +60,7 @@ def test_saved_runs_are_not_made_again(play, folder):
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"strategy": 1, "run": 2, "fou', b"\xff\xfe{"])
-def test_a_torn_last_line_is_made_again(play, folder, torn):
+def test_a_torn_last_line_is_made_again(play, saved, torn):
     whole = play(save="runs.jsonl")
     lines = Path("runs.jsonl").read_bytes().splitlines(keepends=True)
     Path("runs.jsonl").write_bytes(b"".join(lines[:6]) + torn)
@@ -62,7 +68,7 @@ def test_a_torn_last_line_is_made_again(play, folder, torn):
     assert sorted(finished(Path("runs.jsonl"))) == [(s, r) for s in range(3) for r in range(4)]
 
 
-def test_a_torn_first_line_is_a_simulation_that_has_not_begun(play, folder):
+def test_a_torn_first_line_is_a_simulation_that_has_not_begun(play, saved):
     whole = play(save="runs.jsonl")
     first = Path("runs.jsonl").read_bytes().splitlines()[0]
     Path("runs.jsonl").write_bytes(first[:100])
@@ -95,16 +101,14 @@ def test_several_workers_write_the_same_as_one(play, folder):
         ({"estimators": ("lure",)}, "estimators"),
     ],
 )
-def test_another_plan_is_another_simulation(play, folder, change, said):
-    copy_written("saved runs", lambda place: play(save=place / "runs.jsonl"), folder)
+def test_another_plan_is_another_simulation(play, saved, change, said):
     written = Path("runs.jsonl").read_bytes()
     with pytest.raises(ChoiceError, match=f"another simulation: it differs in {said}$"):
         play(save="runs.jsonl", **change)
     assert Path("runs.jsonl").read_bytes() == written
 
 
-def test_another_pool_or_key_is_another_simulation(play, folder, write_pool):
-    play(save="runs.jsonl")
+def test_another_pool_or_key_is_another_simulation(play, saved, folder, write_pool):
     key = Path("key.csv").read_text()
     Path("key.csv").write_text(key.replace("item-1,cat", "item-1,owl"))
     with pytest.raises(ChoiceError, match="differs in key"):
@@ -115,8 +119,7 @@ def test_another_pool_or_key_is_another_simulation(play, folder, write_pool):
         play(save="runs.jsonl")
 
 
-def test_runs_of_other_code_are_another_simulation(play, folder):
-    play(save="runs.jsonl")
+def test_runs_of_other_code_are_another_simulation(play, saved):
     first, *others = Path("runs.jsonl").read_text().splitlines(keepends=True)
     program = json.loads(first)["program"]
     Path("runs.jsonl").write_text(first.replace(program, program[::-1]) + "".join(others))
@@ -161,8 +164,7 @@ def test_a_place_that_cannot_be_written(play, folder, name):
         play(save=name)
 
 
-def test_a_damaged_line_is_named(play, folder):
-    play(save="runs.jsonl")
+def test_a_damaged_line_is_named(play, saved):
     lines = Path("runs.jsonl").read_text().splitlines()
     lines[3] = lines[3][:40]
     Path("runs.jsonl").write_text("\n".join(lines) + "\n")
