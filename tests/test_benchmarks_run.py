@@ -13,8 +13,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "benchmarks"
 
-# What each script is told; SAMPLE is a folder with the sample pool, its training rows and the
-# outputs of other models, HERE an empty one.
+# What each script is told; PYTHON is this interpreter, SAMPLE a folder with the sample pool, its
+# training rows and the outputs of other models, HERE an empty one.
 RUNS = {
     "adversarial.py": "judge-plus-one --save HERE/a.jsonl --studies 2 --looks 50 --workers 1",
     "again.py": "--runs 2",
@@ -53,6 +53,7 @@ RUNS = {
     "reproduce_wilcoxon.py": "SAMPLE --figure 8b --studies 3 --workers 1",
     "reproduce_zero_shot.py": "SAMPLE --pool digits --rows 100 --size 200 --runs 2",
     "rounds.py": "SAMPLE --pools digits --batch 50 --budget 50 --runs 2",
+    "same_results.py": "PYTHON PYTHON SAMPLE --only entropy",
     "saved.py": "SAMPLE --pools digits --runs 3 --budget 20",
     "score_pools.py": "HERE",
     "sequential.py": "SAMPLE --save HERE --pools digits --budgets 100,200 --batch 20 --runs 20",
@@ -76,7 +77,6 @@ ELSEWHERE = {
     "rates.py",
     "reproduce_alt_mas.py",
     "reproduce_missing7.py",
-    "same_results.py",
     "simulations.py",
 }
 
@@ -116,10 +116,11 @@ def test_every_script_is_run():
     assert scripts == set(RUNS) | ELSEWHERE
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("script", RUNS)
 def test_a_script_runs_to_its_last_line(script, sample, tmp_path):
-    words = RUNS[script].replace("SAMPLE", str(sample)).replace("HERE", str(tmp_path)).split()
+    words = RUNS[script].replace("SAMPLE", str(sample)).replace("HERE", str(tmp_path))
+    words = words.replace("PYTHON", sys.executable).split()
     done = subprocess.run(
         [sys.executable, str(FOLDER / script), *words],
         cwd=ROOT,
