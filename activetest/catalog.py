@@ -1,5 +1,9 @@
 """The families of methods: a folder is a family, a file is a method, its name is the file's.
 
+A wing is a folder of `wings` with what few studies use. It brings methods to families: those in its
+folders of their names, as `wings/neural/surrogates`. The core reaches a wing by its methods alone.
+Without the folder of a wing everything else works, and its methods are unknown.
+
 Methods that differ by a number or a word stand together in a file, a chapter. The literal CONTENTS
 of the folder's `__init__.py` lists them: {chapter: {method: {fact: value}}}. What a file of its own
 would have, the object of the method's name in the chapter has, as `metrics` and `fit`.
@@ -71,7 +75,6 @@ where nothing is said. The argument of an option with hyphens has underscores.
 """
 
 import ast
-import difflib
 import math
 import sys
 import tokenize
@@ -86,23 +89,15 @@ from activetest.errors import ChoiceError, UnknownMethod
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-# The folders that hold the files of each family, and what one of its methods is called. Policies
-# choose between groups; to the user of `acquisition` the two folders are one family.
-FAMILIES = {
-    "acquisition": ("acquisition", "bandits/policies"),
-    "estimators": ("estimators",),
-    "intervals": ("intervals",),
-    "surrogates": ("surrogates",),
-    "surfaces": ("surfaces",),
-    "attribute_models": ("surfaces/attribute_models",),
-    "metrics": ("metrics",),
-    "render": ("render",),
-    "sections": ("render/sections",),
-    "formats": ("formats",),
-}
+# A method of each family, as messages call it.
 _NOUNS = {
     "acquisition": "acquisition",
+    "augmentations": "augmentation",
     "estimators": "estimator",
+    "questions": "question",
+    "findings": "finding",
+    "simulated": "simulated answer",
+    "exports": "export",
     "intervals": "interval",
     "surrogates": "surrogate",
     "surfaces": "surface",
@@ -130,6 +125,12 @@ def usable_names(family: str, *, simulated: bool) -> list[str]:
     return [
         name for name in names(family) if simulated or not fact(family, name, "SIMULATION_ONLY")
     ]
+
+
+def has(place: str) -> bool:
+    """Whether there is a method, as "family/method"; also where the place is empty."""
+    family, _, name = place.partition("/")
+    return not place or name in _own(family) or name in _foreign(family)
 
 
 def load(family: str, name: str) -> Any:
@@ -241,6 +242,8 @@ def having(family: str, stated: str) -> tuple[str, ...]:
 
 def suggest(name: object, known: Sequence[str]) -> str:
     """A question about a mistyped name, with a space behind it; empty where nothing is close."""
+    import difflib
+
     close = difflib.get_close_matches(str(name).casefold(), known, n=1)
     return f"did you mean '{close[0]}'? " if close else ""
 
@@ -283,10 +286,12 @@ def _broken(family: str, name: str, error: Exception) -> ChoiceError:
 def _own(family: str) -> dict[str, _Place]:
     """Where the methods that come with this package are, by name."""
     found: dict[str, _Place] = {}
-    for folder in FAMILIES.get(family, ()):
-        package = ".".join(("activetest", *folder.split("/")))
+    top = Path(__file__).parent
+    places = (family, f"render/{family}", f"wings/*/{family}")
+    for folder in sorted(each for place in places for each in top.glob(place)):
+        package = ".".join(("activetest", *folder.relative_to(top).parts))
         contents = _facts(f"{package}.__init__").get("CONTENTS", {})
-        for file in (Path(__file__).parent / folder).glob("[!_]*.py"):
+        for file in folder.glob("[!_]*.py"):
             module = f"{package}.{file.stem}"
             if file.stem in contents:
                 found |= {name: _Place(module, row) for name, row in contents[file.stem].items()}

@@ -135,8 +135,8 @@ def read_pool(path, *, id=None):
     yield pa.table({"id": [item for item, _ in lines], "pred": [word for _, word in lines]})
 '''
 BROKEN = "import a_package_that_nobody_installed\n"
-SURFACE = "from activetest.surfaces.constant import fit\n"
-ATTRIBUTE_MODEL = "from activetest.surfaces.attribute_models.raw import fit\n"
+SURFACE = "from activetest.wings.surfaces.surfaces.constant import fit\n"
+ATTRIBUTE_MODEL = "from activetest.wings.surfaces.attribute_models.raw import fit\n"
 ENTRIES = {
     "surrogates": ("their-surrogate", "surrogate", SURROGATE),
     "surfaces": ("their-surface", "surface", SURFACE),
@@ -296,7 +296,7 @@ def test_a_package_brings_a_section_to_every_format(run, tmp_path):
 
 
 def test_listing_methods_and_reading_their_facts_imports_nothing(site):
-    methods = {family: ENTRIES[family][0] for family in catalog.FAMILIES}
+    methods = {family: entry for family, (entry, _, _) in ENTRIES.items()}
     code = (
         "from activetest import catalog\n"
         f"for family, method in {methods!r}.items():\n"

@@ -11,9 +11,9 @@ import pytest
 
 import activetest as at
 from activetest.simulation.results import Simulation
-from activetest.study.curve import StudyCurve
 from activetest.study.labelling import LabellingSession
-from activetest.study.surface import StudySurface
+from activetest.wings.curves.study_curve import StudyCurve
+from activetest.wings.surfaces.study_surface import StudySurface
 
 SAMPLES = Path(__file__).parents[1] / "sample_data"
 FILES = ("digits.parquet", "digits.labels.csv")
@@ -21,12 +21,12 @@ MODULES = (
     "activetest",
     "activetest.simulation.results",
     "activetest.simulation.simulate",
-    "activetest.study.curve",
+    "activetest.wings.curves.study_curve",
     "activetest.study.export",
     "activetest.study.labelling",
     "activetest.study.results",
     "activetest.study.study",
-    "activetest.study.surface",
+    "activetest.wings.surfaces.study_surface",
 )
 # The public classes; each of their methods has an example.
 CLASSES = (at.Study, at.Batch, at.Report, at.Status, at.Setup)
@@ -67,7 +67,7 @@ def test_an_example_does_what_it_shows(name, scene, folder):
     shutil.copytree(scene, folder, dirs_exist_ok=True)
     test = EXAMPLES[name]
     test.globs = {"at": at, "study": at.Study.open("study"), "key": read_key(folder)}
-    if name.startswith("activetest.study.surface"):
+    if name.startswith("activetest.wings.surfaces.study_surface"):
         test.globs["study"].change(attributes=["ink", "predicted"], surface="beta")
     printed: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)

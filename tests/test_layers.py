@@ -17,11 +17,12 @@ SAMPLE = ROOT / "sample_data"
 
 # The floors of the house: a room sees only rooms on the floors below its own.
 FLOORS = [
-    {"cli"},
+    # Nobody imports a wing: the catalogue finds its methods.
+    {"cli", "wings/curves", "wings/groups", "wings/judges", "wings/neural", "wings/surfaces"},
     {"study"},
     {"reporting", "simulation"},
     {"sampling", "estimation"},
-    {"rounds", "bandits", "cache", "surrogates", "surfaces", "metrics"},
+    {"rounds", "cache", "surrogates", "metrics"},
     {"pool", "item_statistics", "labels", "ledger", "render"}
     | {"acquisition", "estimators", "intervals"},
     {"formats"},
@@ -32,29 +33,39 @@ FLOORS = [
 # What each room sees: a new arrow is an edit here, which a reader sees.
 ARROWS = {
     "cli": "study simulation labels pool render catalog nouns system errors",
-    "study": (
-        "reporting estimation sampling bandits cache rounds item_statistics labels ledger "
-        "pool render formats catalog nouns system errors"
+    "wings/curves": (
+        "study reporting estimation rounds item_statistics render catalog nouns system errors"
     ),
-    "reporting": (
-        "estimation sampling bandits rounds intervals item_statistics labels ledger pool "
+    "wings/groups": (
+        "study reporting estimation sampling cache rounds intervals item_statistics pool "
         "catalog nouns system errors"
     ),
-    "simulation": (
-        "estimation sampling bandits cache rounds item_statistics labels pool render catalog "
+    "wings/judges": "study reporting estimation rounds item_statistics pool nouns",
+    "wings/neural": "surrogates nouns system errors",
+    "wings/surfaces": (
+        "study reporting simulation estimation sampling cache rounds item_statistics "
+        "labels pool render catalog nouns system errors"
+    ),
+    "study": (
+        "reporting estimation sampling cache rounds item_statistics labels ledger pool "
+        "render formats catalog nouns system errors"
+    ),
+    "reporting": (
+        "estimation sampling rounds intervals item_statistics labels ledger pool catalog "
         "nouns system errors"
     ),
-    "estimation": "bandits rounds intervals item_statistics labels catalog nouns system errors",
-    "sampling": (
-        "bandits cache rounds intervals item_statistics labels pool formats catalog nouns "
-        "system errors"
+    "simulation": (
+        "estimation sampling cache rounds item_statistics labels pool render catalog "
+        "nouns system errors"
     ),
-    "bandits": "item_statistics pool nouns system errors",
+    "estimation": "rounds intervals item_statistics labels catalog nouns system errors",
+    "sampling": (
+        "cache rounds intervals item_statistics labels pool formats catalog nouns system errors"
+    ),
     "cache": "item_statistics labels pool catalog nouns system errors",
     "metrics": "item_statistics nouns errors",
     "rounds": "item_statistics pool catalog nouns system errors",
-    "surfaces": "nouns system errors",
-    "surrogates": "item_statistics nouns system errors",
+    "surrogates": "item_statistics catalog nouns system errors",
     "acquisition": "nouns",
     "estimators": "nouns errors",
     "intervals": "nouns",
@@ -69,6 +80,12 @@ ARROWS = {
     "system": "errors",
 }
 
+# Types of wings that signatures of the public face name.
+NAMED = {
+    ("activetest.study.study", "activetest.wings.curves.study_curve.StudyCurve"),
+    ("activetest.study.study", "activetest.wings.surfaces.study_surface.StudySurface"),
+}
+
 # The modules that may lie loose at the top of the package.
 LOOSE = {"__init__", "__main__", "errors", "catalog"}
 
@@ -77,7 +94,7 @@ NO_ROOMS = {"benchmarks", "guarantees", "journeys", "mutate", "reliability"}
 
 # Tests of several files of their room, by what they are about.
 ABOUT = {
-    "surfaces/attribute_models/test_methods": "every model of uncertain attributes",
+    "wings/surfaces/attribute_models/test_methods": "every model of uncertain attributes",
     "estimation/test_top_scores": "estimates where the top scores were labelled",
     "formats/test_journeys": "the way from every log to a report",
     "formats/test_notes": "what readers say of files",
@@ -100,8 +117,8 @@ ABOUT = {
     "study/test_leftovers": "files that a killed command left",
     "study/test_several_annotators": "studies whose labels are corrected for annotators' errors",
     "study/test_top_scores": "studies of the top scores",
-    "surfaces/test_methods": "every surface",
-    "surrogates/test_neural": "every neural network",
+    "wings/surfaces/surfaces/test_methods": "every surface",
+    "wings/neural/test_neural": "every neural network",
 }
 
 # What the command line may import of the rooms whose verbs it runs, and who else may what.
@@ -124,8 +141,8 @@ HOMES = {
     "rich": {"render", "cli"},
     "sqlite3": {"ledger"},
     "pyarrow": {"pool", "cache", "formats"},
-    "sklearn": {"cache", "surrogates", "surfaces"},
-    "torch": {"surrogates", "surfaces"},
+    "sklearn": {"cache", "surrogates", "wings/surfaces"},
+    "torch": {"wings/neural", "wings/surfaces"},
     "matplotlib": {"render"},
 }
 
@@ -134,6 +151,8 @@ def room(module: str) -> str:
     """The room of activetest.room.file; the entry points belong to the command line."""
     parts = module.split(".")
     name = parts[1] if len(parts) > 1 else "__init__"
+    if name == "wings" and len(parts) > 2:
+        return "/".join(parts[1:3])
     return "cli" if name == "__main__" else name
 
 
@@ -163,6 +182,7 @@ def between_rooms() -> list[tuple[str, str]]:
         if imported.split(".")[0] == "activetest"
         and imported != "activetest.__version__"
         and room(module) not in (room(imported), "__init__")
+        and (module, imported) not in NAMED
     ]
 
 
@@ -210,12 +230,24 @@ def test_the_command_line_runs_every_verb_through_the_public_face():
 
 
 def test_every_room_stands_on_a_floor_and_every_floor_has_its_rooms():
-    rooms = {folder.parent.name for folder in PACKAGE.glob("*/__init__.py")} - {"sample_data"}
-    assert rooms | LOOSE - {"__init__", "__main__"} == set().union(*FLOORS)
+    folders = [*PACKAGE.glob("*/__init__.py"), *PACKAGE.glob("wings/*/__init__.py")]
+    rooms = {
+        room(".".join(("activetest", *each.parent.relative_to(PACKAGE).parts))) for each in folders
+    }
+    assert rooms - {"sample_data", "wings"} | LOOSE - {"__init__", "__main__"} == set().union(
+        *FLOORS
+    )
 
 
 def test_nothing_else_lies_loose_at_the_top():
     assert {file.stem for file in PACKAGE.glob("*.py")} == LOOSE
+
+
+def extends_a_family(module: str, imported: str) -> bool:
+    """Whether a wing brings methods to the family whose files these are: those are no methods."""
+    family = imported.partition("._")[0].rpartition(".")[2]
+    wing = PACKAGE / room(module)
+    return wing.parent.name == "wings" and (wing / family).is_dir()
 
 
 def test_what_begins_with_an_underscore_stays_in_its_folder():
@@ -227,6 +259,7 @@ def test_what_begins_with_an_underscore_stays_in_its_folder():
             part.startswith("_") and not part.startswith("__") for part in imported.split(".")[2:]
         )
         and not module.startswith(imported.partition("._")[0] + ".")
+        and not extends_a_family(module, imported)
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -267,6 +300,7 @@ def test_a_file_of_tests_is_called_like_the_file_it_tests():
         "test_reproduce_active_testing",
         "test_reproduce_alt_mas",
         "test_style",
+        "test_wings",
         "test_words",
         "test_workflows",
     }

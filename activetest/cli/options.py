@@ -159,10 +159,14 @@ def with_choices(name: str) -> Callable[[Callable], Callable]:
     Of `simulate` only those that it takes, and as it takes them; of `inspect` only those that say
     what columns are.
     """
+    from activetest import catalog
+
     simulated = name == "simulate"
     declared = list_columns() if name == "inspect" else list_declarations(simulated=simulated)
     found = []
     for each, declaration in declared.items():
+        if not catalog.has(declaration.needs):
+            continue
         several = declaration.takes_several(simulated=simulated)
         metavar = declaration.metavar or "|".join(declaration.values)
         metavar += ",..." if several and not metavar.endswith(",...") else ""

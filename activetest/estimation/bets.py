@@ -9,20 +9,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from activetest.bandits.partition import row_weights
+from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.evidence import Evidence, Group
 from activetest.item_statistics.statistic import Statistic, tabulate
 from activetest.nouns.choices import Choices, FloorRule
 from activetest.nouns.estimate import Increments
-from activetest.nouns.log import ArmAllocation, Log, Round
+from activetest.nouns.log import Log, Round
 from activetest.nouns.pool import PoolView
+from activetest.nouns.question import Question
 from activetest.nouns.rows import Array, Rows, sum_before
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds import race
 from activetest.rounds.fit import find_predicted_as, list_known_before, restore_surrogate
 from activetest.rounds.scores import make_scorer
-from activetest.rounds.surface import weigh_rows
 from activetest.rounds.weighted import find_counted
 from activetest.system.parallel import map_reduce
 
@@ -257,14 +257,9 @@ class _ReplayedRound:
     def _weight(self, rows: Rows, free: Array) -> Array:
         """(R,) weights the rows had in the round; 0 where they were not free."""
         if self.round.allocation:
-            allocation = self.round.allocation
-            if isinstance(allocation, ArmAllocation):
-                return np.where(
-                    free,
-                    weigh_rows(allocation, rows, self.cache, self.choices.attribute_model),
-                    0.0,
-                )
-            return np.where(free, row_weights(allocation, rows, self.cache), 0.0)
+            question: Question = catalog.load("questions", str(self.choices.question))
+            weight = question.weigh_rows(self.round.allocation, rows, self.cache, self.choices)
+            return np.where(free, weight, 0.0)
         weight = self._blend(rows, free)
         if self.clips:
             weight = race.clip_weights(weight, free, self.level)

@@ -5,7 +5,7 @@ import inspect
 import math
 import os
 import reprlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from operator import index
 from pathlib import Path
@@ -184,3 +184,19 @@ def show(value: Any) -> str:
 def add_to_brackets(name: str, part: str) -> str:
     """The name of a metric with more in its brackets, as f-beta[2,cat] of f-beta[2] and cat."""
     return f"{name[:-1]},{part}]" if name.endswith("]") else f"{name}[{part}]"
+
+
+def read_cells(name: str, given: Any) -> tuple[str | dict[str, str], ...]:
+    """Combinations as texts or {attribute: value}. Raises ChoiceError for anything else."""
+    several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    return tuple(read_cell(name, each) for each in (given if several else (given,)))
+
+
+def read_cell(name: str, given: Any) -> str | dict[str, str]:
+    """One combination. Raises ChoiceError for what is neither a text nor {attribute: value}."""
+    return read_values(name, given) if isinstance(given, Mapping) else read_name(name, given)
+
+
+def read_values(name: str, given: Mapping[Any, Any]) -> dict[str, str]:
+    """{attribute: value}, values as texts. Raises ChoiceError for names that are no texts."""
+    return {read_name(name, key): str(value) for key, value in given.items()}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Annotated, Any
 
-from activetest.nouns.records import LARGEST, Rule, one_of
+from activetest.nouns.records import LARGEST, Rule
 from activetest.nouns.written_numbers import DECIMALS
 
 # A comma outside of brackets.
@@ -33,17 +33,10 @@ class Scale(StrEnum):
     CONFIDENCE = "confidence"
 
 
-class Question(StrEnum):
-    """What a study asks about groups, or about combinations of attributes."""
-
-    ESTIMATE = "estimate"
-    IDENTIFY = "identify"
-    COMPARE = "compare"
-    SURFACE = "surface"
-
-
 # Leaves the model of uncertain attributes to how many of their values are known.
 AUTO = "auto"
+# The metric of questions that draws cannot aim at: see Choices.target.
+TARGET = "confusion"
 # Takes a question away again; a study without a question stores none.
 NO_QUESTION = "none"
 
@@ -233,6 +226,7 @@ class Declaration:
     simulated_default  the default there in words, where it is another one
     completes    what a shell completes its value with: a family of the catalogue or "columns"
     rank         {command: place} among the ten options that its help explains first, from 1
+    needs        "family/method" of the catalogue without which it says nothing; empty for most
     """
 
     meaning: str
@@ -247,6 +241,7 @@ class Declaration:
     simulated_default: str = ""
     completes: str = ""
     rank: Mapping[str, int] = field(default_factory=dict)
+    needs: str = ""
 
     def takes_several(self, *, simulated: bool = False) -> bool:
         """Whether several values may be given, to a study or to `simulate`."""
@@ -369,19 +364,21 @@ class ColumnChoices:
         "numbers with more than 12 values is cut into 5 bins of equal counts, age[4] into 4. "
         "An empty name removes them all.",
         Section.GROUPS, value=(), kind=Kind.NAMES, metavar="COL,...", default="none",
-        completes="columns",
+        completes="columns", needs="findings/surface",
     )  # fmt: skip
     judge: str | None = declare(
         "Column with a judge's verdicts, probabilities or scores, which are the outputs: what "
         "people say is the truth, and reports say how far the judge is from it. An empty name "
         "drops the judge's section of reports.",
         Section.DATA, metavar="COL", default="none", completes="columns", rank={"init": 5},
+        needs="findings/judge",
     )  # fmt: skip
     feature_shape: str | None = declare(
         "Height and width of the image that the features are, row by row, as 28x28, or with its "
         "channels, 28x28x3. The surrogate ensemble looks at it with convolutions. An empty name "
         "removes it.",
         Section.DATA, metavar="HxW", default="none: features are a plain list",
+        needs="surrogates/ensemble",
     )  # fmt: skip
     other_columns: tuple[str, ...] = declare(
         "Columns with other models' predictions, a class or a value for each item: surrogates take "
@@ -563,45 +560,54 @@ class Choices:
         Section.ADVANCED, value=1.0, kind=Kind.NUMBER, metavar="B",
         simulated=Simulated.SEVERAL,
     )  # fmt: skip
-    question: Annotated[str, one_of(Question)] | None = declare(
+    question: str | None = declare(
         "Question about the groups of the first group column: estimate each group, identify the "
         "worst, or compare two. surface asks about all combinations of the attributes. none drops "
         "the question.",
-        Section.GROUPS, values=(*Question, NO_QUESTION), default="none",
+        Section.GROUPS, metavar="QUESTION", default="none",
+        completes="questions",
     )  # fmt: skip
     target: Target = ""
     worst: Count = declare(
         "How many of the worst groups to identify.",
         Section.GROUPS, value=1, kind=Kind.WHOLE, metavar="M",
+        needs="questions/identify",
     )  # fmt: skip
-    compare: Pair = declare("The two groups to compare.", Section.GROUPS, value=(), metavar="A,B")
+    compare: Pair = declare(
+        "The two groups to compare.", Section.GROUPS, value=(), metavar="A,B",
+        needs="questions/compare",
+    )  # fmt: skip
     prior: str = declare(
         "Starting belief about each group: what the model's own probabilities say, or all values "
         "equally likely.",
         Section.GROUPS, value=Prior.INFORMATIVE.value,
-        values=tuple(Prior),
+        values=tuple(Prior), needs="questions/identify",
     )  # fmt: skip
     prior_strength: Strength | None = declare(
         "How many labels the starting belief counts as, at most 1,000,000.",
         Section.GROUPS, kind=Kind.NUMBER, metavar="X", default="2; 1 for costs",
+        needs="questions/identify",
     )  # fmt: skip
     rope: Size = declare(
         "Treat differences up to this size as equal, for compare.",
         Section.GROUPS, value=0.05, kind=Kind.NUMBER, metavar="E",
+        needs="questions/compare",
     )  # fmt: skip
     surface: Name = declare(
         "Method that fits the surface over the combinations of attributes.",
         Section.GROUPS, value="stacked", metavar="NAME", completes="surfaces",
+        needs="findings/surface",
     )  # fmt: skip
     attribute_model: Name = declare(
         "Model that joins what attr_prob columns say of uncertain attributes.",
         Section.GROUPS, value=AUTO, metavar="NAME",
         default="auto: full where 20 items have known values, else raw",
-        completes="attribute_models",
+        completes="attribute_models", needs="findings/surface",
     )  # fmt: skip
     min_support: Count = declare(
         "Combinations with fewer items are neither ranked nor explored on purpose, for surface.",
         Section.GROUPS, value=5, kind=Kind.WHOLE, metavar="N",
+        needs="findings/surface",
     )  # fmt: skip
 
     @staticmethod

@@ -41,7 +41,7 @@ class Objective:
 class Allocation:
     """How a round that chose between groups weighted the rows of each of L cells.
 
-    group, strata   what the pool was cut by: see bandits.partition.Partition
+    group, strata   what the pool was cut by: see wings.groups.partition.Partition
     weight          (L,) weight of one row of each cell when the round began
     """
 

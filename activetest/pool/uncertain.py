@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from activetest.errors import PoolError
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.pool.classes import find_codes, find_list_length
 from activetest.pool.columns import (
@@ -22,7 +23,7 @@ from activetest.pool.columns import (
     read_vectors,
     reject_nulls,
 )
-from activetest.pool.groups import NULL
+from activetest.pool.groups import LABEL, NULL
 from activetest.pool.outputs import NO_GAPS, correct_probabilities
 from activetest.pool.roles import ATTRIBUTE_PREFIX, is_vector
 from activetest.pool.schema import Schema
@@ -123,3 +124,11 @@ def _read_known(batch: pa.RecordBatch, name: str, values: Sequence[str]) -> Arra
             f"write one of these values, or nothing where {name!r} is not known",
         )
     return known
+
+
+def list_uncertain(cache: PoolView, attributes: Sequence[str]) -> list[str]:
+    """Those of the attributes that are not known for every item."""
+    roles = cache.roles
+    computed = {LABEL} & {*roles.get("computed", ())}
+    uncertain = {*roles.get("uncertain", ())} | computed
+    return [name for name in attributes if name in uncertain]

@@ -21,10 +21,10 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
 from activetest.nouns.rounding import cut_digits, is_above, is_below
 from activetest.pool.groups import LABEL, columns_of
+from activetest.pool.uncertain import list_uncertain
 from activetest.reporting.missing_notes import note_missing
 from activetest.reporting.rows import HEADLINE
 from activetest.rounds.fit import list_labelled
-from activetest.rounds.membership import list_uncertain
 from activetest.sampling.question import chooses_between
 
 # Fewer labels of the rarer outcome than this, or a larger share of the weights, are worth a note.

@@ -1,6 +1,6 @@
 """Gates: the verdict on every requirement. One object decides text, JSON and exit code."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from activetest.errors import ChoiceError, NotEstimable
@@ -16,36 +16,25 @@ from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import suggest_bound, why_not_bettable
 from activetest.nouns.estimate import Increments
-from activetest.nouns.quantity import Quantity, Saving
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import UNDECIDED, Gate
-from activetest.nouns.surface_report import SurfaceCell
 from activetest.pool.groups import LABEL, columns_of
 from activetest.reporting import requirements
 from activetest.reporting.gate_values import Hypothesis, Subject, measure_gate
-from activetest.reporting.group_notes import describe_group
 from activetest.reporting.look_verdicts import LookVerdicts
-from activetest.reporting.notes import describe_group_option, hint_unknown_group
+from activetest.reporting.notes import hint_unknown_group
 from activetest.reporting.requirements import Requirement, join_reasons
 from activetest.reporting.rows import (
     HEADLINE,
     describe_declined,
     name_assumptions,
 )
-from activetest.reporting.surface_answer import (
-    SURFACE,
-    PoolSurface,
-    find_cell,
-    flip,
-    is_opposite,
-)
-from activetest.reporting.surface_cells import parse_product
 from activetest.rounds.fit import make_generator
-from activetest.rounds.surface import find_arms, has_surface
 
-# What is said of a verdict that rests on a surface.
-_BY_SURFACE = (
-    "decided by the surface's interval, which holds for one look and if its model is right"
-)
+# What decides a gate of a section from the one before anything is known and the number of gates,
+# and what finds it for a requirement; None for those that draws decide.
+Judge = Callable[[Gate, int], Gate]
+Decider = Callable[[View, Requirement, Metric, str | None], Judge | None]
 
 # How gates without an anytime-valid test are decided.
 _OTHER_WAYS = (
@@ -58,7 +47,7 @@ def judge_requirements(
     view: View,
     required: list[tuple[Requirement, Metric]],
     interval: str | None,
-    surface: Callable[[], PoolSurface] | None = None,
+    deciders: Sequence[Decider] = (),
 ) -> tuple[Gate, ...]:
     """One gate per requirement and its metric.
 
@@ -67,39 +56,47 @@ def judge_requirements(
     wrong with probability 1 - level at most. All gates have to pass, so a pass needs no
     correction; a fail needs that probability divided by the number of gates.
 
-    surface   fits that of the study, where it has attributes: combinations of them that are no
-              group of the study are decided by its interval, which holds if the model is right
+    deciders  of sections, which decide requirements that no group of the study is about
 
     Raises ChoiceError as check_requirements does.
     """
-    looks, cells = _check_all(view, required, interval)
+    looks, judges = _check_all(view, required, interval, deciders)
+    whole = Subject(view.evidence.groups[0])
     gates = (
-        _count_draws(_judge(view, _read(view, requirement, metric), interval, looks, len(required)))
-        if cell is None or surface is None
-        else _judge_by_surface(view, requirement, metric, cell, len(required), surface)
-        for (requirement, metric), cell in zip(required, cells, strict=True)
+        judge(_undecided_gate(view, Hypothesis(requirement, metric, whole)), len(required))
+        if judge
+        else _count_draws(
+            _judge(view, _read(view, requirement, metric), interval, looks, len(required))
+        )
+        for (requirement, metric), judge in zip(required, judges, strict=True)
     )
     return tuple(_say_ignored(view, gate) for gate in gates)
 
 
 def check_requirements(
-    view: View, required: list[tuple[Requirement, Metric]], interval: str | None
+    view: View,
+    required: list[tuple[Requirement, Metric]],
+    interval: str | None,
+    deciders: Sequence[Decider] = (),
 ) -> tuple[str, ...]:
     """How each requirement is decided: "fixed", "anytime" or "sequential". Nothing is estimated.
 
     Raises ChoiceError for a group that does not exist, for a threshold that the metric cannot
     reach, and for sequential gates of a study that planned no looks.
     """
-    looks, cells = _check_all(view, required, interval)
+    looks, judges = _check_all(view, required, interval, deciders)
     kind = SEQUENTIAL if looks else FIXED if interval == FIXED else ANYTIME
-    # The interval of a surface holds for one look.
-    return tuple(kind if cell is None else FIXED for cell in cells)
+    # The interval of a section holds for one look.
+    return tuple(FIXED if judge else kind for judge in judges)
 
 
 def _check_all(
-    view: View, required: list[tuple[Requirement, Metric]], interval: str | None
-) -> tuple[LookVerdicts | None, list[dict[str, str] | None]]:
-    """The looks of sequential gates, and the combinations that the surface decides.
+    view: View,
+    required: list[tuple[Requirement, Metric]],
+    interval: str | None,
+    deciders: Sequence[Decider],
+) -> tuple[LookVerdicts | None, list[Judge | None]]:
+    """The looks of sequential gates, and what decides each requirement that a section is about.
 
     Raises ChoiceError as check_requirements does.
     """
@@ -109,7 +106,7 @@ def _check_all(
             f"gates need a level above 0.5, and this study has {view.choices.level:g}",
             "`study.change(level=0.95)`",
         )
-    return looks, [_check_requirement(view, *each, interval, looks) for each in required]
+    return looks, [_check_requirement(view, *each, interval, looks, deciders) for each in required]
 
 
 def _check_requirement(
@@ -118,15 +115,19 @@ def _check_requirement(
     metric: Metric,
     interval: str | None,
     looks: LookVerdicts | None,
-) -> dict[str, str] | None:
-    """The combination of attributes that the surface decides; None for all other requirements.
+    deciders: Sequence[Decider],
+) -> Judge | None:
+    """What decides a requirement that a section is about; None for all others.
 
     Nothing is fitted or estimated yet. Raises ChoiceError for what no gate of this kind decides.
     """
-    cell = _find_cell(view, requirement)
-    if cell is not None:
+    known = requirement.group is None or requirement.group[0] in view.cache.group_names
+    if known:
+        _check_label(view, requirement)
+    found = (decide(view, requirement, metric, interval) for decide in deciders if not known)
+    judge = next(filter(None, found), None)
+    if judge is not None:
         _check_threshold(requirement, metric)
-        _check_cell(view, requirement, metric, interval)
     elif interval != FIXED and looks is None and (reason := why_not_bettable(metric)):
         why = f", because {reason}" if metric.ratio else ""
         hint = suggest_bound(metric)
@@ -134,7 +135,7 @@ def _check_requirement(
             f"{metric.title} cannot be decided at every look" + why,
             _OTHER_WAYS + (f"; {hint}" if hint else ""),
         )
-    if cell is None:
+    if judge is None:
         if view.log.given is not None and interval != FIXED and looks is None:
             raise requirement.refuse(
                 "labels that are corrected for annotators' "
@@ -148,7 +149,7 @@ def _check_requirement(
                 "a difference between groups cannot be decided at every look",
                 _OTHER_WAYS,
             )
-    return cell
+    return judge
 
 
 def _read(view: View, requirement: Requirement, metric: Metric) -> Hypothesis:
@@ -356,81 +357,9 @@ def _judge_once(view: View, about: Hypothesis, count: int) -> Gate:
     )
 
 
-def _judge_by_surface(
-    view: View,
-    requirement: Requirement,
-    metric: Metric,
-    named: dict[str, str],
-    count: int,
-    fit: Callable[[], PoolSurface],
-) -> Gate:
-    """The verdict of the surface's interval at a combination of attributes.
-
-    Raises ChoiceError for a combination without items: there is nothing that could pass.
-    """
-    about = Hypothesis(requirement, metric, Subject(view.evidence.groups[0]))
-    gate = _undecided_gate(view, about)
-    gate = replace(
-        gate,
-        group=_name_group(requirement),
-        n_labeled=0,
-        quantity=replace(gate.quantity, saving=Saving()),
-    )
-    try:
-        fitted = fit()
-    except NotEstimable as error:
-        return replace(gate, reason=error.problem)
-
-    def find(level: float) -> SurfaceCell:
-        cell = find_cell(fitted, named, level)
-        return flip(cell) if is_opposite(metric, fitted.metric) else cell
-
-    cell = find(gate.level)
-    if not cell.occurs:
-        predicts = f"`study.report(at={describe_group(named)!r})` predicts what it would have"
-        raise requirement.refuse(
-            "no item of the pool has this combination",
-            predicts if cell.estimate is not None else "name a combination that occurs",
-        )
-    strict = find(1 - 2 * (1 - view.choices.level) / count)
-    if cell.lower is None or strict.lower is None or strict.upper is None:
-        return replace(gate, quantity=cell.quantity, reason=cell.reason)
-    if view.counts_declined:
-        reason = "the surface leaves out declined items, and no verdict does"
-        return replace(gate, quantity=cell.quantity, reason=reason)
-    return replace(
-        gate,
-        quantity=cell.quantity,
-        verdict=requirements.decide_by_interval(
-            requirement, cell.lower, cell.upper, strict=(strict.lower, strict.upper)
-        ),
-        n_labeled=round(cell.n_labeled),
-        reason=cell.reason or (_BY_SURFACE if cell.method == SURFACE else None),
-    )
-
-
-def _find_cell(view: View, requirement: Requirement) -> dict[str, str] | None:
-    """{attribute: value} of a requirement that the surface decides; None for all others.
-
-    Raises ChoiceError for a value that is not there.
-    """
-    if requirement.group is None or not view.choices.attributes:
-        return None
-    column, value = requirement.group
-    if column in view.cache.group_names:
-        _check_label(view, requirement, column, value)
-        return None
-    attributes = find_arms(
-        view.cache, view.choices.attributes, view.choices.attribute_model
-    ).attributes
-    try:
-        return parse_product(column, value, attributes)
-    except ChoiceError as error:
-        raise requirement.refuse(error.problem, error.hint) from error
-
-
-def _check_label(view: View, requirement: Requirement, column: str, value: str) -> None:
+def _check_label(view: View, requirement: Requirement) -> None:
     """Raises ChoiceError for groups of the attribute that is the unknown label itself."""
+    column, value = requirement.group or ("", "")
     if LABEL not in columns_of(column) or LABEL not in view.cache.roles.get("computed", ()):
         return
     raise requirement.refuse(
@@ -439,35 +368,6 @@ def _check_label(view: View, requirement: Requirement, column: str, value: str) 
         if column == LABEL
         else f"leave {column!r} out of `groups`: the surface has the true classes",
     )
-
-
-def _check_cell(view: View, requirement: Requirement, metric: Metric, interval: str | None) -> None:
-    """Raises ChoiceError where the surface decides no such gate."""
-    if view.population:
-        raise requirement.refuse(
-            "the surface is about this pool",
-            "leave out `population`",
-        )
-    if interval == ANYTIME:
-        raise requirement.refuse(
-            "the interval of a surface holds for one look",
-            f"leave out `interval`, or {_suggest_group(view, requirement)}",
-        )
-    if metric.title != view.choices.judged and not is_opposite(metric, view.choices.judged):
-        raise requirement.refuse(
-            f"the surface is about {view.choices.judged}",
-            f"`study.change(metric={metric.title!r})`"
-            if has_surface(metric)
-            else _suggest_group(view, requirement),
-        )
-
-
-def _suggest_group(view: View, requirement: Requirement) -> str:
-    """How a product of attributes becomes a group, if it can."""
-    product = (requirement.group or ("",))[0]
-    if LABEL in view.cache.roles.get("computed", ()) and LABEL in columns_of(product):
-        return f"a gate on a combination with {LABEL!r} is about the metric of the surface"
-    return f"make it a group: {describe_group_option(product, view.cache.group_names)}"
 
 
 def _name_group(requirement: Requirement) -> dict[str, str] | None:

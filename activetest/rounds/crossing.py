@@ -67,6 +67,12 @@ class _RoundLabels:
     labels: Array
     fold: Array
 
+    def list_others(self, fold: int, *, last: bool) -> tuple[Array, Array]:
+        """Positions and labels of the draws outside a fold, with the last draw or without."""
+        chosen = (self.fold != fold) & ~np.isnan(self.labels)
+        chosen[-1] &= last
+        return self.rows[chosen], self.labels[chosen]
+
 
 def cross_rounds(log: Log, cache: PoolView, statistics: tuple[Statistic, ...], *, seed: int) -> Log:
     """The log with predictions of these statistics from each round's own labels, where it has some.
@@ -172,11 +178,10 @@ def _list_sets(known: _RoundLabels) -> dict[tuple[int, bool], tuple[Array, Array
     for fold in range(FOLDS):
         for last in (True, False):
             if last or fold != known.fold[-1]:
-                others = (known.fold != fold) & ~np.isnan(known.labels)
-                others[-1] &= last
+                rows, labels = known.list_others(fold, last=last)
                 found[fold, last] = (
-                    np.concatenate([known.earlier[0], known.rows[others]]),
-                    np.concatenate([known.earlier[1], known.labels[others]]),
+                    np.concatenate([known.earlier[0], rows]),
+                    np.concatenate([known.earlier[1], labels]),
                 )
     return found
 

@@ -59,6 +59,8 @@ def _check_entries(entries: Mapping[str, Any], pool: Mapping[str, Any], simulate
             "it must be a whole number of labels; with a column of prices it is money: "
             "`price=column`",
         )
+    if choices.question is not None:
+        catalog.check("questions", choices.question)
     _check_names(choices, pool)
     _check_augmentation(choices, pool)
     _check_acquisition(choices, pool, simulated)

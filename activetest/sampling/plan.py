@@ -36,10 +36,8 @@ from activetest.rounds.objectives import (
 )
 from activetest.rounds.scores import make_scorer
 from activetest.rounds.weighted import find_rates, weigh_surrogate
-from activetest.sampling.between_groups import allocate_draws
-from activetest.sampling.explored_arms import allocate_arms
 from activetest.sampling.floor import choose_floor, chooses_floor
-from activetest.sampling.question import chooses_between
+from activetest.sampling.question import chooses_between, find_question
 from activetest.system.parallel import map_reduce
 
 
@@ -125,9 +123,8 @@ def prepare_round(
     statistics = list_recorded_statistics(choices, cache)
     scoring = _find_scoring_surrogate(surrogate, cache, choices, key)
     objectives = find_objectives(log, cache, scoring, choices, free)
-    explores = catalog.fact("acquisition", choices.acquisition, "CHOOSES_ARMS")
-    between = chooses_between(choices.acquisition)
-    score = None if between else make_scorer(scoring, choices, seed=seed, number=number)
+    question = find_question(choices) if chooses_between(choices.acquisition) else None
+    score = None if question else make_scorer(scoring, choices, seed=seed, number=number)
 
     pieces = cache.chunks()
     expected: list[Array] = []
@@ -153,12 +150,10 @@ def prepare_round(
         title="scoring the pool",
     )
     allocation: Allocation | ArmAllocation | None = None
-    if explores:
-        allocation, q = allocate_arms(
+    if question:
+        allocation, q = question.allocate(
             log, cache, choices, free=free, seed=seed, number=number, count=count
         )
-    elif between:
-        allocation, q = allocate_draws(log, cache, choices, seed=seed, number=number, count=count)
     else:
         scored = np.hstack(scores)
         if catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS"):

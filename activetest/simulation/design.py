@@ -8,25 +8,26 @@ from typing import Any
 from activetest import catalog
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Question, Selection
+from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Selection
 from activetest.pool.costs import read_costs
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices, check_inputs, check_training
 from activetest.sampling.question import (
-    OF_ARMS,
     check_unasked,
     chooses_between,
-    usual_acquisition,
+    find_fact,
     usual_floor,
 )
 from activetest.sampling.settings import Settings
-from activetest.simulation.surfaces import check_compared
 
 ACQUISITIONS = ("optimal", "uniform")
 # Choices that all strategies share.
 _SHARED = ("floor", "floor_rule", "level", "augment", "refit")
 # Choices that say nothing without a question, but for compare, which is text.
-_OF_GROUPS = ("worst", "prior", "prior_strength", "rope", *OF_ARMS)
+_OF_GROUPS = (
+    *("worst", "prior", "prior_strength", "rope"),
+    *("surface", "min_support", "attribute_model"),
+)
 
 
 @dataclass(frozen=True)
@@ -115,11 +116,10 @@ def list_strategies(
             name, specification.describe_pool(roles, common.get("costs"))
         )
     )
-    usual = (
-        (usual_acquisition(question), "uniform") if question == Question.SURFACE else ACQUISITIONS
-    )
+    usual = find_fact(question, "SIMULATED") or ACQUISITIONS
     acquisitions = chosen.get("acquisition", usual)
-    check_compared(acquisitions, question)
+    if section := find_fact(question, "SECTION"):
+        catalog.load("simulated", section).check_compared(acquisitions)
     surrogates = chosen.get("surrogate") or (Choices.surrogate,)
     found: dict[Choices, None] = {}
     augmented = [name for name in surrogates if catalog.fact("surrogates", name, "AUGMENTS")]

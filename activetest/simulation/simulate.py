@@ -24,7 +24,7 @@ from activetest.item_statistics.defaults import default_metrics
 from activetest.item_statistics.metric import Metric, evaluate
 from activetest.nouns.answer_fields import check_columns
 from activetest.nouns.arguments import read_count, read_name, read_names, read_path, show
-from activetest.nouns.choices import Choices, Interval, Question
+from activetest.nouns.choices import Choices, Interval
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array
@@ -39,16 +39,9 @@ from activetest.rounds.fit import find_predicted_as, get_surrogates
 from activetest.rounds.objectives import find_drawn_classes
 from activetest.rounds.weighted import find_counted
 from activetest.sampling import plan as rounds
-from activetest.sampling.between_groups import resolve_compared_groups
+from activetest.sampling.question import find_fact, resolve_question
 from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.simulation.answer_key import read_answer_key
-from activetest.simulation.answers import (
-    ANSWER,
-    AnswerNumbers,
-    has_answer,
-    score_answer,
-    summarise_answers,
-)
 from activetest.simulation.baseline import (
     add_surrogate_ratio,
     compare_with_uniform,
@@ -64,12 +57,6 @@ from activetest.simulation.design import (
 )
 from activetest.simulation.results import Simulation
 from activetest.simulation.saved_runs import RunKey, RunNumbers, SavedRuns, describe_simulation
-from activetest.simulation.surfaces import (
-    SURFACE,
-    compare_surfaces,
-    measure_surface,
-    name_surface,
-)
 from activetest.simulation.with_replacement import play_study
 from activetest.simulation.workers import run_tasks
 from activetest.system import atomic, overwrite
@@ -174,7 +161,7 @@ def simulate(
         given = replace(given, columns=complete_task(given.columns, metrics))
     # Before the pool is opened: what is wrong with choices alone is known at once.
     of_groups = choices_of_groups(given, grouped="groups" in given.columns)
-    grouped = bool(of_groups) and of_groups["question"] != Question.SURFACE
+    grouped = bool(of_groups and find_fact(of_groups["question"], "GROUPED"))
     with _opened(pool, given, grouped=grouped) as opened:
         roles = opened.schema.to_dict() | {"uri": opened.uri}
         # The usual metrics are there to be compared, and nobody asked for draws for all of them.
@@ -206,7 +193,7 @@ def simulate(
                     "ask for less",
                 )
             fitting = tuple(
-                resolve_compared_groups(each, built, given.compare) for each in plan.strategies
+                resolve_question(each, built, given.compare) for each in plan.strategies
             )
             plan = replace(plan, strategies=fitting)
             names = {each.surrogate for each in plan.strategies}
@@ -222,10 +209,7 @@ def simulate(
             # Every strategy's first run comes before any second one.
             tasks.sort(key=lambda task: task[::-1])
             outcomes = _outcomes(built, truth, plan, tasks, save, workers or processors(), progress)
-            results = Simulation(
-                add_surrogate_ratio([*_results(built, truth, plan, outcomes)]),
-                _find_answers(plan, outcomes),
-            )
+            results = _collect_results(built, truth, plan, outcomes)
     if not results:
         raise ChoiceError(
             f"no estimate by {', '.join(estimators)} exists for any of these draws",
@@ -294,9 +278,8 @@ def _opened(pool: Any, given: Settings, *, grouped: bool) -> Iterator[Pool]:
 def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> RunNumbers:
     """{(estimator, metric, budget): (estimate, lower, upper, labels)} of one study.
 
-    For SURFACE in place of an estimator, the numbers are those of measure_surface, and for ANSWER,
-    after every round, those of score_answer. It buys its labels from the truth (N,). Estimates that
-    do not exist are left out.
+    For the KEY of a question in place of an estimator, the numbers are those that its answer is
+    measured by. It buys its labels from the truth (N,). Estimates that do not exist are left out.
     """
     return run_together(built, truth, plan, choices, [seed])[0]
 
@@ -319,7 +302,7 @@ def run_together(
             for study in _with_surrogates(going, built, choices):
                 count = min(plan.batch, min(budget, drawable) - len(study.log.rows))
                 study.draw(built, truth, choices, count)
-            if has_answer(choices):
+            if _answers_every_round(choices):
                 for study in _with_surrogates(going, built, choices):
                     study.answer(built, truth, choices)
         for study in _with_surrogates(studies, built, choices):
@@ -356,8 +339,9 @@ class _Study:
         self.log, self.surrogate = answered(self.log, drawn, truth), None
 
     def answer(self, built: cache.Cache, truth: Array, choices: Choices) -> None:
-        """Add what the study answers now to what was found."""
-        self.found[ANSWER, choices.metric, len(self.log.rows)] = score_answer(
+        """Add how good the answer to the study's question is now to what was found."""
+        method = _load_simulated(choices)
+        self.found[method.KEY, method.name_answer(choices), len(self.log.rows)] = method.measure(
             self.log, built, choices, truth, seed=self.seed, surrogate=self.surrogate
         )
 
@@ -396,9 +380,8 @@ class _Study:
                 numbers = value.value, interval.lower, interval.upper, float(len(self.log.rows))
                 paid = count_random_labels(built, self.log.rows)
                 self.found[estimator, metric.title, budget] = numbers + paid
-        if choices.question == Question.SURFACE:
-            errors = measure_surface(self.log, built, choices, truth, seed=self.seed)
-            self.found[SURFACE, name_surface(choices), budget] = errors
+        if choices.question and not _answers_every_round(choices):
+            self.answer(built, truth, choices)
 
 
 def _with_surrogates(
@@ -539,14 +522,6 @@ def _results(
     for (strategy, _), found in sorted(outcomes.items()):
         for what, numbers in found.items():
             tables.setdefault((strategy, *what), []).append(numbers)
-    # What was asked about comes first.
-    if plan.strategies[0].question == Question.SURFACE:
-        title = name_surface(plan.strategies[0])
-        surfaces = {
-            (strategy, budget): np.array(tables[strategy, SURFACE, title, budget])
-            for strategy, budget in product(range(len(plan.strategies)), plan.budgets)
-        }
-        yield from compare_surfaces(plan.strategies, plan.budgets, surfaces)
     for strategy, budget, title, estimator in product(
         range(len(plan.strategies)), plan.budgets, baselines, plan.estimators
     ):
@@ -558,12 +533,43 @@ def _results(
             )
 
 
-def _find_answers(plan: Plan, outcomes: dict[RunKey, RunNumbers]) -> tuple[SimulatedAnswer, ...]:
-    """How each strategy answered the question about groups; none without one."""
-    looks: dict[int, dict[int, list[AnswerNumbers]]] = {}
+def _collect_results(
+    built: cache.Cache, truth: Array, plan: Plan, outcomes: dict[RunKey, RunNumbers]
+) -> Simulation:
+    """The results of all runs; what was asked about comes first."""
+    of_question, answers = _summarise_question(plan, outcomes)
+    return Simulation(
+        add_surrogate_ratio([*of_question, *_results(built, truth, plan, outcomes)]),
+        tuple(answers),
+    )
+
+
+def _summarise_question(
+    plan: Plan, outcomes: dict[RunKey, RunNumbers]
+) -> tuple[list[SimulatedStrategy], list[SimulatedAnswer]]:
+    """Results and answers about the question, which come first; none without one."""
+    if not plan.strategies[0].question:
+        return [], []
+    method = _load_simulated(plan.strategies[0])
+    tables: dict[tuple[int, int], list[tuple[float, ...]]] = {}
     for (strategy, _), found in sorted(outcomes.items()):
         for (estimator, _, labels), numbers in found.items():
-            if estimator == ANSWER:
-                of_strategy = looks.setdefault(strategy, {})
-                of_strategy.setdefault(labels, []).append(AnswerNumbers(*numbers))
-    return tuple(summarise_answers(plan.strategies[each], looks[each]) for each in looks)
+            if estimator == method.KEY:
+                tables.setdefault((strategy, labels), []).append(numbers)
+    results, answers = method.summarise_runs(plan.strategies, plan.budgets, tables)
+    return results, answers
+
+
+def _load_simulated(choices: Choices) -> Any:
+    """What measures and sums up the answers to the study's question, of the family `simulated`.
+
+    It has a KEY, which stands in the place of an estimator, name_answer(choices), measure(log, ...)
+    and summarise_runs(strategies, budgets, tables); EVERY_ROUND where it looks at every round.
+    """
+    return catalog.load("simulated", find_fact(choices.question, "SECTION"))
+
+
+def _answers_every_round(choices: Choices) -> bool:
+    """Whether the answer to the study's question is looked at after every round."""
+    section = find_fact(choices.question, "SECTION")
+    return bool(section and catalog.fact("simulated", section, "EVERY_ROUND"))

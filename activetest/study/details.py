@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, TypeVar
 
-from activetest import __version__
+from activetest import __version__, catalog
 from activetest.errors import NotEstimable, PoolChanged, PoolError, StudyError
 from activetest.estimation.beliefs import is_model_based
 from activetest.estimation.view import FIXED, POSTERIOR, View
@@ -15,7 +15,7 @@ from activetest.item_statistics.defaults import default_metrics, judge_metrics
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
 from activetest.nouns.choices import DECLARATIONS, Choices, declared
-from activetest.nouns.curve import Curve, CurveKind
+from activetest.nouns.curve import Curve
 from activetest.nouns.log import Log
 from activetest.nouns.records import to_lists
 from activetest.nouns.report import EstimateRow
@@ -29,7 +29,6 @@ from activetest.nouns.report_details import (
 from activetest.pool.schema import Schema
 from activetest.reporting.annotator_notes import add_confusion
 from activetest.reporting.confusion_table import estimate_confusion_table
-from activetest.reporting.curves import estimate_curve
 from activetest.reporting.history import trace_history
 from activetest.reporting.rows import HEADLINE, estimate_row
 from activetest.reporting.sampled_shares import compare_with_pool
@@ -42,6 +41,8 @@ from activetest.study.stored import StoredStudy
 from activetest.system.safe_text import make_readable, mask_secrets, shorten_readable
 
 T = TypeVar("T")
+# The export whose reliability pages show.
+_CURVE = "curve"
 # Rounds of a log that was imported.
 _ELSEWHERE = "an imported log"
 # What the pool's schema says of its columns.
@@ -133,21 +134,11 @@ def describe_provenance(study: StoredStudy, log: Log) -> Provenance:
 
 
 def _estimate_reliability(view: View, facts: Facts) -> Curve | None:
-    """The reliability of the confidence; None without probabilities or labels."""
-    if not facts.probabilities or not any(view.log.answers if view.log.answers is not None else ()):
+    """The reliability of the confidence; None where nothing gives curves."""
+    if _CURVE not in catalog.names("exports"):
         return None
-    return estimate_curve(
-        view.log,
-        view.cache,
-        view.choices,
-        facts,
-        CurveKind.RELIABILITY,
-        class_name=None,
-        points=None,
-        bins=None,
-        simultaneous=False,
-        seed=view.seed,
-    )
+    found: Curve | None = catalog.load("exports", _CURVE).estimate_for_page(view, facts)
+    return found
 
 
 def _estimate_or_none(estimate: Callable[..., T | None], *about: Any) -> T | None:

@@ -17,7 +17,7 @@ from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, StudyError, raising_storage_errors
 from activetest.estimation.looks import LookPlan, plan_looks_of_log
 from activetest.nouns.arguments import reading_arguments
-from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Question, Task
+from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Task
 from activetest.nouns.log import Log
 from activetest.pool import convert
 from activetest.pool.costs import read_costs
@@ -27,12 +27,12 @@ from activetest.pool.groups import PREDICTED
 from activetest.pool.notices import describe_pool
 from activetest.pool.pool import Pool
 from activetest.pool.remote import reject_secrets
-from activetest.rounds.surface import describe_arms
 from activetest.rounds.weighted import describe_floor_cost
-from activetest.sampling.between_groups import resolve_compared_groups
+from activetest.sampling.question import find_fact, resolve_question
 from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.study.config import GRADED_BY
 from activetest.study.conversion import Conversion, keep_conversion
+from activetest.study.findings import describe_sections
 from activetest.study.folder import (
     CACHE,
     CONFIG,
@@ -176,7 +176,7 @@ def init(
             )
             # Its files are closed before its folder moves.
             caches.enter_context(closing(built))
-            choices = resolve_compared_groups(choices, built, given.compare)
+            choices = resolve_question(choices, built, given.compare)
             notices = _list_notices(pool, built, choices, given, study, plan_log)
             notices += (CONVERTED,) * source.converted
             entries = _list_entries(source, pool, about.choose_fingerprints(built), files, judge)
@@ -280,7 +280,7 @@ def _open_kept(folder: Path, parts: tuple[str, ...]) -> StoredStudy:
 
 def _describe_choices(pool: Pool, built: Cache, choices: Choices) -> tuple[str, ...]:
     """What the choices mean for this pool, in sentences."""
-    notices = describe_arms(built, choices) + built.notices
+    notices = describe_sections(built, choices) + built.notices
     notices += describe_priors(choices, pool) + describe_floor_cost(built, choices)
     if pool.schema.shape and not catalog.fact("surrogates", choices.surrogate, "SEES_IMAGES"):
         notices += (
@@ -413,8 +413,8 @@ def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> P
         given = replace(given, columns=columns)
     columns = given.columns | kept_columns(path, study, given.columns, name=name)
     pool = Pool.open(path, **columns, name=name, suggest=study is None)
-    question = given.choices.get("question") or (study and study.choices.question)
-    grouped = question not in (None, NO_QUESTION, Question.SURFACE)
+    question = given.choices.get("question") or (study.choices.question if study else None)
+    grouped = question != NO_QUESTION and find_fact(question, "GROUPED")
     if grouped and not pool.schema.groups and pool.schema.task == Task.CLASSIFICATION:
         columns |= {"groups": (PREDICTED,)}
         pool = Pool.open(path, **columns, name=name, suggest=study is None)

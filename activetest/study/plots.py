@@ -6,15 +6,17 @@ from typing import Any
 
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.nouns.arguments import read_paths
-from activetest.nouns.choices import Choices, Question
+from activetest.nouns.choices import Choices
+from activetest.sampling.question import find_fact
 from activetest.study.export import find_inputs
 from activetest.study.results import Report
 
 
 def draws_groups(choices: Choices, maps: tuple[str, ...], plot: Any) -> bool:
     """Whether a picture of the groups of the study's question is requested: one without a map."""
-    asks = choices.question not in (None, Question.SURFACE)
-    return asks and not maps and bool(read_paths("plot", plot))
+    return (
+        bool(find_fact(choices.question, "GROUPED")) and not maps and bool(read_paths("plot", plot))
+    )
 
 
 def saving_plots(

@@ -1,12 +1,12 @@
 """Reports: every estimate with its interval, and what to know before believing it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from activetest import catalog
 from activetest.cache.cache import Cache
-from activetest.errors import ChoiceError, NotEstimable
+from activetest.errors import ChoiceError
 from activetest.estimation.assumptions import check_assumption, parse_assumptions
 from activetest.estimation.beliefs import is_model_based
 from activetest.estimation.population import Population
@@ -24,10 +24,15 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_shown
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
-from activetest.nouns.arguments import read_flag, read_name, read_names, read_number
-from activetest.nouns.choices import Choices, Question
-from activetest.nouns.group_beliefs import GroupBeliefs
-from activetest.nouns.group_report import Assessment
+from activetest.nouns.arguments import (
+    read_cells,
+    read_flag,
+    read_name,
+    read_names,
+    read_number,
+    read_paths,
+)
+from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log, drop_waiting_rounds
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.report import (
@@ -35,41 +40,26 @@ from activetest.nouns.report import (
     AssumptionCheck,
     Counts,
     EstimateRow,
-    JudgeReport,
     Note,
     Weight,
     sort_notes,
 )
 from activetest.nouns.study_lists import OF_CONFIG, OF_REPORT
-from activetest.nouns.surface_report import SurfaceReport
 from activetest.reporting import notes as about
-from activetest.reporting import rows, surface_notes, verdicts
+from activetest.reporting import rows, verdicts
 from activetest.reporting.annotator_notes import note_correction
 from activetest.reporting.assumption_notes import write_assumption_notes
-from activetest.reporting.group_answer import answer_question
-from activetest.reporting.group_beliefs import describe_beliefs
-from activetest.reporting.judge import describe_judge, find_judge_metrics
 from activetest.reporting.requirements import Requirement, parse_requirement
 from activetest.reporting.rows import HEADLINE
-from activetest.reporting.surface_answer import (
-    PoolSurface,
-    check_attributes,
-    describe_surface,
-    fit_pool_surface,
-)
-from activetest.reporting.surface_cells import find_codes, parse_cell, parse_map
-from activetest.rounds.surface import find_arms
 from activetest.sampling.floor import chooses_floor
 from activetest.sampling.question import chooses_between
-from activetest.study.config import parse_schema
 from activetest.study.declared import record_gates
 from activetest.study.details import build_details
-from activetest.study.judge import read_gap_columns
-from activetest.study.plots import draws_groups, saving_plots
+from activetest.study.findings import Context, Request, open_sections
+from activetest.study.plots import saving_plots
 from activetest.study.results import Report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
-from activetest.study.surface import read_cells
 from activetest.system.parallel import one_blas_thread
 
 # Items by which is measured what the evidence of the pool changes.
@@ -82,30 +72,6 @@ _HINDSIGHT = (
 )
 # A metric with a value for each pair of classes.
 _CONFUSION = "confusion"
-_OF_POOL = Note("The answer about groups is about those of this pool.", Weight.LIMITED)
-_SURFACE_OF_POOL = Note("The surface is about the items of this pool.", Weight.LIMITED)
-
-
-@dataclass(frozen=True)
-class _Request:
-    """The arguments of Study.report, read; what is not named there is as study.toml says."""
-
-    metrics: tuple[str, ...]
-    groups: tuple[str, ...] | None
-    differences: tuple[str, ...]
-    require: tuple[str, ...]
-    interval: str | None
-    simultaneous: bool
-    half_width: float | None
-    bound: float | None
-    assume: tuple[str, ...]
-    estimators: tuple[str, ...]
-    population: bool
-    cluster: str | None
-    surface: bool
-    at: tuple[str | dict[str, str], ...]
-    maps: tuple[str, ...]
-    details: bool
 
 
 @one_blas_thread()
@@ -146,7 +112,7 @@ def report(
     estimate that does not exist is a row with a reason.
     """
     usual, choices = study.reports, study.choices
-    request = _Request(
+    request = Request(
         metrics=read_names("metrics", usual.metric if metrics is None else metrics),
         groups=(usual.group or None) if groups is None else read_names("groups", groups),
         differences=read_names(
@@ -165,6 +131,7 @@ def report(
         at=read_cells("at", at),
         maps=read_names("maps", maps),
         details=read_flag("details", details),
+        plots=bool(read_paths("plot", plot)),
     )
     save = saving_plots(choices, request.maps, plot, study.folder, force=read_flag("force", force))
     estimators = request.estimators or _find_usual(
@@ -185,20 +152,21 @@ def report(
     required = [specification.find_metric(each.metric, facts) for each in parsed]
     if request.bound is not None:
         required = [specification.bound_losses(each, request.bound) for each in required]
-    judge = _Judge(study, facts, request.bound)
     whole = study.log(cache)
     log = drop_waiting_rounds(whole)
+    sections = [*open_sections(Context(study, request, log, cache, facts))]
     # Before the first draw it is shown only to those who name it.
     own_view = any(
         map(is_model_based, estimators if request.estimators or _has_begun(whole) else ())
     )
     sampled = _read_population(study, request.cluster, population=request.population)
-    about_all = [*viewed, *required, *judge.metrics]
+    about_all = [*viewed, *required, *(metric for each in sections for metric in each.metrics)]
     view = build_view(
         log, cache, choices, about_all, seed=study.seed, own_view=own_view, population=sampled
     )
     gates, kind = list(zip(parsed, required, strict=True)), _find_kind(choices, interval)
-    view, kinds, checks = _check_gates(view, gates, interval, request.assume)
+    deciders = [each.find_gate for each in sections]
+    view, kinds, checks = _check_gates(view, gates, interval, request.assume, deciders)
     unrecorded = record_gates(
         study.ledger,
         parsed,
@@ -228,9 +196,8 @@ def report(
         *about.note_kinds(kind, compared, estimates),
         *about.note_uncertain_groups(cache, estimates),
     )
-    fitted = _Surface(study, log, cache)
-    described, about_surface = fitted.describe(request.at, request.maps, detailed=request.surface)
-    judged = verdicts.judge_requirements(view, gates, interval, fitted.fit)
+    described = [each.describe(view, columns, kind) for each in sections]
+    judged = verdicts.judge_requirements(view, gates, interval, deciders)
     several = annotators.measure_agreement(answers, values=not cache.classes).items > 0
     notes += (
         *about.note_changed_labels(
@@ -240,11 +207,7 @@ def report(
     # Last of their weight: what is wrong with a number itself comes first.
     notes += [*_note_pool(study, cache), *unrecorded]
     notes += _note_request(request, view, shown[0], estimates[0])
-    answer, about_answer, beliefs = _answer(
-        view, believed=draws_groups(choices, request.maps, plot)
-    )
-    notes += [*about_answer, *[_OF_POOL] * bool(request.population and answer)]
-    notes += [*about_surface, *[_SURFACE_OF_POOL] * bool(request.population and described)]
+    notes += [note for _, about_section in described for note in about_section]
     counts, _ = status(study, cache)
     found = Report(
         pool=study.pool_name,
@@ -262,7 +225,6 @@ def report(
         estimates=tuple(estimates),
         notes=sort_notes(notes),
         gates=judged,
-        assessment=answer,
         estimators=request.estimators,
         population=request.population,
         cluster=request.cluster,
@@ -270,13 +232,11 @@ def report(
         weight=cache.roles.get("weight"),
         population_setting="" if request.population else "`population=True`",
         hindsight=_HINDSIGHT,
-        surface=described,
-        judge=judge.describe(view, columns, kind, simultaneous=together),
         details=build_details(study, view, whole, facts, shown[0], estimates[0], kind)
         if request.details
         else None,
-        beliefs=beliefs,
         folder=study.folder,
+        **{name: found for contents, _ in described for name, found in contents.items()},
     )
     save(found)
     return found
@@ -290,27 +250,6 @@ def _weigh_evidence(view: View, counts: Counts) -> tuple[str, ...]:
     factor = measure(view.cache.rows(0, min(_SAMPLE, view.cache.size)))
     change = f"labels so far: it changes the odds of an error {factor:.2g} times, as a rule"
     return (*counts.evidence, change) if factor > 1 else counts.evidence
-
-
-def _answer(
-    view: View, *, believed: bool
-) -> tuple[Assessment | None, list[Note], GroupBeliefs | None]:
-    """The answer to a question about groups, what to know of it, and densities where wanted.
-
-    None, nothing and None for a study without such a question.
-    """
-    log, cache, choices, surrogate = view.log, view.cache, view.choices, view.evidence.surrogate
-    if choices.question in (None, Question.SURFACE):
-        return None, [], None
-    try:
-        answer, notes = answer_question(log, cache, choices, seed=view.seed, surrogate=surrogate)
-    except NotEstimable as error:
-        text = f"The question about groups has no answer: {error.problem}; {error.hint}."
-        return None, [Note(text, Weight.INVALID)], None
-    beliefs = None
-    if believed:
-        beliefs = describe_beliefs(log, cache, choices, seed=view.seed, surrogate=surrogate)
-    return answer, notes, beliefs
 
 
 def _has_begun(log: Log) -> bool:
@@ -327,7 +266,7 @@ def _note_pool(study: StoredStudy, cache: Cache) -> list[Note]:
 
 
 def _note_request(
-    request: _Request, view: View, metric: Metric, headline: EstimateRow
+    request: Request, view: View, metric: Metric, headline: EstimateRow
 ) -> Iterator[Note]:
     """That losses are capped, and how many labels an interval needs, where that was requested."""
     if request.bound is not None:
@@ -336,69 +275,6 @@ def _note_request(
     if request.half_width is not None:
         needed = about.describe_labels_needed(view, metric, headline, request.half_width)
         yield Note(needed, Weight.ANSWER)
-
-
-class _Judge:
-    """What a report says of a judge; of a study without one, nothing."""
-
-    def __init__(self, study: StoredStudy, facts: Facts, bound: float | None) -> None:
-        self._study, self._schema = study, parse_schema(study.pool)
-        found = find_judge_metrics(self._schema, facts) if self._schema.judge else []
-        if bound is not None:
-            found = [specification.bound_losses(metric, bound) for metric in found]
-        self.metrics = found
-
-    def describe(
-        self, view: View, columns: tuple[str, ...], kind: str, *, simultaneous: bool
-    ) -> JudgeReport | None:
-        """The section, with the gap in the groups of these columns."""
-        if not self.metrics:
-            return None
-        # Columns that are no groups are left out where the pool is not at hand.
-        values = {} if self._study.absence else read_gap_columns(self._study.open_pool(), view.log)
-        return describe_judge(
-            view, self._schema, self.metrics, values, columns, kind, simultaneous=simultaneous
-        )
-
-
-class _Surface:
-    """The surface of a study, fitted once for everything that a report says of it."""
-
-    def __init__(self, study: StoredStudy, log: Log, cache: Cache) -> None:
-        self._study, self._log, self._cache = study, log, cache
-        self._fitted: PoolSurface | None = None
-
-    def fit(self) -> PoolSurface:
-        """The fitted surface. Raises as fit_pool_surface does."""
-        if self._fitted is None:
-            choices, seed = self._study.choices, self._study.seed
-            self._fitted = fit_pool_surface(self._log, self._cache, choices, seed=seed)
-        return self._fitted
-
-    def describe(
-        self, at: Sequence[str | Mapping[str, str]], maps: Sequence[str], *, detailed: bool
-    ) -> tuple[SurfaceReport | None, list[Note]]:
-        """What the report says of it, and what to know; None and nothing where nobody asks.
-
-        Raises ChoiceError for a study without attributes, and for those that it lacks.
-        """
-        choices = self._study.choices
-        if detailed or at or maps:
-            check_attributes(choices)
-        elif choices.question != Question.SURFACE:
-            return None, []
-        names = choices.attributes
-        cells = [parse_cell(each, names) if isinstance(each, str) else dict(each) for each in at]
-        pairs = [parse_map(each, names) for each in maps]
-        for cell in cells:
-            arms = find_arms(self._cache, names, choices.attribute_model)
-            find_codes(arms.attributes, cell)
-        try:
-            fitted = self.fit()
-        except NotEstimable as error:
-            return None, [Note(f"{error.problem[:1].upper()}{error.problem[1:]}.", Weight.WIDE)]
-        found = describe_surface(fitted, cells=cells, maps=pairs, detailed=detailed)
-        return found, [*surface_notes.write_notes(fitted)]
 
 
 def _find_kind(choices: Choices, interval: str | None) -> str:
@@ -419,7 +295,7 @@ def _list_shown(choices: Choices, interval: str | None) -> tuple[str, ...]:
 
 
 def _choose_metrics(
-    request: _Request, choices: Choices, facts: Facts
+    request: Request, choices: Choices, facts: Facts
 ) -> tuple[list[Metric], list[Metric], list[Metric]]:
     """The metrics of a report; those whose rows of groups come last; and those of its view.
 
@@ -472,13 +348,14 @@ def _check_gates(
     gates: list[tuple[Requirement, Metric]],
     interval: str | None,
     assume: Sequence[str],
+    deciders: Sequence[verdicts.Decider],
 ) -> tuple[View, tuple[str, ...], tuple[AssumptionCheck, ...]]:
     """The view with its assumptions, how gates are decided, and what labels say of assumptions.
 
     Those that labels refute are left out of the view. Raises ChoiceError for gates that cannot be
     decided, for other texts than assumptions, and where a number would not rest on them.
     """
-    kinds = verdicts.check_requirements(view, gates, interval)
+    kinds = verdicts.check_requirements(view, gates, interval, deciders)
     assumptions = parse_assumptions(assume, view.cache)
     others = {_find_kind(view.choices, interval), *kinds} & {ANYTIME, POSTERIOR}
     if assumptions and (others or view.population is not None):

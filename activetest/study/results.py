@@ -15,7 +15,6 @@ from activetest.nouns.choices import (
     Declined,
     FloorRule,
     Interval,
-    Question,
     Refit,
     Selection,
 )
@@ -560,8 +559,8 @@ def _describe_draws(choices: Choices) -> str:
     """What draws aim at, and the question about groups, in one line."""
     from activetest.sampling.question import (
         describe_objective,
-        describe_prior,
-        describe_question,
+        find_fact,
+        find_question,
         usual_floor,
     )
 
@@ -571,10 +570,10 @@ def _describe_draws(choices: Choices) -> str:
     if not choices.question and choices.floor != usual_floor(choices.acquisition):
         line += f", floor {choices.floor:g}"
     line += "".join(f", {words}" for words in _describe_unusual(choices))
-    if choices.question:
-        parts = (describe_question(choices), describe_prior(choices), f"floor {choices.floor:g}")
-        # Attributes are a list of their own.
-        between = "; " if choices.question == Question.SURFACE else ", "
+    if question := find_question(choices):
+        settings = question.describe_settings(choices)
+        parts = (question.describe(choices), settings, f"floor {choices.floor:g}")
+        between = find_fact(choices.question, "SEPARATOR") or ", "
         line += f"; question: {between.join(filter(None, parts))}"
         if choices.also:
             line += f"; groups are judged by {choices.judged} alone"

@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from activetest.bandits.arms import ACCURACY, CONFUSION
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics, judge_metrics
 from activetest.nouns.choices import (
     NO_QUESTION,
+    TARGET,
     Choices,
     Interval,
     Prior,
-    Question,
     Selection,
     Task,
 )
@@ -27,10 +26,18 @@ from activetest.sampling.choices import (
     check_training,
     usual_looks,
 )
-from activetest.sampling.question import chooses_between, usual_acquisition, usual_floor
+from activetest.sampling.question import (
+    chooses_between,
+    find_fact,
+    list_idle_choices,
+    usual_acquisition,
+    usual_floor,
+)
 from activetest.study.stored import StoredStudy
 
 # Roles of columns that stay after the first draw: probabilities and labels rest on them.
+# By which groups are judged where nobody says.
+_USUAL = "accuracy"
 _LASTING = ("id", "outputs", "scale", "decimal", "classes", "threshold", "weight", "price")
 
 
@@ -230,8 +237,7 @@ def _list_judge_metrics(schema: Schema) -> tuple[str, ...]:
 def describe_priors(choices: Choices, pool: Pool) -> tuple[str, ...]:
     """A notice where priors cannot be what was chosen."""
     silent = pool.schema.kind == "pred"
-    about_groups = choices.question not in (None, Question.SURFACE)
-    if not about_groups or choices.prior == Prior.UNIFORM or not silent:
+    if not find_fact(choices.question, "GROUPED") or choices.prior == Prior.UNIFORM or not silent:
         return ()
     return ("the pool has no probabilities: priors of groups are uniform",)
 
@@ -307,8 +313,7 @@ def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool
     question = settings.get("question", stored.question)
     present = None if question == NO_QUESTION else question
     if question != stored.question:
-        idle = ["target", "worst", "compare", "rope"]
-        idle += ["prior", "prior_strength"] if present in (None, Question.SURFACE) else []
+        idle = list_idle_choices(present)
         settings = {name: getattr(Choices, name) for name in idle} | settings
     if question == NO_QUESTION:
         settings["question"] = None
@@ -320,7 +325,7 @@ def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool
     elif stored.question is None and present:
         settings.setdefault("acquisition", usual)
         if fresh:
-            settings.setdefault("metric", (ACCURACY,))
+            settings.setdefault("metric", (_USUAL,))
     if isinstance(settings.get("compare"), str):
         # Which of several commas separates the values is seen when the pool's values are known.
         settings["compare"] = settings["compare"].rpartition(",")[::2]
@@ -369,6 +374,6 @@ def _check_late_looks(settings: Mapping[str, Any]) -> None:
 def _split_target(metrics: tuple[str, ...], question: str | None) -> dict[str, Any]:
     """The metrics, and the target: a confusion matrix is no metric that draws can aim at."""
     named = tuple(dict.fromkeys(metrics))
-    if named[0] != CONFUSION or question in (None, NO_QUESTION):
+    if named[0] != TARGET or question in (None, NO_QUESTION):
         return {"metric": named, "target": ""}
-    return {"metric": named[1:] or (ACCURACY,), "target": CONFUSION}
+    return {"metric": named[1:] or (_USUAL,), "target": TARGET}

@@ -18,7 +18,7 @@ from activetest.nouns.report import SKIPPED, Counts
 from activetest.rounds.fit import find_drawable_items, find_predicted_as
 from activetest.rounds.objectives import find_drawn_classes
 from activetest.sampling.first_draws import expects_draws
-from activetest.sampling.question import describe_objective, describe_question
+from activetest.sampling.question import describe_objective, find_question
 from activetest.study.folder import CACHE
 from activetest.study.results import Status
 from activetest.study.stored import StoredStudy
@@ -171,7 +171,8 @@ def _describe_next(
     else:
         how, of = ("draws", "from") if draws or at_random else ("takes the largest scores", "of")
         objective = describe_objective(choices)
-        goal = describe_question(choices) if choices.question else f"estimate {objective}"
+        question = find_question(choices)
+        goal = question.describe(choices) if question else f"estimate {objective}"
         items = "" if left is None else f" {of} {left:,} item{'s' * (left != 1)}"
         sentence = f"next {how}{items} to {goal}: {choices.acquisition}"
         sentence += f" for {objective}" if choices.question and choices.also else ""

@@ -6,6 +6,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from activetest import catalog
 from activetest.errors import ActivetestError, ChoiceError, PoolError
 from activetest.nouns.arguments import read_flag
 from activetest.nouns.choices import Choices
@@ -17,13 +18,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     from activetest.ledger.ledger import RetractedFile
-    from activetest.study.curve import StudyCurve
     from activetest.study.export import DrawLog
     from activetest.study.ingest import Ingested
     from activetest.study.labelling import LabellingSession
     from activetest.study.stored import StoredStudy
-    from activetest.study.surface import StudySurface
     from activetest.study.verify import Verification
+    from activetest.wings.curves.study_curve import StudyCurve
+    from activetest.wings.surfaces.study_surface import StudySurface
 
 # What is slow to import is imported by the method that uses it.
 
@@ -553,9 +554,9 @@ class Study:
             PoolChanged: The pool is not what it was.
             StorageError: The file is there already, or cannot be written.
         """
-        from activetest.study.surface import open_surface
-
-        return open_surface(self._current(), path=path, all=all, force=force)
+        export = catalog.load("exports", "surface")
+        found: StudySurface = export.open_surface(self._current(), path=path, all=all, force=force)
+        return found
 
     @_with_known_names
     def curve(
@@ -591,9 +592,8 @@ class Study:
             PoolChanged: The pool is not what it was.
             StorageError: The file is there already, or cannot be written.
         """
-        from activetest.study.curve import open_curve
-
-        return open_curve(
+        export = catalog.load("exports", "curve")
+        found: StudyCurve = export.open_curve(
             self._current(),
             name,
             simultaneous=simultaneous,
@@ -603,6 +603,7 @@ class Study:
             format=format,
             force=force,
         )
+        return found
 
     @_with_known_names
     def verify(self, *, contains: str | None = None) -> "Verification":

@@ -42,7 +42,7 @@ class Ensemble:
     same rows twice and members may be slow.
 
     augmented   (n,) pool positions, in order, of the items whose predicted label members learned;
-                None unless the training was augmented, see _augmentation
+                None unless the training was augmented, see the family augmentations
     """
 
     members: Members

@@ -4,18 +4,18 @@ By default and without training rows, the black box's outputs are inputs too, an
 for a background sample of the pool count as a few labels: without any label the surrogate then
 approximates the black box. With training rows, or another augmentation, labels are predicted from
 features alone, as in the papers: rows are the training rows, the labelled items and, with the
-augmentation by agreement, the items of _augmentation with the black box's labels.
+augmentation by agreement, items of the pool with the black box's labels.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Augmentation, Choices
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates._augmentation import choose_augmented, require_pool
 from activetest.surrogates._black_box import fit_sharpness, log_probs, softmax
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE
 from activetest.surrogates._inputs import input_columns
@@ -118,9 +118,10 @@ def _take_known(training: TrainingSet, rng: np.random.Generator) -> TrainingData
         inputs.append(training.train.known_features)
         labels.append(training.train.labels)
     augmented = None
-    if training.augment == Augmentation.AGREEMENT:
-        augmented = choose_augmented(training, rng=rng)
-        chosen = require_pool(training).take(augmented)
+    if training.augment not in (Augmentation.NONE, Augmentation.OUTPUTS):
+        augmentation = catalog.load("augmentations", training.augment)
+        augmented = augmentation.choose_augmented(training, rng=rng)
+        chosen = augmentation.require_pool(training).take(augmented)
         inputs.append(input_columns(chosen, outputs=False))
         labels.append(chosen.outputs.pred)
     rows = np.concatenate(labels)

@@ -1,9 +1,9 @@
 """Many studies of one pool at once, whose labels are bought group by group: see reproduce_bayesian.
 
-Axes as in activetest.bandits.arms, with R runs in front of them. Nothing here knows posteriors or
-scores: arms, rewards and shares are those of the package, and so are the scores of answers. The
-order in which a cell gives its items away is drawn once per run, so that a choice of a cell is a
-uniform draw inside it. `activetest simulate --question` plays whole studies, one by one.
+Axes as in activetest.wings.groups.arms, with R runs in front of them. Nothing here knows
+posteriors or scores: arms, rewards and shares are those of the package, and so are the scores of
+answers. The order in which a cell gives its items away is drawn once per run, so that a choice of a
+cell is a uniform draw inside it. `activetest simulate --question` plays whole studies, one by one.
 """
 
 import tempfile
@@ -18,7 +18,12 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from activetest import catalog
-from activetest.bandits.arms import (
+from activetest.cache import cache
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log
+from activetest.pool.pool import Pool
+from activetest.simulation.answer_key import read_answer_key
+from activetest.wings.groups.arms import (
     CONFUSION,
     COST,
     ECE,
@@ -26,14 +31,9 @@ from activetest.bandits.arms import (
     compute_values,
     expect_outcome_shares,
 )
-from activetest.bandits.bandit import Bandit
-from activetest.bandits.counts import count_groups
-from activetest.cache import cache
-from activetest.nouns.choices import Choices
-from activetest.nouns.log import Log
-from activetest.pool.pool import Pool
-from activetest.simulation.answer_key import read_answer_key
-from activetest.simulation.answers import GroupTruth, describe_truth
+from activetest.wings.groups.bandit import Bandit
+from activetest.wings.groups.counts import count_groups
+from activetest.wings.groups.simulated.assessment import GroupTruth, describe_truth
 
 UNIFORM, INFORMATIVE = "uniform", "informative"
 RANDOM, THOMPSON = "random", "thompson"

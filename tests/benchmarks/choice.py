@@ -23,10 +23,10 @@ import pyarrow.parquet as pq
 
 from activetest.rounds import race
 from activetest.rounds.fit import find_free_items
-from activetest.sampling.between_groups import allocate_draws
 from activetest.study.ingest import ingest
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
+from activetest.wings.groups.between_groups import allocate_draws
 from tests.makers import init
 
 _CHUNK = 131_072

@@ -142,7 +142,8 @@ class Pool:
         from activetest.estimation.simultaneous import find_joint_level
         from activetest.item_statistics.thresholds import choose_thresholds, find_cells, rate_at
         from activetest.nouns.quantity import Quantity
-        from activetest.reporting.curves import (
+        from activetest.rounds.fit import make_generator
+        from activetest.wings.curves.curves import (
             count_outcomes,
             find_few,
             find_unsure,
@@ -150,7 +151,6 @@ class Pool:
             make_monotone,
             widen_interval,
         )
-        from activetest.rounds.fit import make_generator
 
         scores = self.cache.scores(1)
         thresholds = choose_thresholds(scores, self.points)
@@ -232,7 +232,7 @@ class Pool:
         """(5, B, 2) ends and the truth, as of measure."""
         from activetest.item_statistics import specification
         from activetest.nouns.curve import CurveKind
-        from activetest.reporting.curves import estimate_curve
+        from activetest.wings.curves.curves import estimate_curve
 
         facts = specification.describe_pool(self.cache.roles, None, self.cache)
         curves = [

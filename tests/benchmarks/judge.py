@@ -149,12 +149,12 @@ def build_pool(judge: str, number: int, effect: float, folder: Path) -> SimpleNa
 
 def play(pool: SimpleNamespace, acquisition: str, labels: int, seed: int) -> dict:
     """{"p": p-values, "corrected": likewise, "within": of the slope on length} of one study."""
-    from activetest.estimation.gap_slopes import measure_slopes
     from activetest.estimation.view import build_view
     from activetest.item_statistics import specification
     from activetest.item_statistics.defaults import judge_metrics
     from activetest.nouns.choices import Choices
     from activetest.nouns.log import Log
+    from activetest.wings.judges.gap_slopes import measure_slopes
 
     task = pool.schema.task
     aim, bias, *_ = judge_metrics(task, pool.schema.positive)

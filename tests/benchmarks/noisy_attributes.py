@@ -31,7 +31,7 @@ from scipy.special import expit
 from activetest import catalog
 from activetest.nouns.surface import Arms, Attributes, SurfaceData
 from activetest.nouns.uncertain import JointModel, UncertainAttributes
-from activetest.rounds.membership import FittedAttributes, spread_items
+from activetest.wings.surfaces.membership import FittedAttributes, spread_items
 
 ITEMS, K, GOLD, FEWEST = 20_000, 8, 500, 5
 COUPLING, CENTRE, SPREAD = 0.5, 1.2, 1.4

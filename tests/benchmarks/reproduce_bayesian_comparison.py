@@ -37,11 +37,11 @@ from pyarrow import parquet
 from scipy.special import ndtr, ndtri
 
 from activetest import catalog
-from activetest.bandits.arms import Arms
-from activetest.bandits.bandit import COMPARE, Bandit
-from activetest.bandits.comparison import compare_arms
 from activetest.cache import cache
 from activetest.pool.pool import Pool
+from activetest.wings.groups.arms import Arms
+from activetest.wings.groups.bandit import COMPARE, Bandit
+from activetest.wings.groups.comparison import compare_arms
 
 TOLERANCE = 0.05
 

@@ -45,9 +45,14 @@ from bandit_runs import (
     seated,
 )
 
-from activetest.bandits.arms import CONFUSION, compute_values, expect_outcome_shares, sample_values
-from activetest.bandits.credible import outcome_share_intervals
-from activetest.simulation.answers import find_rmse
+from activetest.wings.groups.arms import (
+    CONFUSION,
+    compute_values,
+    expect_outcome_shares,
+    sample_values,
+)
+from activetest.wings.groups.credible import outcome_share_intervals
+from activetest.wings.groups.simulated.assessment import find_rmse
 
 PER_GROUP = (2, 5, 10)
 # Labels and ways of Figure 17: random draws as there, and Thompson sampling.

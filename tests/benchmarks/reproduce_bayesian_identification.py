@@ -36,7 +36,7 @@ from bandit_runs import (
     seated,
 )
 
-from activetest.simulation.answers import find_first_for_good, find_reciprocal_rank
+from activetest.wings.groups.simulated.assessment import find_first_for_good, find_reciprocal_rank
 
 ENOUGH, PATIENCE = 0.99, 0.05
 GROUPS = {"adult": "sex_race"}

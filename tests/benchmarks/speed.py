@@ -206,7 +206,7 @@ def refits(pool: Path, folder: Path, options: argparse.Namespace) -> None:
     from activetest.nouns.log import LABELLED, Log
     from activetest.pool.pool import Pool
     from activetest.rounds.fit import fit_surrogate, make_generator
-    from activetest.surrogates import _augmentation
+    from activetest.wings.neural.augmentations import agreement
 
     truth, looked = loop._labels(pool).astype(float), Pool.open(str(pool))
     choices = Choices("error", ("error",), "mc-dropout", augment="agreement")
@@ -218,7 +218,7 @@ def refits(pool: Path, folder: Path, options: argparse.Namespace) -> None:
         )
         for count in map(int, options.augmented.split(",")):
             free = made.size - _REFIT_LABELS
-            _augmentation.find_threshold = lambda *_, n=count, of=free: (-1e30, n, of)
+            agreement.find_threshold = lambda *_, n=count, of=free: (-1e30, n, of)
             seconds, spent, epochs = [], [], []
             # The first one loads PyTorch.
             for repeat in range(options.repeats + 1):

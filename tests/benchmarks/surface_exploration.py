@@ -23,9 +23,9 @@ import numpy as np
 from surface_pools import SurfacePool, make_pool
 
 from activetest import catalog
-from activetest.acquisition.surface_variance import ArmCounts, rank_arms
-from activetest.estimation.surface_values import estimate_arms
 from activetest.nouns.surface import Surface, SurfaceData
+from activetest.wings.surfaces.acquisition.surface_variance import ArmCounts, rank_arms
+from activetest.wings.surfaces.surface_values import estimate_arms
 
 FEWEST = 5
 UNIFORM = "uniform"

@@ -36,8 +36,8 @@ import numpy as np
 from surface_pools import SYNTHETIC, SurfacePool, make_pool
 
 from activetest import catalog
-from activetest.estimation.surface_values import estimate_arms
 from activetest.nouns.surface import Surface, SurfaceData
+from activetest.wings.surfaces.surface_values import estimate_arms
 
 KNOWN = "known"
 ERRORS = ("macro", "micro", "worst", "infrequent")

@@ -8,7 +8,6 @@ import pytest
 
 from activetest import catalog
 from activetest.cli.app import main
-from activetest.nouns.choices import Question
 from tests.cli.programs import ROOT
 
 
@@ -28,7 +27,7 @@ def pool(folder, write_pool) -> list[str]:
         (["init", "pool", "--surrogate", "r"], ["radial-bnn", "residual"]),
         (["init", "pool", "--acquisition", "top"], ["top-two-thompson"]),
         (["init", "pool", "--interval", ""], ["fixed", "anytime", "sequential"]),
-        (["init", "pool", "--question", ""], [*Question, "none"]),
+        (["init", "pool", "--question", ""], catalog.names("questions")),
         (["init", "pool", "--prior", "u"], ["uniform"]),
         (["report", "--interval", "p"], ["posterior"]),
         (["report", "--estimator", "l"], ["lure"]),

@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 
 from activetest import catalog
-from activetest.bandits.arms import Arms
-from activetest.bandits.bandit import IDENTIFY, Bandit
 from activetest.errors import ActivetestError
 from activetest.item_statistics.defaults import CLASSIFICATION, HARD_LABELS, REGRESSION, STATISTICS
 from activetest.item_statistics.outcomes import right_and_wrong
@@ -22,6 +20,8 @@ from activetest.item_statistics.statistic import Statistic, combine_statistics, 
 from activetest.nouns.beliefs import Beliefs, Objectives, moments
 from activetest.nouns.rows import Outputs, Rows
 from activetest.nouns.training import TrainingSet
+from activetest.wings.groups.arms import Arms
+from activetest.wings.groups.bandit import IDENTIFY, Bandit
 
 SIZE, CLASSES = 40, 3
 ARMS = catalog.having("acquisition", "CHOOSES_GROUPS")
@@ -110,7 +110,7 @@ def fit(name: str, kind: str, count: int = 15):
     small = {"width": 4} if "width" in getattr(method, "OPTIONS", ()) else {}
     try:
         with pytest.MonkeyPatch.context() as few:
-            few.setattr("activetest.surrogates._torch_training._MOST_EPOCHS", 10)
+            few.setattr("activetest.wings.neural.torch_training._MOST_EPOCHS", 10)
             return method.fit(known(kind, count), rng=np.random.default_rng(7), **small)
     except ActivetestError as refused:
         assert refused.hint

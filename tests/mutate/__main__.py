@@ -22,7 +22,7 @@ ROOMS = (
     "sampling",
     "estimation",
     "rounds",
-    "bandits",
+    "wings/groups",
     "ledger",
     "labels",
     "study",

@@ -7,17 +7,19 @@ import pytest
 from pytest import approx
 
 from activetest.errors import ChoiceError
-from activetest.estimation.surface_values import SurfaceValues
 from activetest.nouns.choices import Choices
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import FAIL, PASS, UNDECIDED
 from activetest.nouns.rounding import MARGIN
-from activetest.reporting import curves, notes, surface_notes, verdicts
+from activetest.reporting import notes, verdicts
 from activetest.reporting.history import _choose_rounds, _find_wilson_limits
 from activetest.reporting.requirements import decide_by_interval, parse_requirement
 from activetest.reporting.sampled_shares import _list_shares
-from activetest.reporting.surface_answer import _make_whole, _write_cell
-from activetest.reporting.surface_cells import find_codes, suggest_map
+from activetest.wings.curves import curves
+from activetest.wings.surfaces import surface_notes
+from activetest.wings.surfaces.surface_answer import _make_whole, _write_cell
+from activetest.wings.surfaces.surface_cells import find_codes, suggest_map
+from activetest.wings.surfaces.surface_values import SurfaceValues
 
 # --- gates
 

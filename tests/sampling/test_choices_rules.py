@@ -37,7 +37,7 @@ VALUES = {
         (None, [], [[1]], ([0, 2.5], (-1, 0))),
         ([1], [[1, 2]], [[1, 2], [3]], [[1, 2], "ab"], [[1, 2], [3, "4"]], [[1, "2"]] * 2, "a"),
     ),
-    "question": ((None, "estimate", "identify", "compare", "surface"), ("", "none", "Identify")),
+    "question": ((None, "estimate", "identify", "compare", "surface"), (3, True)),
     "target": (("", "confusion"), (None, "error")),
     "compare": (([], (), ["a", "b"]), (["a"], ["a", "b", "c"], "ab", [1, 2], None)),
 }

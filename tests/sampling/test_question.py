@@ -10,8 +10,7 @@ from activetest.sampling.question import (
     check_question,
     check_unasked,
     describe_objective,
-    describe_prior,
-    describe_question,
+    find_question,
     usual_acquisition,
     usual_floor,
 )
@@ -54,8 +53,16 @@ def test_choices_about_groups_have_no_effect_without_a_question(names, first, qu
     check_unasked([])
 
 
+def describe_question(choices: Choices) -> str:
+    return find_question(choices).describe(choices)
+
+
+def describe_settings(choices: Choices) -> str:
+    return find_question(choices).describe_settings(choices)
+
+
 def test_questions_objectives_and_priors_in_words():
-    assert describe_question(PLAIN) == ""
+    assert find_question(PLAIN) is None
     assert describe_question(ESTIMATE) == "estimate error of every group of place"
     assert describe_question(CONFUSION) == "estimate confusion of every group of predicted"
     assert describe_question(IDENTIFY) == "identify the worst group of place by error"
@@ -70,13 +77,13 @@ def test_questions_objectives_and_priors_in_words():
     assert describe_objective(replace(PLAIN, also=("brier", "mcc"))) == "error, brier and mcc"
     assert describe_objective(PLAIN) == "error"
     assert describe_objective(replace(IDENTIFY, also=("brier",))) == "error"
-    assert describe_prior(IDENTIFY) == ""
-    assert describe_prior(replace(IDENTIFY, prior="uniform")) == "uniform prior"
+    assert describe_settings(IDENTIFY) == ""
+    assert describe_settings(replace(IDENTIFY, prior="uniform")) == "uniform prior"
     strong = replace(IDENTIFY, prior_strength=5)
-    assert describe_prior(strong) == "informative prior with the weight of 5 labels"
+    assert describe_settings(strong) == "informative prior with the weight of 5 labels"
     both = replace(strong, prior="uniform")
-    assert describe_prior(both) == "uniform prior with the weight of 5 labels"
-    assert describe_prior(replace(SURFACE, prior="uniform", prior_strength=5)) == ""
+    assert describe_settings(both) == "uniform prior with the weight of 5 labels"
+    assert describe_settings(replace(SURFACE, prior="uniform", prior_strength=5)) == ""
 
 
 def test_usual_acquisitions_and_floors():

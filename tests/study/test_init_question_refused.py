@@ -21,7 +21,7 @@ def chosen(**wishes) -> Choices:
     ("wishes", "problem"),
     [
         ({"task": "identify"}, "no task is called 'identify'"),
-        ({"question": "judge"}, "question is 'judge'"),
+        ({"question": "judge"}, "no question is called 'judge'"),
         ({"acquisition": "thompson"}, "asks no question about them"),
         ({"worst": 2}, "`worst` has no effect without a question"),
         ({"compare": "barn,tree"}, "`compare` has no effect without a question"),

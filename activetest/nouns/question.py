@@ -1,0 +1,50 @@
+"""A question of a study: a method of the family `questions`, which a wing brings."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Allocation, ArmAllocation, Log
+from activetest.nouns.pool import PoolView
+from activetest.nouns.rows import Array, Rows
+
+
+class Question(Protocol):
+    """What a question decides: which choices make sense, how rounds draw, and how it is worded."""
+
+    def check(self, choices: Choices, pool: Mapping[str, Any]) -> None:
+        """Raises ChoiceError for choices that make no sense in a pool with these roles."""
+
+    def resolve(
+        self, choices: Choices, cache: PoolView, compare: str | tuple[str, ...] | None
+    ) -> Choices:
+        """The choices once the pool's values are known. Raises ChoiceError for those it lacks."""
+
+    def describe(self, choices: Choices) -> str:
+        """The question in plain words that follow "to"."""
+
+    def describe_settings(self, choices: Choices) -> str:
+        """Its settings in words, where they are not the usual ones; empty where they are."""
+
+    def allocate(
+        self,
+        log: Log,
+        cache: PoolView,
+        choices: Choices,
+        *,
+        free: Array,
+        seed: int,
+        number: int,
+        count: int,
+    ) -> tuple[Allocation | ArmAllocation, Array]:
+        """The allocation of round `number`, and (N,) each row's probability in the first draw.
+
+        free (N,) are the rows that are neither drawn nor supplied. Raises NotEstimable where none
+        is left that the question is about.
+        """
+
+    def weigh_rows(self, allocation: Any, rows: Rows, cache: PoolView, choices: Choices) -> Array:
+        """(R,) weights that rows had in a round with this allocation if they could be drawn.
+
+        Raises NotEstimable where the pool's groups have changed.
+        """

@@ -1,0 +1,1 @@
+"""ROC, precision-recall and reliability of a study, with an interval at every point."""

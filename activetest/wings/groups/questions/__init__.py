@@ -1,0 +1,34 @@
+"""Questions about groups: see activetest.nouns.question for what each can do."""
+
+# {chapter: {question: what the catalogue says of it}}
+CONTENTS = {
+    "groups": {
+        "estimate": {
+            "ACQUISITION": "thompson",
+            "CHOOSES": "CHOOSES_GROUPS",
+            "GROUPED": True,
+            "SECTION": "assessment",
+            "KEEPS": ("prior", "prior_strength"),
+        },
+        "identify": {
+            "ACQUISITION": "thompson",
+            "CHOOSES": "CHOOSES_GROUPS",
+            "GROUPED": True,
+            "SECTION": "assessment",
+            "OWN": ("worst", "prior", "prior_strength", "groups"),
+            "RESETS": ("target", "worst", "prior", "prior_strength"),
+            "KEEPS": ("prior", "prior_strength"),
+            "ABOUT": "groups",
+            "EXAMPLE": "question='identify', groups=[column]",
+        },
+        "compare": {
+            "ACQUISITION": "thompson",
+            "CHOOSES": "CHOOSES_GROUPS",
+            "GROUPED": True,
+            "SECTION": "assessment",
+            "OWN": ("compare", "rope"),
+            "RESETS": ("compare", "rope"),
+            "KEEPS": ("prior", "prior_strength"),
+        },
+    }
+}

@@ -1,0 +1,1 @@
+"""How far a judge is from people, whose labels are the truth: its section of reports."""

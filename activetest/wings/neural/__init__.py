@@ -1,0 +1,1 @@
+"""Neural networks: surrogates that learn with torch, and what only they need."""

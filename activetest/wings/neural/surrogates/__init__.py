@@ -1,0 +1,1 @@
+"""Surrogates that are networks: fit as in activetest.surrogates."""
