@@ -1,8 +1,9 @@
 """Structure of the package: loose files, rooms, floors, arrows, records, and what a report runs.
 
-A room is a folder of the package, or a file that lies loose at its top. There is an arrow between
-two rooms where a file of one imports something of the other; a room stands one floor above the
-highest that it imports, and rooms that import each other in a circle are on one floor.
+A room is a folder of the package, of which each wing is one, or a file that lies loose at its top.
+There is an arrow between two rooms where a file of one imports something of the other; a room
+stands one floor above the highest that it imports, and rooms that import each other in a circle are
+on one floor.
 
 A record is a dataclass; two are mirrors where they share 8 fields or more. A small step is a
 private function of at most five lines that is named once beside its definition; a pass-through only
@@ -74,6 +75,14 @@ def main() -> None:
     print(f"rooms (folders and loose files)          {len(rooms)}")
     print(f"floors                                   {max(floors(arrows, rooms).values()) + 1}")
     print(f"arrows between rooms                     {sum(map(len, arrows.values()))}")
+    core = sum(len(seen) for name, seen in arrows.items() if not name.startswith("wings/"))
+    print(f"arrows between rooms of the core         {core}")
+    wings = sum(
+        len(file.read_text(encoding="utf-8").splitlines())
+        for file in trees
+        if file.relative_to(package).parts[0] == "wings"
+    )
+    print(f"lines of the core, of wings              {lines - wings}, {wings}")
     print(f"circles of rooms                         {len(circles)}")
     print(f"imports of another room's private names  {len(private)}")
     print(f"parameters, without annotation           {parameters}, {bare}")
@@ -96,13 +105,17 @@ def imported(tree: ast.Module, package: str) -> list[str]:
 
 def room(file: Path, package: Path) -> str:
     """The room a file is in; `python -m` belongs to the command line."""
-    name = file.relative_to(package).parts[0].removesuffix(".py")
-    return "cli" if name == "__main__" else name
+    parts = file.relative_to(package).with_suffix("").parts
+    if parts[0] == "wings" and len(parts) > 2:
+        return "/".join(parts[:2])
+    return "cli" if parts[0] == "__main__" else parts[0]
 
 
 def room_of_name(name: str, package: Path) -> str | None:
     """The room that a dotted name is from; None for the package itself."""
-    first = name.split(".")[1]
+    first, *rest = name.split(".")[1:]
+    if first == "wings" and rest:
+        return f"wings/{rest[0]}"
     exists = (package / first).is_dir() or (package / f"{first}.py").is_file()
     return first if exists else None
 
