@@ -1,4 +1,18 @@
-"""A question of a study: a method of the family `questions`, which a wing brings."""
+"""A question of a study: a method of the family `questions`, which a wing brings.
+
+Its file, or its line of CONTENTS, states literals, which are read without importing it:
+
+    ACQUISITION  the usual acquisition
+    CHOOSES      the fact of acquisitions that choose between what it is about
+    GROUPED      whether it is about groups: of predicted classes where none is named
+    FINDING      the name of its method of the families `findings` and `simulated`
+    SIMULATED    acquisitions that simulations compare unless others are named
+    OWN          choices by which messages name it, where no question is asked
+    RESETS       choices of it that are put back when the question changes
+    KEEPS        those of any question that stay with it
+    ABOUT        what it is about, and EXAMPLE, how it is asked, for a message
+    SEPARATOR    what stands between its words in a line; a comma unless stated
+"""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

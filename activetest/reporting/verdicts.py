@@ -31,7 +31,7 @@ from activetest.reporting.rows import (
 )
 from activetest.rounds.fit import make_generator
 
-# What decides a gate of a section from the one before anything is known and the number of gates,
+# What decides a gate of a finding from the one before anything is known and the number of gates,
 # and what finds it for a requirement; None for those that draws decide.
 Judge = Callable[[Gate, int], Gate]
 Decider = Callable[[View, Requirement, Metric, str | None], Judge | None]
@@ -56,7 +56,7 @@ def judge_requirements(
     wrong with probability 1 - level at most. All gates have to pass, so a pass needs no
     correction; a fail needs that probability divided by the number of gates.
 
-    deciders  of sections, which decide requirements that no group of the study is about
+    deciders  of findings, which decide requirements that no group of the study is about
 
     Raises ChoiceError as check_requirements does.
     """
@@ -86,7 +86,7 @@ def check_requirements(
     """
     looks, judges = _check_all(view, required, interval, deciders)
     kind = SEQUENTIAL if looks else FIXED if interval == FIXED else ANYTIME
-    # The interval of a section holds for one look.
+    # The interval of a finding holds for one look.
     return tuple(FIXED if judge else kind for judge in judges)
 
 
@@ -96,7 +96,7 @@ def _check_all(
     interval: str | None,
     deciders: Sequence[Decider],
 ) -> tuple[LookVerdicts | None, list[Judge | None]]:
-    """The looks of sequential gates, and what decides each requirement that a section is about.
+    """The looks of sequential gates, and what decides each requirement that a finding is about.
 
     Raises ChoiceError as check_requirements does.
     """
@@ -117,7 +117,7 @@ def _check_requirement(
     looks: LookVerdicts | None,
     deciders: Sequence[Decider],
 ) -> Judge | None:
-    """What decides a requirement that a section is about; None for all others.
+    """What decides a requirement that a finding is about; None for all others.
 
     Nothing is fitted or estimated yet. Raises ChoiceError for what no gate of this kind decides.
     """
@@ -368,11 +368,6 @@ def _check_label(view: View, requirement: Requirement) -> None:
         if column == LABEL
         else f"leave {column!r} out of `groups`: the surface has the true classes",
     )
-
-
-def _name_group(requirement: Requirement) -> dict[str, str] | None:
-    """{column: value} of a requirement, as written."""
-    return None if requirement.group is None else dict([requirement.group])
 
 
 def _undecided_gate(view: View, about: Hypothesis) -> Gate:

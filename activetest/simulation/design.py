@@ -118,8 +118,8 @@ def list_strategies(
     )
     usual = find_fact(question, "SIMULATED") or ACQUISITIONS
     acquisitions = chosen.get("acquisition", usual)
-    if section := find_fact(question, "SECTION"):
-        catalog.load("simulated", section).check_compared(acquisitions)
+    if finding := find_fact(question, "FINDING"):
+        catalog.load("simulated", finding).check_compared(acquisitions)
     surrogates = chosen.get("surrogate") or (Choices.surrogate,)
     found: dict[Choices, None] = {}
     augmented = [name for name in surrogates if catalog.fact("surrogates", name, "AUGMENTS")]

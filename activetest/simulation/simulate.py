@@ -566,10 +566,10 @@ def _load_simulated(choices: Choices) -> Any:
     It has a KEY, which stands in the place of an estimator, name_answer(choices), measure(log, ...)
     and summarise_runs(strategies, budgets, tables); EVERY_ROUND where it looks at every round.
     """
-    return catalog.load("simulated", find_fact(choices.question, "SECTION"))
+    return catalog.load("simulated", find_fact(choices.question, "FINDING"))
 
 
 def _answers_every_round(choices: Choices) -> bool:
     """Whether the answer to the study's question is looked at after every round."""
-    section = find_fact(choices.question, "SECTION")
-    return bool(section and catalog.fact("simulated", section, "EVERY_ROUND"))
+    finding = find_fact(choices.question, "FINDING")
+    return bool(finding and catalog.fact("simulated", finding, "EVERY_ROUND"))

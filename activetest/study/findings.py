@@ -1,8 +1,8 @@
-"""Sections that few reports have: methods of the family `sections`, which wings bring.
+"""Findings that few reports have: methods of the family `findings`, which wings bring.
 
-A file states which studies have its section: those with one of its CHOICES, with a role of ROLES in
-the pool, with a question whose SECTION it is, or reports that name one of its ARGUMENTS. It has
-open_section(context) -> Section, and describe_pool(cache, choices), sentences for a new study.
+A file states which studies have its finding: those with one of its CHOICES, with a role of ROLES in
+the pool, with a question whose FINDING it is, or reports that name one of its ARGUMENTS. It has
+open_finding(context) -> Finding, and describe_pool(cache, choices), sentences for a new study.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,7 +48,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Context:
-    """What a section is made from: the study, its log so far, and what was requested."""
+    """What a finding is made from: the study, its log so far, and what was requested."""
 
     study: StoredStudy
     request: Request
@@ -57,15 +57,15 @@ class Context:
     facts: Facts
 
 
-class Section:
-    """A section of one report; each may add metrics, decide gates, and have something to say."""
+class Finding:
+    """A finding of one report; each may add metrics, decide gates, and have something to say."""
 
     metrics: tuple[Metric, ...] = ()
 
     def find_gate(
         self, view: View, requirement: Requirement, metric: Metric, interval: str | None
     ) -> Judge | None:
-        """What decides this requirement, where the section does; nothing is estimated yet.
+        """What decides this requirement, where the finding does; nothing is estimated yet.
 
         Raises ChoiceError for what it cannot decide.
         """
@@ -81,8 +81,8 @@ class Section:
         return {}, []
 
 
-def open_sections(context: Context) -> Iterator[Section]:
-    """The sections that a report has, in the order of their names.
+def open_findings(context: Context) -> Iterator[Finding]:
+    """The findings that a report has, in the order of their names.
 
     Raises ChoiceError where this installation lacks what a choice of the study needs.
     """
@@ -94,16 +94,16 @@ def open_sections(context: Context) -> Iterator[Section]:
         roles = catalog.fact("findings", name, "ROLES") or ()
         arguments = catalog.fact("findings", name, "ARGUMENTS") or ()
         if (
-            name == find_fact(choices.question, "SECTION")
+            name == find_fact(choices.question, "FINDING")
             or any(pool.get(role) for role in roles)
             or any(getattr(context.request, each) for each in arguments)
             or _has_choices(name, choices)
         ):
-            yield catalog.load("findings", name).open_section(context)
+            yield catalog.load("findings", name).open_finding(context)
 
 
-def describe_sections(cache: Cache, choices: Choices) -> tuple[str, ...]:
-    """What the choices of sections mean for a pool, in sentences."""
+def describe_findings(cache: Cache, choices: Choices) -> tuple[str, ...]:
+    """What the choices of findings mean for a pool, in sentences."""
     found = (name for name in catalog.names("findings") if _has_choices(name, choices))
     return tuple(
         text

@@ -32,7 +32,7 @@ from activetest.sampling.question import find_fact, resolve_question
 from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.study.config import GRADED_BY
 from activetest.study.conversion import Conversion, keep_conversion
-from activetest.study.findings import describe_sections
+from activetest.study.findings import describe_findings
 from activetest.study.folder import (
     CACHE,
     CONFIG,
@@ -280,7 +280,7 @@ def _open_kept(folder: Path, parts: tuple[str, ...]) -> StoredStudy:
 
 def _describe_choices(pool: Pool, built: Cache, choices: Choices) -> tuple[str, ...]:
     """What the choices mean for this pool, in sentences."""
-    notices = describe_sections(built, choices) + built.notices
+    notices = describe_findings(built, choices) + built.notices
     notices += describe_priors(choices, pool) + describe_floor_cost(built, choices)
     if pool.schema.shape and not catalog.fact("surrogates", choices.surrogate, "SEES_IMAGES"):
         notices += (

@@ -55,7 +55,7 @@ from activetest.sampling.floor import chooses_floor
 from activetest.sampling.question import chooses_between
 from activetest.study.declared import record_gates
 from activetest.study.details import build_details
-from activetest.study.findings import Context, Request, open_sections
+from activetest.study.findings import Context, Request, open_findings
 from activetest.study.plots import saving_plots
 from activetest.study.results import Report
 from activetest.study.status import status
@@ -154,18 +154,18 @@ def report(
         required = [specification.bound_losses(each, request.bound) for each in required]
     whole = study.log(cache)
     log = drop_waiting_rounds(whole)
-    sections = [*open_sections(Context(study, request, log, cache, facts))]
+    findings = [*open_findings(Context(study, request, log, cache, facts))]
     # Before the first draw it is shown only to those who name it.
     own_view = any(
         map(is_model_based, estimators if request.estimators or _has_begun(whole) else ())
     )
     sampled = _read_population(study, request.cluster, population=request.population)
-    about_all = [*viewed, *required, *(metric for each in sections for metric in each.metrics)]
+    about_all = [*viewed, *required, *(metric for each in findings for metric in each.metrics)]
     view = build_view(
         log, cache, choices, about_all, seed=study.seed, own_view=own_view, population=sampled
     )
     gates, kind = list(zip(parsed, required, strict=True)), _find_kind(choices, interval)
-    deciders = [each.find_gate for each in sections]
+    deciders = [each.find_gate for each in findings]
     view, kinds, checks = _check_gates(view, gates, interval, request.assume, deciders)
     unrecorded = record_gates(
         study.ledger,
@@ -196,7 +196,7 @@ def report(
         *about.note_kinds(kind, compared, estimates),
         *about.note_uncertain_groups(cache, estimates),
     )
-    described = [each.describe(view, columns, kind) for each in sections]
+    described = [each.describe(view, columns, kind) for each in findings]
     judged = verdicts.judge_requirements(view, gates, interval, deciders)
     several = annotators.measure_agreement(answers, values=not cache.classes).items > 0
     notes += (
@@ -207,7 +207,7 @@ def report(
     # Last of their weight: what is wrong with a number itself comes first.
     notes += [*_note_pool(study, cache), *unrecorded]
     notes += _note_request(request, view, shown[0], estimates[0])
-    notes += [note for _, about_section in described for note in about_section]
+    notes += [note for _, about_finding in described for note in about_finding]
     counts, _ = status(study, cache)
     found = Report(
         pool=study.pool_name,

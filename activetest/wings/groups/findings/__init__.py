@@ -1,1 +1,1 @@
-"""Sections of reports: see activetest.study.findings for what each can do."""
+"""Findings of reports: see activetest.study.findings for what each can do."""

@@ -5,14 +5,14 @@ from typing import Any
 from activetest.errors import NotEstimable
 from activetest.estimation.view import View
 from activetest.nouns.report import Note, Weight
-from activetest.study.findings import Context, Section
+from activetest.study.findings import Context, Finding
 from activetest.wings.groups.group_answer import answer_question
 from activetest.wings.groups.group_beliefs import describe_beliefs
 
 _OF_POOL = Note("The answer about groups is about those of this pool.", Weight.LIMITED)
 
 
-class AssessmentSection(Section):
+class AssessmentFinding(Finding):
     """What a report answers about the groups of the study's question."""
 
     def __init__(self, context: Context) -> None:
@@ -39,4 +39,4 @@ class AssessmentSection(Section):
         return found, [*notes, *[_OF_POOL] * self._request.population]
 
 
-open_section = AssessmentSection
+open_finding = AssessmentFinding

@@ -1,4 +1,4 @@
-"""The section of a judge: how far its verdicts, probabilities or scores are from people's."""
+"""The finding of a judge: how far its verdicts, probabilities or scores are from people's."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ from activetest.estimation.view import View
 from activetest.item_statistics import specification
 from activetest.nouns.report import Note
 from activetest.study.config import parse_schema
-from activetest.study.findings import Context, Section
+from activetest.study.findings import Context, Finding
 from activetest.wings.judges.gap_columns import read_gap_columns
 from activetest.wings.judges.judge_answer import describe_judge, find_judge_metrics
 
 ROLES = ("judge",)
 
 
-class JudgeSection(Section):
+class JudgeFinding(Finding):
     """What a report says of a judge."""
 
     def __init__(self, context: Context) -> None:
@@ -43,4 +43,4 @@ class JudgeSection(Section):
         return {"judge": found}, []
 
 
-open_section = JudgeSection
+open_finding = JudgeFinding

@@ -1,4 +1,4 @@
-"""The section of a surface: cells, extremes and maps of a report, and gates on combinations."""
+"""The finding of a surface: cells, extremes and maps of a report, and gates on combinations."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ from activetest.reporting import requirements
 from activetest.reporting.notes import describe_group_option
 from activetest.reporting.requirements import Requirement
 from activetest.reporting.verdicts import Judge
-from activetest.study.findings import Context, Section
+from activetest.study.findings import Context, Finding
 from activetest.wings.surfaces.fitting import describe_arms as describe_pool
 from activetest.wings.surfaces.fitting import find_arms, has_surface
 from activetest.wings.surfaces.surface_answer import (
@@ -38,10 +38,10 @@ _BY_SURFACE = (
 )
 _OF_POOL = Note("The surface is about the items of this pool.", Weight.LIMITED)
 
-__all__ = ["describe_pool", "open_section"]
+__all__ = ["describe_pool", "open_finding"]
 
 
-class SurfaceSection(Section):
+class SurfaceFinding(Finding):
     """The surface of a study, fitted once for everything that a report says of it.
 
     Raises ChoiceError for a report that asks about attributes of a study without any.
@@ -164,7 +164,7 @@ class SurfaceSection(Section):
         )
 
 
-open_section = SurfaceSection
+open_finding = SurfaceFinding
 
 
 def _find_cell(view: View, requirement: Requirement) -> dict[str, str] | None:

@@ -18,7 +18,7 @@ from activetest.wings.surfaces.membership import check_model
 
 ACQUISITION = "surface-variance"
 CHOOSES = "CHOOSES_ARMS"
-SECTION = "surface"
+FINDING = "surface"
 SIMULATED = ("surface-variance", "uniform")
 OWN = ("attributes", "surface", "min_support", "attribute_model")
 ABOUT = "combinations of attributes"
