@@ -5,8 +5,8 @@ folders of their names, as `wings/neural/surrogates`. The core reaches a wing by
 Without the folder of a wing everything else works, and its methods are unknown.
 
 Methods that differ by a number or a word stand together in a file, a chapter. The literal CONTENTS
-of the folder's `__init__.py` lists them: {chapter: {method: {fact: value}}}. What a file of its own
-would have, the object of the method's name in the chapter has, as `metrics` and `fit`.
+of the folder's `__init__.py` lists them: {chapter: {method: {fact: value}}}. The object of the
+method's name in the chapter has what a file of its own would have, as `metrics` and `fit`.
 
 Methods of other packages join a family by an entry point of the group `activetest.FAMILY`, whose
 value is a module with the functions that a file of that folder has:
@@ -21,7 +21,7 @@ name and look them up again: a metric of another package uses those of
 `activetest.statistics`, named like the first word of the statistic, whose module has
 `make(name, *parameters) -> Statistic`.
 
-What a method is for and what it needs stands as literals at the head of its file; `fact` reads them
+The purpose and the needs of a method stand as literals at the head of its file; `fact` reads them
 there without importing the file.
 
     TASK                "classification" or "regression", of a method that serves only one

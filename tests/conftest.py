@@ -12,7 +12,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
-# What programs that tests start import is compiled once, and not by each of them.
+# Modules of programs that tests start are compiled once, and not by each of them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import numpy as np
@@ -50,7 +50,7 @@ def pytest_collection_finish() -> None:
 
 
 def pool_options(request) -> dict:
-    """What the nearest mark `pool(rows=, seed=, groups=, wrong=)` of a test says."""
+    """Options of the nearest mark `pool(rows=, seed=, groups=, wrong=)` of a test."""
     mark = request.node.get_closest_marker("pool")
     return dict(mark.kwargs) if mark else {}
 

@@ -60,7 +60,7 @@ def copy_written(key: Hashable, write: Callable[[Path], object], folder: Path) -
 
 
 def learn_answers_once(sources, codes, confidence, hashes) -> Answers:
-    """What `learn_answers` finds of features: the same features and answers are learned once."""
+    """Results of `learn_answers` for features: the same features and answers are learned once."""
     if os.environ.get("MUTATE_TEST") or not all(type(each) is Features for each in sources):
         return learn_answers(sources, codes, confidence, hashes)
     inputs = [each.read(np.arange(len(codes))) for each in sources]

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "benchmarks"
 
-# What each script is told; PYTHON is this interpreter, SAMPLE a folder with the sample pool, its
+# Options of each script; PYTHON is this interpreter, SAMPLE a folder with the sample pool, its
 # training rows and the outputs of other models, HERE an empty one.
 RUNS = {
     "adversarial.py": "judge-plus-one --save HERE/a.jsonl --studies 2 --looks 50 --workers 1",

@@ -154,7 +154,7 @@ LOADED = "import sys; print(sorted(name for name in sys.modules if name.startswi
 
 
 class Done(NamedTuple):
-    """What a command came to."""
+    """The outcome of a command."""
 
     code: int
     stdout: str

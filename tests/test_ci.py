@@ -78,7 +78,7 @@ def test_a_version_of_something_else_is_no_lowest_version(run_script):
 
 
 def name(*python: str, **env: str) -> str:
-    """What `.ci/processor.py` prints."""
+    """The output of `.ci/processor.py`."""
     command = [*python, ROOT / ".ci" / "processor.py"]
     return subprocess.run(
         command, env=os.environ | env, capture_output=True, text=True, check=True

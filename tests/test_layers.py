@@ -30,7 +30,7 @@ FLOORS = [
     {"errors"},
 ]
 
-# What each room sees: a new arrow is an edit here, which a reader sees.
+# Rooms that each room sees: a new arrow is an edit here, which a reader sees.
 ARROWS = {
     "cli": "study simulation labels pool render catalog nouns system errors",
     "wings/curves": (
@@ -121,7 +121,7 @@ ABOUT = {
     "wings/neural/test_neural": "every neural network",
 }
 
-# What the command line may import of the rooms whose verbs it runs, and who else may what.
+# Imports of the command line from the rooms whose verbs it runs, and other permitted imports.
 FACE = {
     "activetest.study.study.Study",
     "activetest.study.inspect.inspect",

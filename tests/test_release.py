@@ -21,7 +21,7 @@ for _tool in ("hatchling", "pip"):
 ROOT = Path(__file__).parents[1]
 VERSION = activetest.__version__
 CHANGELOG = (ROOT / ".github" / "CHANGELOG.md").read_text(encoding="utf-8")
-# What tools and systems leave, and what no user needs.
+# Files that tools and systems leave, and files that no user needs.
 UNWANTED = re.compile(
     r"(^|/)(__pycache__|\.(git|venv|hypothesis|activetest|\w+_cache|DS_Store)|build|dist)(/|$)"
     r"|\.(py[cod]|egg-info|orig|rej|tmp|swp|bak|log|db|npy|npz)$|~$"
@@ -31,7 +31,7 @@ KEPT = "tests/guarantees/studies/"
 
 
 def run(*words: str | Path, cwd: Path, path: Path | None = None) -> str:
-    """What Python prints; it must succeed, and finds the package only at the path given."""
+    """The output of Python; it must succeed, and finds the package only at the path given."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     env |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8"}
     env |= {"PYTHONPATH": str(path)} if path else {}

@@ -1,4 +1,4 @@
-"""What the reproductions of Active Testing compute by themselves."""
+"""Computations that the reproductions of Active Testing make themselves."""
 
 import numpy as np
 import pytest

@@ -42,7 +42,7 @@ def write_pool(folder: Path, name: str, seed: int) -> None:
 
 
 def run_script(folder: Path, *options: str) -> str:
-    """What the script prints about the pool digits."""
+    """The script's output about the pool digits."""
     file = str(folder / "kept.jsonl")
     command = [sys.executable, str(SCRIPT), str(folder), "--pools", "digits", "--results", file]
     done = subprocess.run(
@@ -68,7 +68,7 @@ def test_studies_are_kept_and_told(tmp_path):
     text = run_script(tmp_path, *some)
     assert "32 of 32 studies" in text
 
-    # What is there is not played again; a study that is cut off is, with the same results.
+    # A study that is there is not played again; a study that is cut off is, with the same results.
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     assert run_script(tmp_path, *some) == text
     assert file.read_text(encoding="utf-8").splitlines(keepends=True) == lines

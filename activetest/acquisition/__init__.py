@@ -3,7 +3,7 @@
 # {chapter: {acquisition: what the catalogue says of it}}; others have files of their own.
 CONTENTS = {
     "scores": {
-        # What is believed about an item makes no difference: nobody needs to find it out.
+        # Beliefs about items make no difference: nobody needs to find them out.
         "uniform": {"ALIKE": True},
         "expected-loss": {},
         "oracle": {"SIMULATION_ONLY": True, "NEEDS_KEY": True},

@@ -4,8 +4,8 @@ ALT-MAS (2021), section 3.3 and appendix B.2: the mutual information of the memb
 value, which is a random variable of the item's label with all other labels held fixed (eq. 5).
 Labels that give the metric the same value are one kind. The information is the entropy of the
 kinds' mean probabilities (eq. 6 and 7) minus the mean over members of the entropy of theirs (eq. 13
-and 14); over several metrics it is summed (eq. 9). Which labels are of one kind is decided by what
-they add to counts, never by comparing values of a metric: see item_statistics.kinds.
+and 14); over several metrics it is summed (eq. 9). The kind of a label is decided by what
+it adds to counts, never by comparing values of a metric: see item_statistics.kinds.
 
 Equal scores are told apart by BALD, as in the paper (its remark 3.4): a millionth of it is added.
 So it decides where the information is equal to about six digits, and also where it is zero for all

@@ -34,7 +34,7 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 # The parser's errors have no public name that all versions of typer share.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 _REFUSED = (*FULL, errno.EACCES, errno.EPERM, errno.EROFS)
-# What no path of a user can be, wherever it is found out.
+# Codes of errors for paths that cannot exist, wherever they are found out.
 _IMPOSSIBLE = (errno.ENAMETOOLONG, errno.ELOOP)
 _INTERRUPTED = 130
 # Warnings that users are to read.
@@ -112,7 +112,7 @@ def _write_ways(error: ActivetestError, arguments: Sequence[str] | None) -> list
 
 
 def _run_command(arguments: Sequence[str] | None) -> object:
-    """What the command returns."""
+    """The result of the command."""
     try:
         return app(args=arguments, prog_name="activetest", standalone_mode=False)
     except Exception as error:

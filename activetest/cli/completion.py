@@ -1,4 +1,4 @@
-"""What the shell completes values with: methods, values of choices, and columns of the pool.
+"""Completions of values in the shell: methods, values of choices, and columns of the pool.
 
 Only a column needs the pool, and only its schema is read. Whatever goes wrong, nothing is offered.
 """
@@ -9,9 +9,9 @@ from pathlib import Path
 import typer
 
 Completer = Callable[[typer.Context, str], list[str]]
-# What stands for columns, where the name of a family stands for its methods.
+# The name that stands for columns, where the name of a family stands for its methods.
 COLUMNS = "columns"
-# What a shell may run or unquote while it completes: the script for zsh evaluates what it gets.
+# Signs that a shell may run or unquote in a completion: the script for zsh evaluates the text.
 _SPECIAL = frozenset("\\`$\"'")
 _TABLES = {".csv": ",", ".tsv": "\t"}
 _LINES = (".jsonl", ".ndjson", ".json")
@@ -20,7 +20,7 @@ _LINES = (".jsonl", ".ndjson", ".json")
 def make_completer(
     what: str | Callable[[], Iterable[str]], values: Sequence[str] = (), *, more: bool = False
 ) -> Completer | None:
-    """What completes the value of an option; None where nothing does.
+    """The completer of an option's value; None where nothing completes it.
 
     what    a family of the catalogue, whose methods are offered; "columns" of the pool on the line,
             or of the study at hand; or a function that finds values

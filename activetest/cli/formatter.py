@@ -20,9 +20,9 @@ _OTHERS = "Options"
 _SEVERAL = "Options with ,... take several values: separated by commas, or given again."
 _COLUMN = 22
 ALL = "--help-all"
-# Which family of the catalogue an option names methods of.
+# The family of the catalogue whose methods an option names.
 _FAMILIES = {"estimator": "estimators"}
-# What a command shows in an output format, where it is not what it is called.
+# Names of what commands show in an output format, where they are not the commands' own.
 _SHOWN = {"inspect": "inspection", "simulate": "simulation"}
 # Kinds of numbers as the parser calls them, and how its older versions refuse other text.
 _NUMBERS = {"int": "whole number", "integer": "whole number", "float": "number"}
@@ -138,7 +138,7 @@ def explain_usage(error: Any) -> tuple[str, str]:
 
 
 def _explain_number(error: Any) -> str:
-    """What is wrong with a value that is no number, or too small; empty for other mistakes.
+    """The problem of a value that is no number, or too small; empty for other mistakes.
 
     Versions of the parser word it differently: some chain an error with its details, others say it
     in their message alone.
@@ -272,7 +272,7 @@ def _flags(parameter: Any) -> str:
 
 
 def _explain(parameter: Any, context: Any) -> str:
-    """What an option means, the methods it may name, and its default."""
+    """The meaning of an option, the methods it may name, and its default."""
     from activetest.nouns.choices import DECLARATIONS
 
     parts = [parameter.help or ""]

@@ -84,6 +84,6 @@ def run(
             as_is=as_is,
             **options.read_choices(choices),
         ).setup
-    # What users call things stands in the other lines.
+    # Names that users gave stand in the other lines.
     notices = tuple(to_commands(each) for each in setup.notices)
     streams.write_lines(str(replace(setup, notices=notices)))

@@ -42,6 +42,6 @@ def run(
                 setup = Study.check(source, study, **settings)
             else:
                 setup = Study.create(source, study, **settings).setup
-    # What users call things stands in the other lines.
+    # Names that users gave stand in the other lines.
     notices = tuple(map(to_commands, setup.notices))
     streams.write_lines(str(replace(setup, notices=notices)))

@@ -24,7 +24,7 @@ _PAUSE = 0.02
 
 
 class ExitCode(int):
-    """What a command returns to end with another code than 0.
+    """The result of a command that ends with another code than 0.
 
     1 and 3 are verdicts on gates. Whatever else ends a command, a library that it calls or an
     exception, never becomes one of them.
@@ -85,7 +85,7 @@ class Interrupts:
 
         Its exit code, which says what happened, is that of the signal: 130 in a shell.
         """
-        # What a frame still held removes its files.
+        # Objects that a frame still held remove their files.
         gc.collect()
         streams.say(self.sentence or _SENTENCE)
         # Python calls these where a program ends by itself.
@@ -111,7 +111,7 @@ class Interrupts:
 
 
 def find_handler() -> Interrupts | None:
-    """What handles interrupts of the program that runs; None outside of one."""
+    """The handler of interrupts of the running program; None where it has none."""
     owner = getattr(signal.getsignal(signal.SIGINT), "__self__", None)
     return owner if isinstance(owner, Interrupts) else None
 

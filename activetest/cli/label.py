@@ -87,7 +87,7 @@ def _summarise(session: "LabellingSession") -> str:
 
 
 def _describe_place(session: "LabellingSession") -> str:
-    """Which item this is, and who answers."""
+    """The number of this item, and who answers."""
     parts = [f"{min(session.answered + 1, session.total):,} of {session.total:,}"]
     parts += [f"{session.skipped:,} skipped"] * bool(session.skipped)
     return "   ".join([*parts, session.annotator]).rstrip()
@@ -121,7 +121,7 @@ class _Conversation:
                     return
 
     def _start(self) -> str | None:
-        """What is typed before anything is: nothing, or None where keys answer."""
+        """The typed text at the beginning: empty, or None where keys answer."""
         return None if self._keys else ""
 
     def _lay_out(self, columns: int, height: int) -> list[str]:
@@ -137,7 +137,7 @@ class _Conversation:
         return lines
 
     def _view(self) -> "View":
-        """What the screen shows."""
+        """The contents of the screen."""
         item = self._session.item
         names = self._screen.name_keys(self._commands)
         commands = {names[each]: words for each, words in self._screen.WORDS.items()}

@@ -50,7 +50,7 @@ _CURSOR = f"\x1b[7m {_NORMAL}"
 
 @dataclass(frozen=True)
 class View:
-    """What is on the screen.
+    """Contents of the screen.
 
     head      of the item: how many of how many, who labels
     id        of the item

@@ -71,7 +71,7 @@ class _Heading(markdown.Heading):
 
 
 class _CodeBlock(markdown.CodeBlock):
-    """What a user types or reads, as it stands."""
+    """Text that a user types or reads, as it stands."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = Text(str(self.text).rstrip(), overflow="fold")

@@ -61,7 +61,7 @@ def draw(step: Step, now: float, width: int, *, plain: bool) -> str:
         done, left = ("#", ".") if plain else ("━", "─")
         parts.insert(1, done * full + left * (_BAR - full))
     while len(parts) > 1 and len("  ".join(parts)) > width:
-        # What is said last, the time, is what people wait for.
+        # People wait for the last part, the time.
         parts.pop(0)
     return "  ".join(parts)[:width]
 

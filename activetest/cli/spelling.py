@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _Report = TypeVar("_Report", bound="Report")
 _Record = TypeVar("_Record", "EstimateRow", "Gate", "Reliability")
 # A name in quotes, as repr() writes it, or the backtick that opens a span. Quotes after a letter
-# are apostrophes. What a user's file calls something stands in quotes, and is never a command.
+# are apostrophes. Names from a user's file stand in quotes, and are never commands.
 _TOKEN = re.compile(
     r"""(?<!\w)'(?:[^'\\]|\\.){0,4096}'(?!\w)|(?<!\w)"(?:[^"\\]|\\.){0,4096}"(?!\w)|`""", re.DOTALL
 )
@@ -83,9 +83,9 @@ _OF_COMMANDS = {
 def to_commands(text: str) -> str:
     """The text with every setting and call in backticks as the option or command it is.
 
-    `floor=0.1` becomes --floor 0.1, `study.next(20)` becomes activetest next --n 20. What is in
-    backticks and no known setting or call stays as it is, with its backticks, and so does what
-    stands in quotes.
+    `floor=0.1` becomes --floor 0.1, `study.next(20)` becomes activetest next --n 20. Text in
+    backticks that is no known setting or call stays as it is, with its backticks, and so does
+    text in quotes.
     """
     parts: list[str] = []
     position = 0
@@ -148,7 +148,7 @@ def _find_closings(text: str, start: int) -> Iterator[int]:
 
 
 def _translate(span: str) -> str | None:
-    """What a span is on the command line; None where it is no known setting or call."""
+    """The form of a span on the command line; None where it is no known setting or call."""
     head = _HEAD.match(span)
     if not head or not span.isprintable():
         return None

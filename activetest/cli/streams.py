@@ -12,7 +12,7 @@ from typing import TextIO
 from activetest.errors import StorageError
 from activetest.system.safe_text import escape_controls, mask_secrets
 
-# What this program itself writes to a terminal beside text: a colour or a weight.
+# Codes that this program itself writes to a terminal: a colour or a weight.
 _STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
 # Enters a block in which lines are written that shall stay.
 _Room = Callable[[], AbstractContextManager[None]]
@@ -30,7 +30,7 @@ def making_room(room: _Room) -> Iterator[None]:
 
 
 def replace_closed() -> None:
-    """What is written to a stream that was closed before this program began goes nowhere."""
+    """Discard all output to streams that were closed before this program began."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -147,7 +147,7 @@ def discard_output() -> None:
 
 
 def _discard(stream: TextIO | None) -> None:
-    """What is still written to a stream goes nowhere."""
+    """Discard all output that is still written to a stream."""
     if stream is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

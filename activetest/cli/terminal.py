@@ -16,7 +16,7 @@ from typing import Any, Self
 # Another buffer, so that what stood there comes back, without line breaks of the terminal's own.
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?7l\x1b[?25l", "\x1b[?25h\x1b[?7h\x1b[?1049l"
 _HOME, _REST_OF_LINE, _REST = "\x1b[H", "\x1b[K", "\x1b[J"
-# What keys send that are no text, and how they are called here.
+# Codes that keys without text send, and the names of these keys here.
 _NAMES = {
     "\r": "enter",
     "\n": "enter",

@@ -2,7 +2,7 @@
 
 Of a round with frozen scores, an item may be guessed from any function of the first n - 1 other
 items of its n draws: see rounds.crossing. So a drawn item's guess is calibrated by all labels but
-its own, and that of an item that was not drawn by all labels but the last. Which draw was the last
+its own, and that of an item that was not drawn by all labels but the last. The order of the draws
 is averaged out: the estimate is the conditional expectation given the set of items drawn. All that
 enters is what it was when the round began, because probabilities of later draws would say where an
 item came.
@@ -77,7 +77,7 @@ def find_odds_of_last(chance: Array) -> Array:
     """(n,) probability that each item of a round was its last draw, given which were drawn.
 
     chance (n,) at the first draw. In a race an item comes after an exponential time of that rate:
-    the last one has come at time t, the others before it, and nothing else has. That is integrated
+    the last one has come at time t, the others before it, and nothing else has. This is integrated
     over t by the trapezoidal rule in log t, which is as exact as rounding here.
     """
     rest = max(1 - float(chance.sum()), 0.0)

@@ -35,7 +35,7 @@ A file of this family states at its head what it is and which of the functions b
     write_config(columns: Sequence[str], classes: Sequence[str]) -> str
         What the tool needs to know to show such tasks and to offer the classes.
 
-What a reader has to say about a file stands in the schema's metadata under the key `activetest`,
+The notes of a reader about a file stand in the schema's metadata under the key `activetest`,
 as JSON, of which all but the format may be missing:
 
     {"format": name, "notes": [sentence, ...], "judge": column, "labels": [column, ...],
@@ -85,7 +85,7 @@ def find_suffixes(what: str = "POOL") -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class FileNotes:
-    """What is known of a file besides its columns.
+    """Facts about a file besides its columns.
 
     format  the file format; None where the file is a table of any program
     notes   sentences: what was left out, and what became one

@@ -1,4 +1,4 @@
-"""What readers of answers share: JSON of any size and shape, and one answer of one annotator."""
+"""Shared by readers of answers: JSON of any size and shape, and an answer of an annotator."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ _HEADER = 2**16
 
 
 def make_pattern(*names: str) -> re.Pattern[str]:
-    """What finds one of these keys in JSON; the names are regular expressions."""
+    """A pattern of these keys in JSON; the names are regular expressions."""
     return re.compile(KEY.format(f"(?:{'|'.join(names)})"))
 
 
@@ -218,7 +218,7 @@ def take_single(value: Any, where: str, inside: Sequence[str] = ()) -> Any:
 def find_question(
     answers: Iterable[tuple[str, Any]], chosen: str | None, name: str, what: str
 ) -> str | None:
-    """Which of the questions of a file gives the labels; None where there is none at all.
+    """The question of a file that gives the labels; None where there is none at all.
 
     answers  (question, answer)
     chosen   what the user said

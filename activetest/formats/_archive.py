@@ -21,12 +21,12 @@ from activetest.formats._json_values import LARGEST, too_large
 _ZSTD = 93
 _ENCRYPTED = 1
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
-# What Python's zipfile raises for archives that it cannot open.
+# Errors that Python's zipfile raises for archives that it cannot open.
 UNREADABLE = (
     *(zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OverflowError, struct.error),
 )
 _CHUNK = 2**20
-# What all members that are read may unpack to: so many times the size of the archive, and this.
+# Limit for all members that are read, unpacked: so many times the size of the archive, and this.
 _RATIO = 250
 _ALLOWANCE = 2**31
 

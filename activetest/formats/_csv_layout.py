@@ -40,7 +40,7 @@ class Layout:
     above: tuple[str, ...] = ()
 
     def describe(self, empty: int, again: int) -> list[str]:
-        """What is left out in sentences: so many rows hold nothing, or the header again."""
+        """Rows left out, in sentences: so many rows hold nothing, or the header again."""
         notes = []
         if self.above:
             lines = "1 line is" if len(self.above) == 1 else f"{len(self.above)} lines are"

@@ -1,4 +1,4 @@
-"""What can go wrong while a file is read, in words."""
+"""Errors while a file is read, in words."""
 
 import re
 from collections.abc import Iterator

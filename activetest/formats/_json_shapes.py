@@ -1,7 +1,7 @@
 """Rows of JSON documents that are one object: where they stand, and how they become objects.
 
 Programs write rows under a key ({"results": [rows]}), a list for each column, pandas' forms
-(columns, index, split), or an answer for each id. Which of these it is follows from the types of
+(columns, index, split), or an answer for each id. The form follows from the types of
 the values and the names of the keys; what was understood is said.
 """
 
@@ -309,5 +309,5 @@ def _is_numbering(keys: Sequence[Any]) -> bool:
 
 
 def _name_ids(names: Iterable[str]) -> str:
-    """What a column of ids may be called beside these."""
+    """A name for a column of ids that is none of these."""
     return "key" if "id" in {*names} else "id"

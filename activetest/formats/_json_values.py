@@ -26,7 +26,7 @@ _OF_LONG_NUMBERS = json.JSONDecoder(
     parse_int=lambda text: int(text) if len(text) <= _DIGITS else float(text)
 )
 _DIGITS = 308
-# What the parser raises where a value is no JSON: too deep, a number of too many digits, no UTF-8.
+# Errors of the parser where a value is no JSON: too deep, a number of too many digits, no UTF-8.
 _BROKEN = (ValueError, RecursionError)
 
 
@@ -59,7 +59,7 @@ def parse_object(content: bytes, place: str) -> dict[str, Any]:
 
 
 def take(value: Any, *path: str | int) -> Any:
-    """What lies at a path of keys and places in a value of JSON; None where nothing does.
+    """The part at a path of keys and places in a value of JSON; None where there is none.
 
     >>> take({"choices": [{"text": "yes"}]}, "choices", 0, "text"), take({"text": 1}, "text", "a")
     ('yes', None)
@@ -89,7 +89,7 @@ def find_keys(text: bytes, *names: str) -> set[str]:
 def read_array(path: Path, keys: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:
     """(number from 1 up, object) of the array that stands under these keys of a JSON document.
 
-    What stands beside the array is read past. Raises PoolError naming the element, also where there
+    Text outside of the array is skipped. Raises PoolError naming the element, also where there
     is no such array.
     """
     with raising_parse_errors(path), path.open("rb") as file:
@@ -98,7 +98,7 @@ def read_array(path: Path, keys: tuple[str, ...]) -> Iterator[tuple[int, dict[st
 
 @dataclass(frozen=True)
 class Objects:
-    """What is known of an array of objects that is not kept.
+    """Facts about an array of objects that is not kept.
 
     count  how many there are
     first  the first of them
@@ -152,7 +152,7 @@ def too_large(place: str) -> PoolError:
 
 
 def name_type(value: object) -> str:
-    """What JSON calls a value of this kind."""
+    """JSON's name for a value of this kind."""
     names = {dict: "an object", list: "an array", str: "text", bool: "true or false"}
     return "null" if value is None else names.get(type(value), "a number")
 

@@ -13,13 +13,13 @@ from activetest.errors import LabelError, PoolError
 from activetest.formats._samples import Sample, Terms, build_tables, name_part
 from activetest.system import atomic
 
-# What is to be said of a file, and what gives its samples, the same ones each time.
+# Notes on a file, and a function that gives its samples, the same each time.
 Opened = tuple[Sequence[str], Callable[[], Iterator[Sample]]]
 
 
 @dataclass(frozen=True)
 class Logs:
-    """What the reader of a program's logs has: see activetest.formats.
+    """The reader of a program's logs: see activetest.formats.
 
     terms    how the program calls things
     open     a file. Raises PoolError, and so does what gives its samples

@@ -27,9 +27,9 @@ _MOST_COLUMNS = 100
 _MOST_OPTIONS = 1000
 _LONGEST_ID = 1000
 _NAMES_SHOWN = 8
-# What a table holds: rows, and letters of text.
+# Limits of a table: rows, and letters of text.
 _ROWS, _LETTERS = 4096, 2**23
-# What people write where an answer has no letter of an option; no letter is spelled so.
+# The label of an answer that has no letter of an option; no letter is spelled so.
 NO_ANSWER = "[none]"
 
 Value = str | int | float | bool | None
@@ -156,7 +156,7 @@ def name_part(sample: Sample, part: str) -> Sample:
 
 
 class _Grades:
-    """What one grader said of one item: the sum and number of its numbers, and its words."""
+    """Grades of one item by one grader: the sum and number of its numbers, and its words."""
 
     __slots__ = ("count", "total", "words")
 
@@ -219,7 +219,7 @@ class _Field:
 
 
 class _Contents:
-    """What the samples of a file have, gathered one by one."""
+    """Contents of the samples of a file, gathered one by one."""
 
     def __init__(self, path: object, terms: Terms, judge: str | None = None) -> None:
         self.path, self.terms, self.judge = path, terms, judge
@@ -634,7 +634,7 @@ class _Likely:
                 (self.agreements if agrees else self.disagreements)[reading] += 1
 
     def find_names(self) -> list[str]:
-        """What the options are called: their text where it is always the same, else numbers."""
+        """The names of the options: their text where it is always the same, else numbers."""
         return list(self.first or ()) if self.same_names else [str(k) for k in range(self.longest)]
 
     def find_reading(self) -> str | None:

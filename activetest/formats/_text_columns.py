@@ -28,7 +28,7 @@ _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _WITH_COMMA = r"^[+-]?(?:\d{1,3}(?:[.\x{a0}\x{202f} '][0-9]{3})+|\d+)(?:,\d+)?(?:[eE][+-]?\d+)?$"
 _ENGLISH_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(?:,\d{3})+$"
 _POINT_THOUSANDS = r"^[+-]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)$"
-# What NumPy and others write around a list, and around each of its numbers.
+# Text that NumPy and others write around a list, and around each of its numbers.
 _OPEN = r"^\s*(?:(?:np\.|numpy\.)?(?:array|tensor)\()?\s*[\[(]\s*"
 _CLOSE = r",?\s*[\])]\s*(?:(?:,[^()]*)?\))?\s*$"
 # Without brackets, all of them need a point: 1|2 may be two classes, and 1 234 a thousand.
@@ -46,7 +46,7 @@ _NAMED = re.compile(
 
 
 class _Kind(StrEnum):
-    """What a column may hold, the narrowest first."""
+    """Kinds of values of a column, the narrowest first."""
 
     WHOLE = "whole numbers"
     NUMBER = "numbers"
@@ -60,7 +60,7 @@ _PLAIN = {_Kind.WHOLE: pa.int64(), _Kind.NUMBER: pa.float64()}
 
 
 class _Column:
-    """What the values of a column may be, and what is known of those seen so far."""
+    """Possible kinds of a column's values, and facts about those seen so far."""
 
     def __init__(self, kinds: Sequence[_Kind]) -> None:
         self.kinds = list(kinds)

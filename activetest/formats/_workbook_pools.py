@@ -1,6 +1,6 @@
 """Pools in Excel workbooks: which sheet holds the outputs, and its rows as columns of text.
 
-What is read is bounded as answers in workbooks are: see formats.xlsx. Formulas are never evaluated:
+Reading is bounded as for answers in workbooks: see formats.xlsx. Formulas are never evaluated:
 the result counts that the spreadsheet wrote beside them.
 """
 

@@ -42,7 +42,7 @@ _NO_STATUS = (
 )
 _FLAT = make_pattern(r'[^"\\]+\.responses'), make_pattern("_server_id")
 _NESTED = make_pattern("fields"), make_pattern("responses")
-# What a record as write_tasks writes it has, and what of it is empty.
+# Fields that a record has as write_tasks writes it, and that are empty.
 _EMPTY = ("suggestions", "responses", "vectors")
 
 

@@ -115,7 +115,7 @@ def _read_layout(path: Path, delimiter: str) -> Layout:
 
 
 def _find_delimiter(path: Path) -> str:
-    """What separates the columns of the header: what the name says if it can be, else what does.
+    """The delimiter of the header: as the name of the file says if possible, else as found.
 
     Semicolons and bars do where they make more columns of the header, and as many of each row.
     """

@@ -141,7 +141,7 @@ def _read_grade(value: Any) -> float | str | None:
 
 
 def _read_output(output: Any) -> str | None:
-    """What the model answered; None where it did not."""
+    """The answer of the model; None without any."""
     completion = take(output, "completion")
     if isinstance(completion, str) and completion:
         return completion

@@ -40,7 +40,7 @@ _SPLIT = ("columns", "data")
 _DEEPEST = 200
 _DEEP = f"more than {_DEEPEST} lists or objects are inside one another"
 
-# What Arrow says of a column with numbers, texts and truth values, and how many such there may be.
+# Arrow's message on a column of numbers, texts and truth values, and how many such there may be.
 _PLAIN = "(?:number|string|boolean)"
 _MIXED = re.compile(rf"Column\(/(.+)\) changed from {_PLAIN} to {_PLAIN} ")
 _UNLIKE = re.compile("Field (.+?) has incompatible types")
@@ -75,7 +75,7 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
         yield from _type_blocks(path, "", lambda: _read_blocks(path, None))
         return
     with TemporaryFile() as kept:
-        # What rows of a document became is read again, and not the document.
+        # The converted rows of a document are read again, and not the document.
         sizes: list[int] = []
 
         def read_blocks() -> Iterator[bytes]:

@@ -47,7 +47,7 @@ _TYPES = {"choices": "choices", "rating": "rating", "number": "number"} | {
     **{"textarea": "text", "pairwise": "selected"}
 }
 _COMMENT = "textarea"
-# What a row of an export has for each annotation.
+# Columns that a row of an export has for each annotation.
 _EXPORTED = ("annotation_id", "annotator", "lead_time")
 # Columns of a row that hold no answer.
 _NO_ANSWERS = {*_EXPORTED, "id", "created_at", "updated_at", ID, ORDER}

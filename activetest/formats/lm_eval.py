@@ -35,7 +35,7 @@ ANSWERS = True
 
 # The summary of a run, which has no samples.
 _SUMMARY = re.compile(rb'^\s*\{\s*"(results|groups)"\s*:\s*\{')
-# What a line has besides its metrics, in any version.
+# Keys of a line besides its metrics, in any version.
 _NO_METRICS = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
     *("doc_hash", "prompt_hash", "target_hash", "task_name", "schema_version", "sample_id"),
@@ -173,7 +173,7 @@ def _read_metrics(line: Mapping[str, Any]) -> dict[str, float | str | None]:
     names = line.get("metrics")
     if not isinstance(names, list):
         names = [name for name in line if name not in _NO_METRICS]
-        # What else an older file has is a metric only where it is a number.
+        # Any other key of an older file is a metric only where it has a number.
         names = [name for name in names if isinstance(read_grade(line[name]), float)]
     return {
         name: read_grade(line[name])
@@ -183,7 +183,7 @@ def _read_metrics(line: Mapping[str, Any]) -> dict[str, float | str | None]:
 
 
 def _read_arguments(arguments: Any) -> tuple[str | None, list[str]]:
-    """What the model was given, and what it was to continue with: the options, where several.
+    """The prompt of the model, and its possible continuations: the options, where several.
 
     `arguments` is a list of lists, or since 2024 an object of objects.
     """

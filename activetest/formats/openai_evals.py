@@ -27,7 +27,7 @@ GRADED = True
 _SPEC = re.compile(rb'\{\s*"spec"\s*:\s*\{')
 _SPEC_KEYS = ("completion_fns", "eval_name", "base_eval", "run_id")
 _EVENT_KEYS = ("event_id", "sample_id", "type")
-# What the grader of a model-graded eval is recorded as where its answer was no choice.
+# The recorded choice of the grader of a model-graded eval whose answer was no choice.
 _INVALID = "__invalid__"
 
 
@@ -40,7 +40,7 @@ def recognise(head: FileHead) -> bool:
 
 @dataclass(slots=True)
 class _Events:
-    """What the events of a sample say, and where its prompt and its answer stand."""
+    """Contents of the events of a sample, and where its prompt and its answer stand."""
 
     number: int
     sampling: int | None = None

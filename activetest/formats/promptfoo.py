@@ -40,7 +40,7 @@ ANSWERS = True
 _BEGINNING = re.compile(rb'\{\s*"(evalId|results|version)"\s*:')
 _RESULTS = re.compile(rb'"results"\s*:\s*\{')
 _RESULT_KEYS = {"testIdx", "promptIdx", "gradingResult", "namedScores", "failureReason", "success"}
-# What stands in the header of a CSV file behind each output, and before it.
+# Text in the header of a CSV file behind each output, and before it.
 _GRADE = ("Status", "Score")
 _OUTPUT = re.compile(r"\[(?P<provider>[^\]]+)\] (?P<prompt>.*)", re.DOTALL)
 _STATUS = re.compile(r"\[(?P<status>PASS|FAIL|ERROR)\] ?(?P<output>.*)", re.DOTALL)
@@ -48,7 +48,7 @@ _STATUS = re.compile(r"\[(?P<status>PASS|FAIL|ERROR)\] ?(?P<output>.*)", re.DOTA
 _REASON = "\n---\n"
 # failureReason of a test that could not be run.
 _ERROR = 2
-# What promptfoo says of a test that checks nothing; it passes.
+# promptfoo's reason for a test that checks nothing; it passes.
 _UNCHECKED = "No assertions"
 
 

@@ -52,7 +52,7 @@ _UNPACKED, _PARTS, _ROWS, _COLUMNS = 2**28, 10_000, 2**20, 1_000
 _CELLS = 2**24
 _BLOCK = 2**16
 _FIRST_PARTS = (b"xl/", b"[Content_Types].xml", b"docProps/")
-# What Excel's cells can hold, and what they cannot: it takes _x0041_ for A.
+# Limits of Excel's cells, and text that they cannot hold: it takes _x0041_ for A.
 _LONGEST = 32_767
 _CUT = " ... (cut off)"
 _IMPOSSIBLE = re.compile(f"{NOT_XML.pattern}|_x[0-9A-Fa-f]{{4}}_")
@@ -211,7 +211,7 @@ def _open_book(content: bytes, name: str, *, results: bool = False) -> list[Any]
             "keep what is to be read in a workbook of its own, or save it as CSV",
         )
     for sheet in sheets:
-        # What a sheet says of its own size is not believed.
+        # The size that a sheet states is not believed.
         sheet.reset_dimensions()
     return sheets
 

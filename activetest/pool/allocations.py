@@ -12,7 +12,7 @@ def keeps_cells(
 
     strata  into which it cut each group
 
-    An attribute that was cut into other bins since has other values. What is no group any more is
+    An attribute that was cut into other bins since has other values. A former group is
     taken as it was, unless it is cut into bins now.
     """
     values = dict(zip(cache.group_names, cache.group_values, strict=True))

@@ -1,4 +1,4 @@
-"""What the name of a column says: the truth, a prediction, a probability, and of which class."""
+"""The meaning of a column's name: the truth, a prediction, a probability, and of which class."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _PREDICTED = {
     *("pred", "preds", "predicted", "prediction", "predictions", "predict", "ypred", "yhat"),
     *("inferred", "forecast", "forecasted"),
 }
-# What a model says, where its name stands before it.
+# Words for outputs of a model, where its name stands before them.
 _OF_MODELS = {"label", "class", "output", "answer", "score", "probability", "proba", "prob"}
 _OF_ALL = {"model", "hat", "scored", "labels"}
 # Words of probabilities, and of numbers that may be some or not.
@@ -57,7 +57,7 @@ _NUMBERS = {"id", "nr", "number", "num", "name", "names", "of", "level", "index"
 
 @dataclass(frozen=True)
 class Probability:
-    """What the name of a column of probabilities, scores or logits says.
+    """The meaning of the name of a column of probabilities, scores or logits.
 
     pattern  the name without its class: columns that share it belong together
     class_name  empty where none is named
@@ -230,7 +230,7 @@ def is_bare_prediction(name: str) -> bool:
 
 
 def read_probability(name: str) -> Probability | None:
-    """What the name of a column of probabilities says; None of any other name.
+    """The meaning of the name of a column of probabilities; None of any other name.
 
     >>> read_probability("churn_probability").class_name, read_probability("p_fraud").class_name
     ('churn', 'fraud')
@@ -250,7 +250,7 @@ def read_predicted(name: str) -> Probability | None:
 
 
 def _read_class(name: str, kinds: Collection[str]) -> Probability | None:
-    """What a name says beside the words of these kinds; None without any of them."""
+    """The meaning of a name besides the words of these kinds; None without any of them."""
     name = make_canonical(name)
     found = find_words(name)
     words = [word for word, _, _ in found]

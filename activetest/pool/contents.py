@@ -1,4 +1,4 @@
-"""What a file holds, column by column, and the settings with which it is a pool."""
+"""Contents of a file, column by column, and the settings with which it is a pool."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -39,7 +39,7 @@ _SHOWN, _ROWS = 30, 100
 
 _PAIR = ("negative", "positive")
 
-# What types are called; the first that holds.
+# Names of types; the first that holds.
 _TYPES = (
     (kinds.is_boolean, "true/false"),
     (kinds.is_integer, "whole number"),

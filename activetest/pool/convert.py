@@ -328,7 +328,7 @@ def _recognise(path: Path, source: str) -> list[str]:
 
 
 def _list_formats() -> str:
-    """What formats that can be read are called, the general ones first."""
+    """Names of the formats that can be read, the general ones first."""
     names = [name for name in catalog.names(FAMILY) if catalog.fact(FAMILY, name, "POOL")]
     names.sort(key=lambda name: catalog.fact(FAMILY, name, "PRECEDENCE") or 0)
     titles = (catalog.fact(FAMILY, name, "TITLE") for name in names)

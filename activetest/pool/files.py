@@ -205,7 +205,7 @@ class Files:
                 return None
 
     def _find_chunk(self, piece: Piece, column: str) -> pq.ColumnChunkMetaData | None:
-        """What the footer says of a column in a row group; None where it is not there.
+        """The footer's entry for a column in a row group; None where it is not there.
 
         Damage in it would end the process, not raise, so a row is read first, which raises
         PoolError.
@@ -219,7 +219,7 @@ class Files:
         return footer.row_group(piece.row_group).column(place)
 
     def _find_address(self, column: str) -> str:
-        """What Parquet calls a column."""
+        """Parquet's name for a column."""
         return self._inner[column].address if column in self._inner else column
 
     @cached_property
@@ -307,7 +307,7 @@ class Files:
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """(first row, batch) of rows start, ..., stop - 1: a block ends at each multiple of `rows`.
 
-        What is computed block by block does not depend on the row groups that a file happens to
+        Results computed block by block do not depend on the row groups that a file happens to
         have. start is such a multiple, and stop is another or the end, which it is without one.
         Decoded in the calling thread; raises PoolError where the file is damaged.
         """
@@ -449,7 +449,7 @@ class Files:
         return footers
 
     def _wait(self, call: Callable[[], T]) -> T:
-        """What `call()` returns. Raises PoolError where another machine does not answer."""
+        """The result of `call()`. Raises PoolError where another machine does not answer."""
         return wait_for(self.uri, call) if self.remote else call()
 
     def _read_footer(self, found: fs.FileInfo) -> pq.FileMetaData:

@@ -33,7 +33,7 @@ from activetest.system.safe_text import first_line
 
 # Files of a folder that are looked at.
 _MOST = 10_000
-# What other programs write beside the parts.
+# Files that other programs write next to the parts.
 _NO_PARTS = re.compile(
     r"state\.json|dataset_info\.json|dataset_dict\.json|readme(\.\w+)?|license(\.\w+)?|"
     r".*\.(md|log|crc|lock|yaml|yml|toml|png|svg|html|py|sh|ipynb)|thumbs\.db|desktop\.ini",
@@ -68,7 +68,7 @@ class Parts:
         return bool(catalog.fact(FAMILY, self.format, "GRADED"))
 
     def describe(self, folder: Path) -> str:
-        """What is read and what is not, in a sentence."""
+        """Files that are read and files that are not, in a sentence."""
         names = [str(file.relative_to(folder)) for file in self.files]
         count = f"{len(names):,} files" if len(names) > 1 else "1 file"
         text = f"{count} of the folder: {shorten_list(names, 4)}"
@@ -88,7 +88,7 @@ def holds_parts(folder: Path) -> bool:
 
 
 def _choose_files(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
-    """What choose_parts finds in a folder on this machine. Raises PoolError."""
+    """The parts that choose_parts finds in a folder on this machine. Raises PoolError."""
     root = str(folder)
     try:
         below = fs.LocalFileSystem().get_file_info(fs.FileSelector(root, recursive=True))

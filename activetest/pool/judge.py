@@ -52,7 +52,7 @@ _MOST_VERDICTS = 20
 
 @dataclass(frozen=True)
 class _Values:
-    """What a column holds: rows without a value and the first of them, texts, range of numbers."""
+    """Values of a column: rows without a value and the first of them, texts, range of numbers."""
 
     missing: int = 0
     first: int | None = None
@@ -188,14 +188,14 @@ def _name_two(choices: ColumnChoices) -> ColumnChoices:
 
 
 def _choose_task(found: _Values, choices: ColumnChoices) -> str:
-    """What is judged: by texts, verdicts; by numbers, values unless they are 0 and 1."""
+    """The task of a judge: for texts, verdicts; for numbers, values unless they are 0 and 1."""
     verdicts = found.texts or (found.whole and found.low >= 0 and found.high <= 1)
     named = choices.positive is not None or choices.classes is not None
     return Task.CLASSIFICATION if verdicts or named else Task.REGRESSION
 
 
 def _read_values(files: Files, column: str) -> _Values:
-    """What the column holds; of numbers their range, of texts and truth values which there are."""
+    """Values of the column; of numbers their range, of texts and truth values which there are."""
     kind = files.schema.field(column).type
     numeric = is_number(kind) and not pa.types.is_boolean(kind)
 
@@ -210,7 +210,7 @@ def _read_values(files: Files, column: str) -> _Values:
 
 
 def _read(array: pa.Array, start: int, *, numeric: bool) -> _Values:
-    """What a batch holds, whose first row is `start`."""
+    """Values of a batch whose first row is `start`."""
     there = hold_something(array)
     first = pc.index(there, False).as_py()
     known = array.filter(there)

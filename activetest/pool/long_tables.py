@@ -1,8 +1,8 @@
 """Tables with a row for each item and class, as one with a row for each item.
 
 Melted and unpivoted tables have a column of ids, one of classes and one of probabilities. They are
-known by all of it: names, each class once for each item, and probabilities that sum to one. What
-other columns say of the item must be the same in all of its rows.
+known by all of it: names, each class once for each item, and probabilities that sum to one. All
+rows of an item must have the same values in the other columns.
 """
 
 import re

@@ -47,7 +47,7 @@ class Inner:
 
     @property
     def address(self) -> str:
-        """What Parquet calls it."""
+        """Parquet's name for it."""
         return ".".join(self.path)
 
     def read(self, batch: pa.RecordBatch) -> pa.Array:
@@ -106,7 +106,7 @@ def view_batch(
 
 
 def _find_in_column(field: pa.Field, is_uuid: bool, names: Collection[str]) -> dict[str, Inner]:
-    """What is inside of a column: nothing, where the pool reads it as it is."""
+    """Columns inside of a column: none, where the pool reads it as it is."""
     kind, path = field.type, (field.name,)
     if isinstance(kind, pa.BaseExtensionType) and kinds.is_fixed_size_binary(kind.storage_type):
         is_uuid, kind = kind.storage_type.byte_width == 16, kind.storage_type

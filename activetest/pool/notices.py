@@ -1,4 +1,4 @@
-"""What the user is told about the roles of the columns."""
+"""Messages to the user about the roles of the columns."""
 
 from functools import partial
 
@@ -75,7 +75,7 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int, gaps: int = 0) ->
 
 
 def _describe_sets(schema: Schema) -> str:
-    """That some classes are sets of others, where their names look so."""
+    """Note that some classes are sets of others, where their names look so."""
     sets = find_sets(schema.classes)
     if not sets:
         return ""
@@ -147,7 +147,7 @@ def _describe_outputs(schema: Schema) -> str:
 
 
 def _describe_judge(schema: Schema) -> str:
-    """What the judge gives, and which class is positive."""
+    """The outputs of the judge, and its positive class."""
     column = repr(schema.judge)
     if schema.task == "regression":
         return f"the judge's scores: column {column}; labels are what people score"
@@ -165,7 +165,7 @@ def _describe_judge(schema: Schema) -> str:
 
 
 def _describe_features(schema: Schema) -> str:
-    """Which columns are features, and that they are an image."""
+    """The columns that are features, and the shape of their image."""
     if not schema.features:
         return "" if schema.texts else NO_FEATURES
     image = f", an image of {write_shape(schema.shape)}" if schema.shape else ""

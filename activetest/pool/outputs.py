@@ -251,7 +251,7 @@ def _read_codes(batch: pa.RecordBatch, schema: Schema) -> Array:
 
 
 def _suggest_classes(column: str, found: set[str], schema: Schema) -> str:
-    """What to do where predicted classes are none of the schema's; found are those of a batch."""
+    """Advice where predicted classes are none of the schema's; found are those of a batch."""
     if schema.kind == "pred":
         return f"name all of its classes with `classes`, or write their names into {column!r}"
     count = len(schema.classes)

@@ -1,4 +1,4 @@
-"""Which files of a folder are parts of a pool, and what their names and folders say.
+"""Files of a folder that are parts of a pool, and what their names and folders say.
 
 Of no pool are hidden files, those that begin with an underscore, and earlier studies.
 """
@@ -111,7 +111,7 @@ def add_partitions(rows: Rows, values: Mapping[str, str | None]) -> Rows:
 
 
 def describe_parts(address: str) -> list[str]:
-    """That a file, or the files of a folder, are some of the parts of a table, by their names."""
+    """Notes that a file, or the files of a folder, are only parts of a table, by their names."""
     path = Path(address).expanduser()
     if "://" in address or not path.exists():
         return []

@@ -200,7 +200,7 @@ def _check_percentages(files: Files, column: str) -> None:
 
 
 def describe_proposals(files: Files) -> str:
-    """What other columns may be the outputs, as settings; empty where none may."""
+    """Other columns that may be the outputs, as settings; empty where none may."""
     proposals = islice(list_others(files), _SHOWN)
     found = [f"`{write_settings(each)}`" for way in proposals for each in _spell_out(files, way)]
     return f"say {' or '.join(found)}" if found else "; ".join(describe_unread(files))
@@ -402,7 +402,7 @@ def _propose_logits(files: Files) -> Iterator[dict[str, Any]]:
 
 
 def _find_scale(name: str) -> str:
-    """What a name with logits or log-probabilities in it says."""
+    """The scale that a name with logits or log-probabilities in it states."""
     plain = {"logit", "logits"}.isdisjoint(split_words(name))
     return (Scale.LOG_PROBABILITIES if plain else Scale.LOGITS).value
 

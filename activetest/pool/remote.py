@@ -46,7 +46,7 @@ def open_store(uri: str) -> tuple[fs.FileSystem, str]:
 
 
 def wait_for(uri: str, call: Callable[[], T]) -> T:
-    """What `call()` returns, or raises; PoolError where its host does not answer in time.
+    """The result or the error of `call()`; PoolError where its host does not answer in time.
 
     Most clients try again for minutes before they give up, and some for ever: the call is left
     behind in a thread of its own, which ends with the program.

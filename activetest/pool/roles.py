@@ -1,4 +1,4 @@
-"""Which column has which role: as the user chose, else by convention."""
+"""Roles of columns: as the user chose, else by convention."""
 
 import re
 from collections.abc import Callable, Sequence

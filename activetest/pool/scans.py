@@ -13,7 +13,7 @@ _SAMPLE = 1000
 
 
 class Scanned(Protocol):
-    """What is known of a column."""
+    """Facts about a column."""
 
     def add(self, column: pa.Array, start: int) -> bool:
         """Look at rows, the first of them `start`; whether the column may still be such a one."""
@@ -25,7 +25,7 @@ S = TypeVar("S", bound=Scanned)
 def scan_columns(files: Files, names: tuple[str, ...], make: Callable[[str], S]) -> dict[str, S]:
     """{name: what is known of it} of the columns that may be what is looked for by all rows.
 
-    The first rows are added twice. What was found is kept for as long as the files stay the same.
+    The first rows are added twice. The result is kept for as long as the files stay the same.
     """
     found: dict[str, S] = _scan(files.uri, files.key, names, make)
     return found

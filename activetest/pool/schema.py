@@ -23,7 +23,7 @@ from activetest.pool.number_texts import is_form
 
 # Before the number of a row, counting from 0, in ids that no other program makes.
 ROW_PREFIX = "row-"
-# What entries must be that a text, or a list of them, may not be.
+# Rules for entries that a text, or a list of texts, may break.
 ColumnName = Annotated[str, Rule("it must be the name of a column", bool)]
 Forms = Annotated[
     tuple[str, ...],

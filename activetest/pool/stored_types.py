@@ -10,7 +10,7 @@ from activetest.nouns.class_names import HUGGING_FACE, OURS
 from activetest.system.safe_text import first_line
 
 CONVERT = "convert it to text, numbers or lists of numbers, or leave it out"
-# What Arrow, NumPy and pandas raise for a value or a type that they cannot convert.
+# Errors of Arrow, NumPy and pandas for a value or a type that they cannot convert.
 NO_VALUE = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 # Keys of a schema's metadata that are kept.

@@ -315,7 +315,7 @@ def _check_spellings(column: str, names: Sequence[str]) -> None:
 
 
 def _describe_looks(names: Collection[str], rows: int, *, numeric: bool) -> str:
-    """What the values look like, where they are unlikely to be classes; else empty."""
+    """The likely kind of the values, where they are unlikely to be classes; else empty."""
     many = len(names) > _FEW or (2 * len(names) > rows >= _FEW)
     if many and not numeric:
         looks = (

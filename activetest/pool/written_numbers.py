@@ -54,7 +54,7 @@ _SHOWN = 40
 
 @dataclass
 class _Column:
-    """What is known of a column of text.
+    """Facts about a column of text.
 
     name      of the column
     decimals  marks that all values can have

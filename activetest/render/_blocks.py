@@ -1,4 +1,4 @@
-"""What reports are made of: every section is blocks, and every format writes them."""
+"""Blocks of reports: every section consists of them, and every format writes them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Lead(Sentence):
-    """What of a section stands under the headline.
+    """The sentence of a section that stands under the headline.
 
     instead    whether it says more than the headline and takes its place
     """
@@ -60,7 +60,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Notes:
-    """What to know before believing a number, heaviest first."""
+    """Notes to read before believing a number, heaviest first."""
 
     notes: Sequence[Note]
 
@@ -351,7 +351,7 @@ class Fold:
     blocks: Sequence["Block"]
 
     def simplify(self) -> "list[Block]":
-        """What is inside."""
+        """The blocks inside."""
         return simplify(self.blocks)
 
 
@@ -383,11 +383,11 @@ class Attachment:
     how: str = "absent"
 
     def simplify(self) -> "list[Block]":
-        """That there is one."""
+        """Mention of the file."""
         return [Sentence(f"{self.title}: {self.holds}.", style="plain")]
 
 
-# What only pages show as it is.
+# Blocks that only pages show as they are.
 Rich: TypeAlias = Bars | Figure | Slices | Items | Fold | Key | Attachment
 Block: TypeAlias = Sentence | Facts | Bullets | Notes | Code | Table | Matrix | Map | Rich
 

@@ -6,7 +6,7 @@ from activetest.nouns.group_report import Assessment
 from activetest.nouns.report import EstimateRow, Gate, Note, Report, Weight
 from activetest.render import _words as words
 
-# What a report that shows less says about how to see the rest, where nobody says it better.
+# The way to see the rest of a report that shows less, where nobody says it better.
 MORE = "`report.to_markdown(verbose=True)`"
 # Cautions that are shown at most.
 _MOST_CAUTIONS = 3
@@ -33,7 +33,7 @@ class Extent:
 
 
 def notes(report: Report, *, verbose: bool) -> list[Note]:
-    """What to know before believing a number, heaviest first.
+    """Notes to read before believing a number, heaviest first.
 
     Answers to what was requested, and the cautions that matter most.
     """

@@ -1,4 +1,4 @@
-"""What a file holds, as blocks."""
+"""Contents of a file, as blocks."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby

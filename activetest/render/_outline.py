@@ -104,7 +104,7 @@ def _write_headline(report: Report) -> str:
 
 
 def title(report: Report) -> str:
-    """What the headline is about: its own metric, which need not be the one that draws serve."""
+    """The subject of the headline: its own metric, which need not be the one that draws serve."""
     row = words.headline(report)
     if row is None:
         name = words.plain(report.metric)
@@ -114,7 +114,7 @@ def title(report: Report) -> str:
 
 
 def list_facts(report: Report, *, hints: bool = True) -> list[tuple[str, str]]:
-    """What stands under the headline; labels saved are of one number, and a matrix has many.
+    """Facts under the headline; labels saved are of one number, and a matrix has many.
 
     Without hints nothing is said to type: many formats are read by people who were not there.
     """
@@ -159,7 +159,7 @@ def _find_part(report: Report, of: str) -> Any:
 
 
 def _list_remarks(report: Report, extent: Extent) -> list[str]:
-    """What estimators are, how items are chosen, or what is left out."""
+    """Remarks on estimators and how items are chosen, or on what is left out."""
     if not extent.verbose:
         return [words.describe_inputs(report), _describe_left_out(report, extent.more)]
     return [
@@ -171,7 +171,7 @@ def _list_remarks(report: Report, extent: Extent) -> list[str]:
 
 
 def _describe_left_out(report: Report, more: str) -> str:
-    """What only the verbose report shows, and how to see it; empty where that is nothing."""
+    """Parts that only the verbose report shows, and how to see them; empty where there is none."""
     parts = [
         name
         for _, section, part in _find_sections(report)

@@ -17,7 +17,7 @@ def list_blocks(results: Sequence[dict], answers: Sequence[dict]) -> list[Block]
 
 
 def tabulate_answers(answers: Sequence[dict], budgets: Collection[int]) -> list[Table]:
-    """What was answered after as many labels as budgets name, and how many labels answers took.
+    """Answers after as many labels as budgets name, and how many labels answers took.
 
     answers   fields of SimulatedAnswer, a dict each; without any there is no table
     """
@@ -62,7 +62,7 @@ def tabulate_answers(answers: Sequence[dict], budgets: Collection[int]) -> list[
 
 
 def explain_answers(answers: Sequence[dict]) -> list[str]:
-    """What the columns of the tables mean."""
+    """The meaning of the tables' columns."""
     if not answers:
         return []
     rmse = (
@@ -122,7 +122,7 @@ def tabulate_strategies(results: Sequence[dict]) -> Table:
 
 
 def explain_strategies(results: Sequence[dict]) -> list[str]:
-    """What random draws save with the same surrogate, and strategies whose runs are one study."""
+    """Savings of random draws with the same surrogate, and strategies whose runs are one study."""
     remarks = []
     if any(result["surrogate_mse_ratio"] is not None for result in results):
         remarks.append(

@@ -260,7 +260,7 @@ def _remember(page: Page, table: Table, shown: Sequence[int] | dict[int, int]) -
     """Keep which columns are dropped, and whether a mark is shown that needs a legend."""
     for column, heading in enumerate(table.headings):
         if column not in shown:
-            # What all rows share can be said without a column.
+            # A value that all rows share can be said without a column.
             same = {row[column] for row in table.rows} if heading in _SPARE_IF_SAME else set()
             page.dropped[f"{heading} ({same.pop()})" if len(same) == 1 else heading] = None
         elif any(row[column].endswith(words.MARK) for row in table.rows):

@@ -17,7 +17,7 @@ MARK = "(!)"
 # Beside an interval that does not hold at every look, where others do.
 ONE_LOOK = "(one look)"
 _MOST_DECIMALS = 8
-# What the mark means, for tables that hold it.
+# The meaning of the mark, for tables that hold it.
 LEGEND = f"{MARK} marks an interval that is not reliable yet: there are too few labels for it."
 CONFUSION = "confusion"
 # Acquisitions that a sentence says something of its own about.
@@ -32,7 +32,7 @@ _PASSES, _AYES = ("pass", "passed", "passes"), ("1", "true", "t", "yes", "y")
 _CERTAINTY = re.compile(r"\([\d.]+ % (?:confidence|credible)")
 # How reasons begin that no further label changes.
 _LASTING = ("no plain mean", "no passes", "an interval of")
-# What estimators rest on, for a report that shows several.
+# Grounds of estimators, for a report that shows several.
 _GROUNDS = {
     "doubly-robust": "from the draws",
     "lure": "from the draws, without the surrogate",
@@ -45,7 +45,7 @@ _SHARES = {
     "error": "The model is wrong on",
     "accuracy": "The model is right on",
 }
-# What declined items count as.
+# How declined items count.
 _DECLINED_AS = {
     "worst": " (count at their least and at their most)",
     "ignore": " (ignored: numbers are about items that can be answered)",
@@ -151,7 +151,7 @@ def interval(record: Measured) -> str:
 
 
 def marks(record: Measured) -> list[str]:
-    """What stands behind both ends: the condition, and the marks."""
+    """Texts behind both ends: the condition, and the marks."""
     found = [MARK] * (not reliable(record)) + [ONE_LOOK] * record.quantity.one_look
     return [condition(record)] * bool(record.assumptions) + found
 
@@ -220,7 +220,7 @@ def sentence(record: EstimateRow | Gate) -> str:
 
 
 def answerable(record: Measured) -> str:
-    """Which items an estimate is of where some were declined; empty where none was."""
+    """The items that an estimate is of where some were declined; empty where none was."""
     if record.answered is None:
         return ""
     # Never "100 %" where an item cannot be answered.
@@ -252,7 +252,7 @@ def certainty(record: EstimateRow | Gate) -> str:
 
 
 def describe_left_out(bins: int, shown: int, empty: int) -> str:
-    """Which bins of a confidence are not shown, as a sentence behind others; empty where all are.
+    """Bins of a confidence that are not shown, as a sentence behind others; empty where all are.
 
     empty  those that hold no item; the others lack labels
     """
@@ -267,7 +267,7 @@ def bind_words(text: str, blank: str) -> str:
 
 
 def raw(row: EstimateRow) -> str:
-    """What the estimate would be if the model's outputs were the labels; as precise as it is."""
+    """The value if the model's outputs were the labels; as precise as the estimate."""
     if (doubt := half_width(row.quantity)) is None and row.from_outputs is not None:
         return f"{row.from_outputs:.3g}"
     return figure(row.from_outputs, doubt)
@@ -331,7 +331,7 @@ def headline(report: Report) -> EstimateRow | None:
 
 
 def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
-    """What stands under the headline: how many labels were used, and how many that saved."""
+    """Facts under the headline: how many labels were used, and how many that saved."""
     counts = report.counts
     items = f"{count(counts.n_pool if row is None else row.n_pool)} items in {pool(report)}"
     if report.weight is not None:
@@ -347,7 +347,7 @@ def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
 
 
 def scope(report: Report, row: EstimateRow, *, hints: bool) -> str:
-    """What numbers are about: the items of this pool, or what the pool is a sample of.
+    """The scope of numbers: the items of this pool, or what the pool is a sample of.
 
     Hints name the option that changes it.
     """
@@ -395,7 +395,7 @@ def ratio_saved(saving: Saving) -> str:
 
 
 def label(note: Note) -> str:
-    """What a note begins with."""
+    """The first word of a note."""
     return "caution" if note.is_caution else "note"
 
 
@@ -433,7 +433,7 @@ def made_by(report: Report) -> str:
 
 
 def describe_estimators(report: Report) -> str:
-    """What each of several estimators rests on; empty where there is one."""
+    """The grounds of each of several estimators; empty where there is one."""
     names = dict.fromkeys(row.estimator for row in report.estimates)
     grounds = {name: _GROUNDS.get(catalog.bare_name(name)) for name in names}
     known = [f"{name}: {ground}" for name, ground in grounds.items() if ground]
@@ -523,7 +523,7 @@ def name_class(name: str) -> str:
 
 
 def say_class(name: str, *, judged: bool = False) -> str:
-    """What items of a class do: "are fraud", "are class 1"; of a verdict that passes, "pass".
+    """Predicate of items of a class: "are fraud", "are class 1"; of a verdict that passes, "pass".
 
     judged  the class is the better one of a judge's two verdicts, for which a 1 or a yes may stand
     """
@@ -532,7 +532,7 @@ def say_class(name: str, *, judged: bool = False) -> str:
 
 
 def _compare_raw(record: EstimateRow | Gate) -> str:
-    """What the model says of the same, behind the estimate; empty where that is nothing."""
+    """The value that the model says, behind the estimate; empty where there is none."""
     if isinstance(record, Gate) or not real(record.from_outputs):
         return ""
     return f"; the model says {with_unit(record, raw(record))}"

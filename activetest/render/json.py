@@ -25,7 +25,7 @@ SUFFIXES = (".json",)
 MARKS = ('{\n  "schema_version": ', '"fingerprint": "', '"surrogate": "', '"acquisition": "')
 SIMULATION_MARKS = ('{\n  "schema_version": ', '"results": [', '"acquisition": "')
 
-# What every row of numbers begins with, whatever it is about.
+# Keys that every row of numbers begins with, whatever it is about.
 DIMENSIONS = ("model", "part", "criterion", "repeat")
 # Keys of each kind of record that follow these, in order.
 ESTIMATE_KEYS = (
@@ -92,7 +92,7 @@ def status(counts: Counts, coming: str = "") -> str:
 
 
 def inspection(found: Inspection) -> str:
-    """What a file holds, and which study fits it."""
+    """Contents of a file, and the study that fits it."""
     return _document(asdict(found))
 
 
@@ -120,7 +120,7 @@ def _write_curve(found: Curve) -> dict[str, Any]:
 
 
 def _write_details(details: ReportDetails) -> dict[str, Any]:
-    """What a report rests on: every field of the nouns, in their order."""
+    """The details of a report: every field of the nouns, in their order."""
     found: dict[str, Any] = {field.name: getattr(details, field.name) for field in fields(details)}
     for name in ("history", "worst_items", "sampled", "raters", "contested"):
         found[name] = list_rows(found[name])

@@ -32,12 +32,12 @@ SIMULATION_HEAD = "<!-- simulation by activetest -->\n\n"
 # GitHub refuses the summary of a job's step above 1024 KiB.
 MOST_BYTES = 1_000_000
 
-# What Markdown reads as more than text, unless a backslash is before it: an entity, and what opens
+# Signs that Markdown reads as more, unless a backslash is before them: an entity, and what opens
 # or closes a title, too.
 _SPECIAL = re.compile(r"([\\\x60*_\[\]<>|~]|&(?=#?\w+;)|(?<=\s)#(?=#*$))")
-# What opens a list or a title, at the beginning of a text.
+# The opening of a list or a title, at the beginning of a text.
 _OPENING = re.compile(r"^(\d*)([-+#.)])(?=[\s#])")
-# What GitHub and GitLab look for in the finished text, where a backslash is of no use: somebody's
+# Signs of GitHub and GitLab in the finished text, where a backslash is of no use: somebody's
 # name, an address, the number of an issue, a formula, an emoji. A letter in an element of its own
 # is none of them, reads the same, and is copied as the same.
 _APART = re.compile(
@@ -65,7 +65,7 @@ def render(report: Report, *, verbose: bool = False, more: str = MORE) -> str:
     verbose    all estimates, tables and notes, and how items are chosen
     more       how to see them, for a report that leaves some out
 
-    What is too much is left out from the end of the tables: groups before differences before the
+    Excess is left out from the end of the tables: groups before differences before the
     whole pool.
     """
     found = _outline.outline(report, Extent(verbose=verbose, hints=False, more=more))
@@ -82,7 +82,7 @@ def status(counts: Counts, coming: str = "") -> str:
 
 
 def inspection(found: Inspection) -> str:
-    """What a file holds: its columns, what they allow, and how to go on."""
+    """Contents of a file: its columns, what they allow, and how to go on."""
     return _write(_inspection.list_blocks(found))
 
 

@@ -97,7 +97,7 @@ def status(
 
 
 def inspection(found: Inspection, *, width: int | None = None, color: bool | None = None) -> str:
-    """What a file holds: its columns, what they allow, and how to go on."""
+    """Contents of a file: its columns, what they allow, and how to go on."""
     return _write(_inspection.list_blocks(found), width, color)
 
 

@@ -1,1 +1,1 @@
-"""What a report says, before any formatting: rows, notes, gates, and answers about groups."""
+"""Contents of a report, before any formatting: rows, notes, gates, and answers about groups."""

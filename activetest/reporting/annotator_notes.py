@@ -1,4 +1,4 @@
-"""What estimates that are corrected for annotators' errors rest on, in plain sentences."""
+"""Notes on estimates that are corrected for annotators' errors, in plain sentences."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What labels say about assumptions, and which one would narrow an interval, in plain sentences."""
+"""Notes on assumptions: how labels bear on them, and which would narrow an interval."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -36,7 +36,7 @@ def write_assumption_notes(
     rows: Sequence[EstimateRow],
     kind: str,
 ) -> list[Note]:
-    """What labels say about assumptions; without any, which one would narrow an interval most.
+    """Notes on how labels bear on assumptions; without any, on which would narrow an interval most.
 
     metrics are those of the whole pool, the headline's first, and kind is that of the intervals.
     """

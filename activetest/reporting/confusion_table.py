@@ -1,4 +1,4 @@
-"""Which classes are taken for which others, as shares of the pool: the table of a page.
+"""Classes that are taken for others, as shares of the pool: the table of a page.
 
 The pool is cut by predicted classes. In each part, the share of every true class is the doubly
 robust estimate of any group, and the part's own share of the pool is known.

@@ -1,4 +1,4 @@
-"""What a gate is about: the metric of the pool, of a group, or of one group minus another."""
+"""The subject of a gate: the metric of the pool, of a group, or of one group minus another."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What a gate decides: a requirement, its metric, and whose metric it is about."""
+    """The hypothesis of a gate: a requirement, its metric, and whose metric it is about."""
 
     requirement: Requirement
     metric: Metric
@@ -77,7 +77,7 @@ class GateValue:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """What the interval would shrink to: more than the value where declined items count."""
+        """The final limits of the interval: more than the value where declined items count."""
         found = self.declined
         if found is None or found.least is None or found.most is None:
             return self.value, self.value

@@ -73,7 +73,7 @@ class RandomBand:
         return lower, upper
 
     def describe(self) -> str:
-        """What the band is, in a sentence."""
+        """The meaning of the band, in a sentence."""
         return (
             "The band is the interval that as many labels of items drawn uniformly at random, and "
             "their plain mean, would have around the present estimate, with the variance that is "

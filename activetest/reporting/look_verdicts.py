@@ -198,7 +198,7 @@ class LookVerdicts:
         return self._predict_gate(gate, about, coming)
 
     def _describe_end(self, gate: Gate, about: Hypothesis) -> str:
-        """What the end of the looks means for a gate that is undecided, and what is left to do."""
+        """The effect of the end of the looks on an undecided gate, and what is left to do."""
         stays = "stays so unless every item gets a label: until then, further labels"
         ways = "another study with a budget may still decide it, with an error of its own"
         if self.view.population is not None:

@@ -1,4 +1,4 @@
-"""What to know about drawn items that have no label, in plain sentences."""
+"""Notes on drawn items that have no label, in plain sentences."""
 
 from collections.abc import Sequence
 
@@ -43,7 +43,7 @@ def note_missing(view: View, rows: Sequence[EstimateRow], metric: Metric) -> lis
 
 
 def _describe_filled(view: View, filled: Filled) -> str:
-    """Which answers are missing, and how they are counted."""
+    """Answers that are missing, and how they are counted."""
     log = filled.evidence.log
     drawn = view.cache.ids(log.rows[filled.drawn])
     supplied = view.cache.ids(log.supplied_rows[filled.supplied])
@@ -61,7 +61,7 @@ def _describe_filled(view: View, filled: Filled) -> str:
 
 
 def _advise(ids: Sequence[str]) -> str:
-    """What to do about items that have no label."""
+    """Advice on items that have no label."""
     them = "it" if len(ids) == 1 else "them"
     return (
         f"Without an answer: {list_few(ids)}. Label {them} (`study.next()` shows {them} again), "

@@ -1,4 +1,4 @@
-"""What to know before believing a number, in plain sentences with weights."""
+"""Notes to read before believing a number, in plain sentences with weights."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -31,9 +31,9 @@ from activetest.sampling.question import chooses_between
 _FEW_MINORITY, _HEAVY = 5, 0.25
 # Intervals of metrics that count right and wrong predictions, rather than add up losses.
 _OF_RATES = ("delta-beta", "group-beta")
-# That of values without a bound.
+# The interval of values without a bound.
 _UNBOUNDED = "gamma"
-# That of anytime-valid ones.
+# The method of anytime-valid intervals.
 _BETS = "betting"
 # Labels that a note names.
 _NAMED = 3
@@ -126,7 +126,7 @@ def note_changed_labels(
 
 
 def note_kinds(kind: str, compared: Sequence[str], rows: Sequence[EstimateRow]) -> Iterator[Note]:
-    """Which columns cannot be compared yet, and which intervals are not of the kind of the others.
+    """Columns that cannot be compared yet, and intervals that are not of the kind of the others.
 
     kind is that of the report's intervals; rows are all of its rows.
     """
@@ -180,7 +180,7 @@ def describe_group_option(group: str, groups: Sequence[str]) -> str:
 
 
 def hint_unknown_group(column: str, groups: Sequence[str]) -> str:
-    """Which group column of a study was meant, or how to add another one to it."""
+    """The group column of a study that was meant, or how to add another to it."""
     return catalog.suggest(column, groups).rstrip() or describe_group_option(column, groups)
 
 
@@ -278,7 +278,7 @@ def _describe_outside(log: Log, metrics: Iterable[Metric]) -> Iterator[Note]:
 
 
 def _describe_imported(log: Log) -> list[Note]:
-    """That draws come from a log that was imported, and what that means."""
+    """Notes on draws that come from an imported log, and on their consequences."""
     rounds = [each for each in log.history if each.imported]
     if not rounds:
         return []
@@ -299,7 +299,7 @@ def _describe_imported(log: Log) -> list[Note]:
 
 
 def _describe_older_methods(log: Log, *, sure: bool = False) -> list[Note]:
-    """That numbers of a study may have changed since an earlier version drew its rounds.
+    """Notes that numbers of a study may have changed since an earlier version drew its rounds.
 
     sure  labels are classes, and none is in doubt
     """
@@ -344,7 +344,7 @@ def _describe_deterministic(view: View, headline: EstimateRow) -> list[Note]:
 
 
 def _describe_unchecked(view: View) -> list[Note]:
-    """That no label has contradicted what the surrogate believes, where there is none."""
+    """Notes that no label has contradicted the surrogate's beliefs, where there is no label."""
     if len(list_labelled(view.log)[0]):
         return []
     text = (
@@ -376,7 +376,7 @@ def _describe_picks(view: View, headline: EstimateRow, picks: int, drawn: int) -
 
 
 def _describe_rest(drawn: int, others: str, own_view: str, remedy: str) -> str:
-    """Which items estimates use, or how to get some that they can use."""
+    """The items that estimates use, or how to get some that they can use."""
     if drawn >= _FEWEST_DRAWN:
         return f"the estimates use the {drawn} {others}."
     return (
@@ -396,7 +396,7 @@ def _count_minority(view: View, metric: Metric) -> float:
 def _describe_unreliable(rows: Sequence[EstimateRow], metrics: Mapping[str, Metric]) -> list[Note]:
     """Metrics whose interval is not reliable yet, and what would help.
 
-    What was not sampled yet may change them. metrics {title: metric} are those of the rows.
+    Items that were not sampled yet may change them. metrics {title: metric} are those of the rows.
     """
     unreliable = [row for row in rows if not row.reliable and row.estimate is not None]
     if not unreliable:
@@ -489,7 +489,7 @@ def _describe_disagreements(rows: Sequence[EstimateRow], own_view: str) -> list[
 def _describe_passes(
     view: View, rows: Sequence[EstimateRow], headline: EstimateRow
 ) -> Iterator[Note]:
-    """What intervals from passes of the surrogate are, and which passes are left out of a mean."""
+    """The meaning of intervals from passes of the surrogate, and passes left out of a mean."""
     found = [row for row in rows if needs_passes(row.estimator) and row.estimate is not None]
     if names := dict.fromkeys(row.estimator for row in found if row.lower is not None):
         alone = headline.estimate is None or needs_passes(headline.estimator)

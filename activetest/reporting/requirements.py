@@ -28,7 +28,7 @@ _LEFT = re.compile(r"([^\[\]@]*)(\[[^\[\]]*\])?\s*(?:@(.*))?", re.DOTALL)
 
 @dataclass(frozen=True)
 class Requirement:
-    """What has to be good enough.
+    """A metric that has to be good enough.
 
     text        as the user wrote it
     metric      specification, with what stands in brackets: "recall[fraud]"

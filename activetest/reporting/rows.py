@@ -93,8 +93,8 @@ def count_intervals(
 ) -> int:
     """Of how many groups an interval can miss: those that share the error of their column.
 
-    Fixed intervals: groups with enough labels to have one, and items without a label. Which groups
-    these are follows from the number of labels in each and from no label. So a column's error can
+    Fixed intervals: groups with enough labels to have one, and items without a label. These groups
+    follow from the number of labels in each and from no label. So a column's error can
     be divided by their number, as if it had been fixed in advance: given where the draws fell,
     each interval misses with probability (1 - level) / count, and any of them with 1 - level at
     most. (Whether a metric such as recall is defined in a group depends on its labels: such
@@ -148,7 +148,7 @@ def _shrink_column(
         return rows
     values = [np.nan if value is None else value.value for value in found]
     variances = [np.nan if value is None else find_metric_variance(value) for value in found]
-    # What the surrogate expects of a group, corrected by its error on the whole pool.
+    # The surrogate's expectation of a group, corrected by its error on the whole pool.
     correction = whole.value - whole.predicted
     predicted = [np.nan if value is None else value.predicted for value in found]
     centre = np.clip(np.add(predicted, correction), metric.lower, metric.upper)
@@ -237,7 +237,7 @@ def estimate_row(
 
 
 def describe_declined(view: View, values: Sequence[Value]) -> DeclinedItems | None:
-    """What declined items leave open about a value, or about the first of two less the second.
+    """The effect of declined items on a value, or on the first of two less the second.
 
     None where no declined item can change them.
     """
@@ -255,7 +255,7 @@ def describe_declined(view: View, values: Sequence[Value]) -> DeclinedItems | No
 
 
 def name_assumptions(view: View, metric: Metric, group: Group) -> str | None:
-    """What a fixed interval rests on besides the draws, as the user wrote it; None for nothing."""
+    """The assumptions of a fixed interval, as the user wrote them; None where it has none."""
     return " and ".join(each.text for each in view.find_assumptions(metric, group)) or None
 
 
@@ -340,14 +340,14 @@ def measure_saving(
     The variance of one is that over the items: all of them, so that labels that were supplied or
     picked count for what they add. Where items have weights, it is in proportion to them. Too
     early while the interval is not reliable, and while labels of one kind alone are known: nothing
-    is known of s^2 then. That of the estimate is as it most likely is: limits hold it up more.
+    is known of s^2 then. The estimate's variance is as it most likely is: limits hold it up more.
     """
     if not np.isfinite(interval.variance):
         return bought
     single, minority_count = find_variance_of_items(value, interval), value.estimate.minority_count
     if not (reliable and minority_count > 0 and single > 0 and interval.variance > 0):
         return replace(bought, kind=SavingKind.TOO_EARLY)
-    # What the pool's own sampling and annotators add, uniform draws would have as well: annotators
+    # Uniform draws have the variance of the pool's own sampling and annotators as well: annotators
     # the less the more items they label. No draw of ours is spent on what cannot change the metric.
     alone = single if value.relevant is None else value.estimate.one_draw
     variance = _expect_variance(value, alone)

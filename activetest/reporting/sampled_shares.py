@@ -1,4 +1,4 @@
-"""What was drawn and labelled against the pool, part by part."""
+"""Items drawn and labelled against the pool, part by part."""
 
 from collections.abc import Iterator, Sequence
 
@@ -39,7 +39,7 @@ def compare_with_pool(view: View) -> tuple[SampledShare, ...]:
 
 
 def _list_cuts(cache: PoolView) -> Iterator[tuple[str, Array, list[str]]]:
-    """What the outputs cut the pool by: a name, codes (N,), and names of the parts."""
+    """Cuts of the pool by its outputs: a name, codes (N,), and names of the parts."""
     pieces = [cache.rows(*piece).outputs for piece in cache.chunks()]
     predicted = np.concatenate([each.pred for each in pieces])
     if not cache.classes:

@@ -31,8 +31,8 @@ from activetest.reporting.rows import (
 )
 from activetest.rounds.fit import make_generator
 
-# What decides a gate of a finding from the one before anything is known and the number of gates,
-# and what finds it for a requirement; None for those that draws decide.
+# The judge of a gate of a finding, from the gate before anything is known and the number of gates,
+# and the decider that finds the judge for a requirement; None for those that draws decide.
 Judge = Callable[[Gate, int], Gate]
 Decider = Callable[[View, Requirement, Metric, str | None], Judge | None]
 
@@ -117,7 +117,7 @@ def _check_requirement(
     looks: LookVerdicts | None,
     deciders: Sequence[Decider],
 ) -> Judge | None:
-    """What decides a requirement that a finding is about; None for all others.
+    """The judge of a requirement that a finding is about; None for all others.
 
     Nothing is fitted or estimated yet. Raises ChoiceError for what no gate of this kind decides.
     """
@@ -153,7 +153,7 @@ def _check_requirement(
 
 
 def _read(view: View, requirement: Requirement, metric: Metric) -> Hypothesis:
-    """What a requirement is about. Raises ChoiceError for a group that does not exist."""
+    """The hypothesis of a requirement. Raises ChoiceError for a group that does not exist."""
     return Hypothesis(requirement, metric, _find_subject(view, requirement))
 
 
@@ -401,7 +401,7 @@ def _value_or_none(view: View, metric: Metric, group: Group) -> Value | None:
 
 
 def _find_subject(view: View, requirement: Requirement) -> Subject:
-    """What a requirement is about: of "A,B", the group A minus the group B, unless that is a value.
+    """Subject of a requirement: of "A,B", the group A minus the group B, unless that is a value.
 
     Raises ChoiceError, naming the groups that exist.
     """

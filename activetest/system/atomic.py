@@ -1,6 +1,6 @@
 """Files and folders that appear whole or not at all.
 
-What is new is written under a temporary name beside its place and renamed when it is complete, so
+New content is written under a temporary name next to its place and renamed when it is whole, so
 that a reader, or whoever comes after a crash, sees the old content or the new one, never a part.
 
 Temporary names are `.NAME.activetest-xxxxxxxx.tmp`. A temporary file is locked by the process that
@@ -339,7 +339,7 @@ def _put_back(old: Path, folder: Path) -> bool:
 def _retry(act: Callable[[], None]) -> None:
     """Act; under Windows again a little later, where somebody has a file open for a moment.
 
-    What this process itself has mapped, and nothing refers to any more, is closed before.
+    Files that this process itself has mapped, and nothing refers to any more, are closed before.
     """
     for pause in _PAUSES if os.name == "nt" else ():
         try:

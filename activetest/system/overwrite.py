@@ -24,8 +24,8 @@ def check_target(
 
     check_content  called with a file that is there and not empty: raises for one that is not an
                    earlier one of ours
-    inputs         {what it is: address} of what is only read: files and folders. What is no address
-                   of a file on this machine is left out
+    inputs         {what it is: address} of what is only read: files and folders. An address
+                   of no file on this machine is left out
     study          its folder; other studies are recognised
     force          any file may be written over, but none of a study or an input
 

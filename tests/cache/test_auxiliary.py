@@ -1,4 +1,4 @@
-"""What some surrogates want besides the cache: in the pool's units, and whole or not there."""
+"""Inputs of some surrogates besides the cache: in the pool's units, and whole or not there."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def train(folder, **changes) -> str:
 
 
 def judged(folder, order=range(7), **changes) -> str:
-    """What two models say of the items, in this order."""
+    """Outputs of two models for the items, in this order."""
     probs = np.random.default_rng(1).dirichlet([1, 1, 1], (2, 7))[:, list(order)]
     columns = {"id": [IDS[row] for row in order]}
     columns |= {f"surrogate_prob_{k}": list(probs[k]) for k in (0, 1)} | changes
@@ -87,7 +87,7 @@ def test_training_rows_are_in_the_units_of_the_pool(tmp_path):
     np.testing.assert_array_equal(built_cache.train.labels, [1, 0, 2, 1])
     np.testing.assert_allclose(built_cache.train.features[:, 0], [rows[1, 0], 0, *rows[2:4, 0]])
     np.testing.assert_allclose(built_cache.train.features[:, 1:3], rows[:4, 1:3], rtol=1e-6)
-    # What never differs in the pool cannot tell its items apart.
+    # A feature that never differs in the pool cannot tell its items apart.
     np.testing.assert_array_equal(built_cache.train.features[:, 3], np.zeros(4))
 
 

@@ -1,4 +1,4 @@
-"""What features say of the model's answers, as a part of the cache."""
+"""Evidence of features about the model's answers, as a part of the cache."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""What other models say stands beside the item it is about, however it was written down."""
+"""Outputs of other models belong to their items, however they were written down."""
 
 import re
 import unicodedata

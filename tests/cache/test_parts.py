@@ -15,7 +15,7 @@ VALUES = {"first": np.arange(6.0).reshape(2, 3), "second": np.array([3, 1], np.i
 
 
 class Counting:
-    """What computes VALUES, and how often it did."""
+    """A function that computes VALUES, and counts its calls."""
 
     calls = 0
 

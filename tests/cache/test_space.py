@@ -1,4 +1,4 @@
-"""What a cache takes is said before it is written."""
+"""The space of a cache is stated before it is written."""
 
 import os
 import shutil

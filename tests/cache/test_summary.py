@@ -1,4 +1,4 @@
-"""What a study keeps of its pool: the same numbers, small, and hostile files are errors."""
+"""Summary of a study's pool: the same numbers, small, and hostile files are errors."""
 
 import io
 import json
@@ -158,7 +158,7 @@ def forge(path: Path, change) -> None:
 
 
 def find(header, name: str = "pred") -> dict:
-    """What is stated of an array."""
+    """The statement about an array."""
     return header["manifests"][""]["arrays"][name]
 
 

@@ -1,4 +1,4 @@
-"""What training rows say of items: learned once, from features and texts, of classes and values."""
+"""Evidence of training rows: learned once, from features and texts, of classes and values."""
 
 import shutil
 

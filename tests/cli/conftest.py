@@ -1,4 +1,4 @@
-"""What the shell is offered."""
+"""Completions that the shell is offered."""
 
 from collections.abc import Callable
 

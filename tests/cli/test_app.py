@@ -1,4 +1,4 @@
-"""What people see: data on standard output, talk on standard error, and four exit codes."""
+"""Output that people see: data on standard output, talk on standard error, and four exit codes."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""What the shell completes, asked as a shell asks: by environment variables."""
+"""Completions, requested as a shell does: by environment variables."""
 
 import os
 import subprocess

@@ -13,14 +13,14 @@ from tests.cli.programs import PROGRAM, ROOT, program
 
 
 def show(capsys, *words: str) -> str:
-    """What a command prints on standard output; it succeeds."""
+    """Standard output of a command, which succeeds."""
     capsys.readouterr()
     assert main(["help", *words]) == 0
     return capsys.readouterr().out
 
 
 def show_in_terminal(*words: str, **env: str) -> str:
-    """What a command prints in a terminal of 80 columns."""
+    """Output of a command in a terminal of 80 columns."""
     pty = pytest.importorskip("pty")
     primary, secondary = pty.openpty()
     settings = {"TERM": "xterm-256color", "COLUMNS": "80", "NO_COLOR": "", "PYTHONUTF8": "1"}

@@ -247,7 +247,7 @@ class Pty:
         os.close(self.worker)
 
     def expect(self, text: str) -> str:
-        """What is printed from the last expected text to this one, which must come."""
+        """The output from the last expected text to this one, which must come."""
         start = self.place
         while (found := self.printed.find(text, start)) < 0:
             ready, _, _ = select.select([self.master], [], [], 60)

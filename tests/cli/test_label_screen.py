@@ -1,4 +1,4 @@
-"""What stands on the screen: which key is which class, and lines that fit."""
+"""Contents of the screen: which key is which class, and lines that fit."""
 
 import string
 

@@ -87,7 +87,7 @@ def test_every_format_has_our_id_and_the_order_of_drawing_and_comes_back(study, 
     tasks = read_tasks(format, (folder / "tasks").read_bytes())
     # All that wait are in the batch of --new alone, from the third draw on.
     assert tasks == [(id, at) for at, id in enumerate(draws, 1)][2:]
-    # What is pending replaces its own file, and blanks are no answers.
+    # A pending batch replaces its own file, and blanks are no answers.
     assert main([*words[:1], *words[4:]]) == 0
     assert read_tasks(format, (folder / "tasks").read_bytes()) == [
         (id, at) for at, id in enumerate(draws, 1)

@@ -1,4 +1,4 @@
-"""What the values of options mean, and that options come from the declarations."""
+"""Meanings of the values of options, and options that come from the declarations."""
 
 import inspect
 

@@ -38,7 +38,7 @@ def labelled(folder):
 
 
 def document(capsys, *words: str) -> dict:
-    """What report prints as JSON, whatever the exit code."""
+    """The report as JSON, whatever the exit code."""
     main(["report", "--format", "json", *words])
     return json.loads(capsys.readouterr().out)
 
@@ -446,7 +446,7 @@ def test_the_section_of_the_study_is_the_gate(labelled, folder, monkeypatch, cap
     # Relative to the folder that holds the study, wherever the command runs.
     assert list_outputs(folder) == ["j.xml", "r.json"]
     assert list_outputs(folder / "deep") == []
-    # What is named takes the place of what the study says.
+    # An option takes the place of the study's setting.
     assert main(["report", "--require", PASSES, "-o", "s.md"]) == 0
     assert list_outputs(folder / "deep") == ["s.md"]
     (folder / "r.json").unlink()

@@ -348,7 +348,7 @@ def test_sentences_of_reports_speak_of_options_and_names_stay():
 
 @pytest.fixture
 def run_line(folder, capsys):
-    """What a command prints, on both streams, in one line."""
+    """The output of a command, on both streams, in one line."""
     rows = [f"{row},0.{row + 10},{'male' if row % 2 else 'female'}" for row in range(30)]
     (folder / "pool.csv").write_text("\n".join(["id,score,sex", *rows]) + "\n")
 

@@ -24,7 +24,7 @@ CHOICES = Choices(
     *("f1[dog]", ("f1[dog]", "error"), "agreement"), groups=("place",), declined="ignore"
 )
 
-# What is bounded by other values than 0 and 1.
+# Metrics, and bounds other than 0 and 1.
 METRICS, LIMITS = ("error", "f1[dog]", "recall[cat]", "brier"), {"brier": (0.0, 2.0)}
 
 pytestmark = pytest.mark.pool(rows=SIZE, seed=4, groups=("place",), wrong=4)
@@ -55,7 +55,7 @@ def found(pool, log: Log, metric, level: float = 0.9, *, group: int = 0, limits=
 
 
 def left_standing(pool, log: Log, metric, level: float, values, group: int = 0) -> np.ndarray:
-    """Which of the values no bettor has refuted, with bets made for each of them."""
+    """The values that no bettor has refuted, with bets made for each of them."""
     evidence = gathered(pool, log, metric)
     interval = compute_increments_at(evidence, metric, evidence.groups[group], values)
     limit = np.log(2 / (1 - level))
@@ -108,7 +108,7 @@ def test_accuracy_is_one_minus_error(pool, truth):
     ("name", "share"), [("f1[micro]", 1.0), ("recall[micro]", 1.0), ("specificity[micro]", 0.5)]
 )
 def test_a_micro_average_misses_a_share_of_the_errors(pool, truth, name, share):
-    """What is below the line is a constant, and need not be 1: of three classes it is 2 or 3."""
+    """The denominator is a constant, and need not be 1: of three classes it is 2 or 3."""
     log = drawn(pool, truth, *[10] * 4)
     error, micro = (found(pool, log, metric_of(pool, each)) for each in ("error", name))
     ends = (1 - share * error.upper, 1 - share * error.lower)

@@ -1,4 +1,4 @@
-"""What a bettor knows of every draw, against an enumeration of everything that could be drawn."""
+"""A bettor's knowledge of every draw, against an enumeration of everything that could be drawn."""
 
 from dataclasses import replace
 
@@ -347,7 +347,7 @@ def test_rows_are_alike_where_every_statistic_depends_on_the_prediction_alone(po
     labels = np.tile([0.0, 1.0, 2.0], (SIZE, 1))
     table = 0.5 + 2 * error.value(rows.outputs, labels) - 3 * brier.value(rows.outputs, labels)
     if declined:
-        # What cannot be answered is worth nothing.
+        # Items that cannot be answered are worth nothing.
         table = np.hstack([table, np.zeros((SIZE, 1))])
     assert ends[:, 0] == approx(np.stack([table.min(axis=1), table.max(axis=1)]), rel=1e-5)
     alone = bets.TestedMean(Group("", SIZE), (error,), weights[:, :2], nobody, nobody)

@@ -1,4 +1,4 @@
-"""Which draws serve a metric, of how many items they could be, and what was known before them."""
+"""Draws that serve a metric, of how many items they could be, and what was known before them."""
 
 from dataclasses import replace
 

@@ -133,7 +133,7 @@ def residuals(off: np.ndarray) -> Estimate:
 
 
 def test_labels_that_are_as_guessed_are_not_off():
-    """What single precision leaves is nothing, too."""
+    """Errors of single precision count as none, too."""
     assert residuals(np.zeros(DRAWS)).residual_count == 0
     rounded = np.random.default_rng(1).normal(scale=1e-7, size=DRAWS)
     assert residuals(rounded).residual_count == 0

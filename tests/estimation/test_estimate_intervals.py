@@ -1,4 +1,4 @@
-"""Which interval is whose, differences between groups, and the surrogate's own view."""
+"""Intervals of metrics, differences between groups, and the surrogate's own view."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Which draws are at which look, and at which time."""
+"""Draws and times of each look."""
 
 from dataclasses import asdict, replace
 

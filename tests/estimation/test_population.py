@@ -33,7 +33,7 @@ CHOICES = Choices(metric="error", metrics=("error",), surrogate="agreement")
 def expect_sums(draws: int, supplied: int | None) -> tuple[float, float, float]:
     """Total probability, and the means of both estimated sums, over every order of draws.
 
-    What a draw prefers depends on the influence of the item drawn before it. The item supplied is
+    Probabilities of draws depend on the influence of the item drawn before it. The item supplied is
     known to all draws.
     """
     size = len(INFLUENCE)

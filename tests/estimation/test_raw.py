@@ -1,4 +1,4 @@
-"""What a rate and a mean would be if the model's outputs were the labels."""
+"""A rate and a mean if the model's outputs were the labels."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What rounds recorded about a group, before each of their draws."""
+"""Records of rounds about a group, before each of their draws."""
 
 import numpy as np
 from pytest import approx

@@ -1,4 +1,4 @@
-"""What rounds did not record is predicted again, from labels that were known before them."""
+"""Values not recorded by rounds are predicted again, from labels that were known before them."""
 
 from dataclasses import replace
 
@@ -114,7 +114,7 @@ def test_recalled_predictions_are_those_of_a_surrogate_that_knew_its_sources_lab
 
 @pytest.mark.parametrize("number", range(1, ROUNDS + 1))
 def test_labels_that_came_after_its_source_do_not_change_what_a_round_recalls(pool, truth, number):
-    """What was drawn in the source or later, and what was brought after it, says the opposite."""
+    """Labels drawn in the source or later, and labels supplied after it, say the opposite."""
     log, statistics = played(pool, truth, FEW), statistics_of(pool, "f1", "log-loss")
     late, brought_late = log.round >= SOURCES[number], log.supplied_round > SOURCES[number]
     other = replace(

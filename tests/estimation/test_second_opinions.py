@@ -1,4 +1,4 @@
-"""What another answer adds: by the weight of an item, and by how likely its label is wrong."""
+"""The value of another answer: by the weight of an item, and by how likely its label is wrong."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -172,7 +172,7 @@ def by_hand(request, tmp_path, monkeypatch):
 
 
 def expect_by_hand(shares, prior, soft=None):
-    """What another answer adds and what doubt costs now, item by item, answer by answer."""
+    """The value of another answer and the present cost of doubt, item by item, answer by answer."""
     added, cost = np.zeros(4), np.zeros(4)
     for at, answers in enumerate(ANSWERS):
         predicted = (0, 1, 2, 0)[at]

@@ -23,7 +23,7 @@ FACTS = Facts("classification", ("no", "yes"), 1)
 
 
 def sample(total, *, size: int = 10, unknown: int = 0, limits=((0.2,), (0.7,))):
-    """What a sample says of the means of a metric's statistics, and of answers where declined."""
+    """A sample with the means of a metric's statistics, and of answers where declined."""
     return SimpleNamespace(
         possible=None,
         total=np.array(total, float),

@@ -71,7 +71,7 @@ def test_the_literal_equation_has_the_surrogate_speak_for_every_item():
     estimated = ase.estimate(whole, plug_in="nothing")
     assert estimated.mean[0] == approx(0.4)
     assert estimated.draws[:, 0] == approx([0.3, 0.4, 0.8])
-    # What labels leave possible does not bind it, not even when all are known.
+    # The range that labels leave possible does not bind it, not even when all are known.
     assert estimated.ignores_labels
     assert ase.estimate(replace(whole, unknown=0), plug_in="nothing").mean[0] == approx(0.4)
     assert ase.estimate(replace(TOLD, unknown=0)).exact

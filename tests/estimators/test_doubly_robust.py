@@ -225,7 +225,7 @@ def test_level_and_slope_are_the_mixture_of_three_regressions():
 
 
 def test_a_group_that_was_asked_for_later_is_calibrated_by_the_rounds_that_recorded_it():
-    """What unrecorded draws showed moves their own terms, and no guess."""
+    """Labels of unrecorded draws move their own terms, and no guess."""
     truth, guess = pool()
     one = sample(truth, guess)
     early = np.arange(DRAWS) < 6

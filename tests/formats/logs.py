@@ -41,7 +41,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """What a reader says of a file beyond its columns."""
+    """The notes of a reader on a file, beyond its columns."""
     return json.loads(read_table(path).schema.metadata[b"activetest"])
 
 

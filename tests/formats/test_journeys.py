@@ -18,12 +18,12 @@ ITEMS = 60
 
 
 def is_right(item: int) -> bool:
-    """What people say of an item."""
+    """Whether people say that an item is right."""
     return item % 3 > 0
 
 
 def grade(item: int) -> float:
-    """What the grader says: it is wrong about every tenth item."""
+    """The grader's verdict: it is wrong about every tenth item."""
     return float(is_right(item) != (item % 10 == 0))
 
 
@@ -202,7 +202,7 @@ def test_items_are_those_of_the_judge_that_is_asked_for(run, tmp_path):
     lines = [f"{k},{int(is_right(k))}\n" for k in sorted(ids)]
     (tmp_path / "labels.csv").write_text("id,label\n" + "".join(lines))
     run("ingest", "labels.csv")
-    # What was converted is a cache: without it all goes on.
+    # The conversion is a cache: without it all goes on.
     shutil.rmtree(tmp_path / ".activetest" / "conversion")
     assert "50 items" in run("init", "--level", "0.9")
     estimates = json.loads(run("report", "--metric", "error", "--format", "json"))["estimates"]

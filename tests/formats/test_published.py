@@ -1,7 +1,7 @@
 """Logs as their programs wrote them, which are not kept here.
 
-ACTIVETEST_LOGS names a folder that has them in `inspect`, `lm_eval` and `label_studio`. What is
-expected is what their own headers and their publishers say of them.
+ACTIVETEST_LOGS names a folder that has them in `inspect`, `lm_eval` and `label_studio`. Their
+own headers and their publishers say what is expected of them.
 """
 
 import json

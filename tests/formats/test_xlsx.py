@@ -63,7 +63,7 @@ def test_ids_and_texts_are_cells_of_text_and_never_formulas():
     assert rows[2][4] == 0.5
     assert {cell.data_type for row in sheet for cell in row} == {"s", "n"}
     assert {sheet["A2"].data_type, sheet["E2"].data_type} == {"s"}
-    # What is typed into an empty cell stays text, too: 1-2 is no date.
+    # Text typed into an empty cell stays text, too: 1-2 is no date.
     assert {sheet[cell].number_format for cell in ("A2", "B2", "C2", "E2")} == {"@"}
 
 

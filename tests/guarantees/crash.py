@@ -110,7 +110,7 @@ def run(words: list[str]) -> tuple[int, str]:
 
 
 def snapshot() -> list | None:
-    """What a study has recorded, but for times and hashes; None without a study."""
+    """The record of a study, but for times and hashes; None without a study."""
     if not Path(".activetest/study.toml").exists():
         return None
     at = StoredStudy.open()
@@ -130,7 +130,7 @@ def snapshot() -> list | None:
 
 
 def check(words: list[str], before, after) -> str | None:
-    """What is wrong with the folder after the kill, if anything."""
+    """The damage to the folder after the kill, if any."""
     left = snapshot()
     if left not in (before, after):
         return f"half of it happened: {left}"
@@ -153,7 +153,7 @@ def check(words: list[str], before, after) -> str | None:
 
 
 def find_damage() -> list[str]:
-    """What is wrong with the ledger, its chain of hashes and the files of its rounds."""
+    """Damage to the ledger, its chain of hashes and the files of its rounds."""
     path = Path(".activetest") / LEDGER
     if not path.exists():
         return []
@@ -200,7 +200,7 @@ def killed(at: Path, line: int, words: list[str], again: bool) -> bool:
 
 
 def in_child(folder: Path, job: Callable, *, copy: bool = True):
-    """What job says, in a process of its own, whose threads end with it, and a copy of folder."""
+    """Result of job, in a process of its own, whose threads end with it, and a copy of folder."""
     with tempfile.TemporaryDirectory() as room:
         at = Path(room) / "at" if copy else folder
         if copy:

@@ -93,7 +93,7 @@ MAKERS: dict[str, Callable[[], dict]] = {"classes": make_classes, "values": make
 
 
 def describe_copy(folder: Path) -> dict:
-    """What is said of the study in a copy of such a folder, which goes on."""
+    """The description of the study in a copy of such a folder, which goes on."""
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / "copy"
         shutil.copytree(folder, copy)

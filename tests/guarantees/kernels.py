@@ -17,7 +17,7 @@ import threadpoolctl
 ROOT = Path(__file__).parents[2]
 # The oldest kernel is the one without fused multiplications. Of these, two are not the machine's.
 KERNELS = ("Prescott", "Haswell", "Nehalem")
-# That of the oldest processor does without NumPy's functions for newer ones, too.
+# The oldest processor's kernel does without NumPy's functions for newer ones, too.
 _PLAIN = KERNELS[0]
 
 
@@ -38,7 +38,7 @@ def list_others() -> tuple[str, ...]:
 
 
 def run(kernel: str | None, function: str, *arguments: object) -> Any:
-    """What tests.guarantees.FUNCTION gives under a kernel, as JSON; None is the machine's own.
+    """The result of tests.guarantees.FUNCTION under a kernel, as JSON; None is the machine's own.
 
     Raises OSError where the processor cannot run the kernel.
     """

@@ -164,7 +164,7 @@ def describe(number: int) -> dict[str, Any]:
 
 
 def play(number: int, columns: dict[str, Any], key: dict[str, Any]) -> list[Any]:
-    """What a study of the pool says and draws, in a folder of its own."""
+    """Reports and draws of a study of the pool, in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         return json.loads(json.dumps(list(_play(number, columns, key))))
 

@@ -102,7 +102,7 @@ def decline(study: at.Study, key: dict, count: int, *, declined: int) -> None:
 
 
 def read_report(study: at.Study, **options: object) -> dict:
-    """What a report says, as JSON."""
+    """The contents of a report, as JSON."""
     return json.loads(study.report(**options).to_json())
 
 
@@ -299,7 +299,7 @@ def weighted_values() -> object:
 
 
 def ask(seed: int, rows: int = 110, **settings: object) -> object:
-    """What a question about the places is answered after three rounds, and how status sees it."""
+    """The answer to a question about the places after three rounds, and how status sees it."""
     key = write_classes(rows, seed)
     usual = {"groups": ["place"], "seed": seed, "floor": 0.1, "acquisition": "thompson"}
     study = begin(f"study-{seed}", **(usual | settings))

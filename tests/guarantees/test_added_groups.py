@@ -43,7 +43,7 @@ def play_rounds(folder: Path) -> None:
 
 
 def of_pool(face: Study, **options) -> list:
-    """What a report says of the whole pool."""
+    """The estimates of a report for the whole pool."""
     report = face.report(**options)
     return [row for row in report.estimates if row.group is None]
 

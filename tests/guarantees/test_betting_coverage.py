@@ -12,7 +12,7 @@ def increments(stats, guesses, strength, draws, rng) -> Increments:
     size = len(stats)
     order = np.argsort(rng.exponential(size=size) / strength)
     rows = order[:draws]
-    # What is still there before each draw: sums and extremes from the back.
+    # Items left before each draw: sums and extremes from the back.
     left = np.cumsum(strength[order][::-1])[::-1][:draws]
     rest = np.cumsum(guesses[order][::-1])[::-1][:draws] / size
     lowest = np.minimum.accumulate((-guesses / strength)[order][::-1])[::-1][:draws]

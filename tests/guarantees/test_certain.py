@@ -213,7 +213,7 @@ def test_bets_are_fair_and_know_their_range(pool, first, name):
     assert np.ptp(low) == pytest.approx(0, abs=1e-6)
     assert np.ptp(high) == pytest.approx(0, abs=1e-6)
     assert all(low[0] - 1e-9 <= each.value[-1] <= high[0] + 1e-9 for each in values)
-    # What is left of the mean lies between its bounds, and these are of items that matter.
+    # The rest of the mean lies between its bounds, and these are of items that matter.
     unknown = [row for row in range(3) if row not in log.rows]
     assert values[0].least[-1] == pytest.approx(sums[unknown].min(axis=1).sum() / SIZE)
     assert values[0].most[-1] == pytest.approx(sums[unknown].max(axis=1).sum() / SIZE)
@@ -224,5 +224,5 @@ def test_an_anytime_interval_needs_items_that_can_change_the_metric(pool):
     view = build_view(log, pool, PRECISION, [find_metric(pool, "error")], seed=1, own_view=False)
     found = view.confidence_sequence(find_metric(pool, "error"), 0.95)
     wrong = np.count_nonzero(log.labels != 1)
-    # What was drawn is known, and no draw says anything about the rest.
+    # Drawn items are known, and no draw says anything about the rest.
     assert (found.lower, found.upper) == pytest.approx((wrong / SIZE, (wrong + 4) / SIZE), abs=1e-6)

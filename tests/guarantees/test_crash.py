@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the driver forks and kills")
 
 
-# What the study of a command is about, where that is not the usual.
+# Settings of the study of a command, where they are not the usual.
 CHOICES = {
     "next with arrays": {"surrogate": "linear"},
     "next between groups": {"question": "identify"},

@@ -19,7 +19,7 @@ from activetest.system.parallel import BLAS_THREADS
 
 ROOT = Path(__file__).parents[2]
 
-# What a process does with the words: threads, pool, key, folder for studies, names of surrogates.
+# The program that gets the words: threads, pool, key, folder for studies, names of surrogates.
 PROGRAM = """
 import json, os, sys
 from pathlib import Path
@@ -110,7 +110,7 @@ NETWORKS = ["ensemble", "mc-dropout", "radial-bnn"]
 
 
 def play_here(pool: Path, key: dict, folder: Path, names: list[str]) -> list[str]:
-    """What the verbs say of studies with each of the surrogates, in this process."""
+    """Results of the verbs for studies with each of the surrogates, in this process."""
     texts = []
     for name in names:
         study = Study.create(pool, folder / name, groups="place", surrogate=name, seed=3)

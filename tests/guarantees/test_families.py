@@ -1,4 +1,4 @@
-"""What every acquisition and surrogate owes, and every method its reader."""
+"""Requirements of every acquisition and surrogate, and of methods for their readers."""
 
 import ast
 import inspect
@@ -60,7 +60,7 @@ def pool_rows(kind: str) -> Rows:
 
 
 def statistics_of(kind: str) -> tuple[Statistic, ...]:
-    """What the pool's cache knows constants of, a count and a weighted sum: surrogates know all."""
+    """Statistics with constants in the cache, a count and a weighted sum: surrogates know all."""
     kept = tuple(map(statistic, STATISTICS[POOLS[kind]]))
     more = statistic("pinball:0.9" if kind == "values" else "tp:1")
     return (*kept, more, combine_statistics([kept[0], more], (0.5, -2.0)))

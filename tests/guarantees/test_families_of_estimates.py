@@ -1,4 +1,4 @@
-"""What every estimator and interval owes: a new file inherits these tests."""
+"""Requirements of every estimator and interval: a new file inherits these tests."""
 
 import numpy as np
 import pytest

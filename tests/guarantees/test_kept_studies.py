@@ -17,7 +17,7 @@ from tests.guarantees.test_recorded_numbers import find_differences
 KEPT = sorted(str(path.parent.relative_to(STUDIES)) for path in STUDIES.glob(f"*/*/{EXPECTED}"))
 VERSIONS = sorted({name.split("/")[0] for name in KEPT}, key=lambda each: int(each.split(".")[1]))
 OFTEN = (VERSIONS[0], VERSIONS[len(VERSIONS) // 2], VERSIONS[-1])
-# What each study keeps, besides what can be built again.
+# Files that each study keeps, besides those that can be built again.
 FILES = ["ledger.db", "study.toml"]
 
 

@@ -19,7 +19,7 @@ WAYS = {"metrics": ("error", "f1[3]"), "budgets": (20, 30), "runs": 4, "workers"
 
 @pytest.fixture
 def watched(monkeypatch):
-    """What every run found, by the seed and the acquisition of its study."""
+    """Results of every run, by the seed and the acquisition of its study."""
     found = {}
     play = simulations.run_together
 
@@ -78,7 +78,7 @@ def test_how_many_are_played_at_a_time_changes_no_number(watched, monkeypatch):
 
 
 def test_a_block_of_which_a_part_is_kept_is_played_as_a_whole(folder):
-    """What an interrupted simulation finds is to the last digit what it would have found."""
+    """An interrupted simulation finds to the last digit what it would have found."""
     path = folder / "runs.jsonl"
     whole = digits(save=path)
     lines = path.read_text().splitlines(keepends=True)

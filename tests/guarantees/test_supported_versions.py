@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 
 def run(*words: str | Path) -> str:
-    """What a command prints, run in the repository's root; it must succeed."""
+    """Output of a command in the repository's root; it must succeed."""
     # Nothing of the environment and of the test run that this test is part of.
     own = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
     env = {

@@ -324,7 +324,7 @@ def test_what_is_known_may_miss_the_threshold_by_a_rounding_error(short, word):
 
 
 def test_draws_that_rule_out_both_sides_at_once_fail_the_gate():
-    """What is known contradicts itself: no mean is at least 0.8 and at most 0.2."""
+    """The evidence contradicts itself: no mean is at least 0.8 and at most 0.2."""
     torn = uniform([1.0, 0.0, 1.0])
     torn = replace(torn, least=np.array([0, 0.8, 0.8]), most=np.array([1, 0.2, 0.2]))
     assert (torn.offset == 0).all()

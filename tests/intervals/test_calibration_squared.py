@@ -21,7 +21,7 @@ def estimate(right, *, draws: int = 400, seed: int = 0, exact: bool = False) -> 
     inside = np.eye(3)[bins]
     hits = inside * (rng.random(draws) < np.asarray(right)[bins])[:, None]
     claims = inside * (CLAIM / SHARE)
-    # What does not depend on the label is known of the whole pool.
+    # Terms that do not depend on the label are known of the whole pool.
     known = np.tile(np.concatenate([CLAIM, SHARE]), (draws, 1))
     terms = np.hstack([hits, known])
     return Estimate(

@@ -145,7 +145,7 @@ def test_labels_that_uniform_draws_would_have_shown_support_the_variance(
 ):
     """Draws 2.5 times less likely than uniform ones show 2.5 times fewer.
 
-    That counts for the end of a gate, and where the floor is low.
+    This counts for the end of a gate, and where the floor is low.
     """
     enough *= max_weight if enough == DECIDING else 1
     uniform = 0.1 * 0.9 / 100

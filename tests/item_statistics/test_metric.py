@@ -1,4 +1,4 @@
-"""What all metrics owe: ranges, gradients, titles that can be asked for, reasons."""
+"""Requirements of all metrics: ranges, gradients, titles that can be asked for, reasons."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.rows import Outputs
 
 NEEDED = {"f-beta": "2", "top-k-error": "1", "precision-at-k": "20", "recall-at-fpr": "0.1"}
-# What a metric without brackets is when it has to choose.
+# Metrics of classes that take no brackets.
 PLAIN = ("accuracy", "error", "log-loss", "brier", "mcc", "kappa", "balanced-accuracy", "cost")
 AREAS = ("auroc", "average-precision", "recall-at-fpr", "precision-at-k")
 

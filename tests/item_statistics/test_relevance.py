@@ -1,4 +1,4 @@
-"""Which items can change a metric, and what known labels leave possible."""
+"""Items that can change a metric, and values that known labels leave possible."""
 
 import json
 from itertools import product

@@ -22,7 +22,7 @@ TRUTH = list_truth()
 
 
 def say(person: str, item: int) -> str | None:
-    """What a person says of an item; None for a skip. The second is wrong about every tenth."""
+    """A person's answer about an item; None for a skip. The second is wrong about every tenth."""
     if item in SKIPPED:
         return None
     wrong = person == PEOPLE[1] and item % 10 == 0

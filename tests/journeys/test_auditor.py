@@ -14,7 +14,7 @@ import pytest
 from activetest.cli.app import main
 from tests.journeys.people import copy_study, label_batch
 
-# What the page calls the head of the ledger's chain.
+# The head of the ledger's chain, as on the page.
 HASH = re.compile(r"[0-9a-f]{64}")
 
 

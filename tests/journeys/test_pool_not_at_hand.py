@@ -45,7 +45,7 @@ def test_the_study_alone_reports_on_another_machine(folder, monkeypatch, capsys)
     assert NOTE in page
     assert not (away / ".activetest" / "cache").exists()
 
-    # What needs the pool says so, and how to go on; nothing is recorded.
+    # Commands that need the pool say so, and how to go on; nothing is recorded.
     ledger = (away / ".activetest" / "ledger.db").read_bytes()
     for words in (["next"], ["ingest", "report.json"], ["export", "--curve", "reliability"]):
         capsys.readouterr()

@@ -1,4 +1,4 @@
-"""What labels stand for: files and mappings, and words for no label yet."""
+"""Meanings of labels: files and mappings, and words for no label yet."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""Which class a label equals, and which ones labels that equal none may stand for."""
+"""The class that a label equals, and the classes that labels equal to none may stand for."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""What words mean, and where nobody can tell."""
+"""Meanings of words, and words without a clear meaning."""
 
 import itertools
 

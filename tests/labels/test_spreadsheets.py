@@ -1,4 +1,4 @@
-"""What spreadsheets make of classes and ids."""
+"""Changes of classes and ids by spreadsheets."""
 
 import pytest
 

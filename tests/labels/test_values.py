@@ -21,7 +21,7 @@ def pandas():
 
 
 def label_of(value) -> tuple[int, str]:
-    """What a value says, however it comes."""
+    """The meaning of a value, however it comes."""
     (row,) = values.read_mapping({"a": value})
     assert values.read_columns({"id": ["a"], "label": [value]})[0][1:] == row[1:]
     assert values.read_rows([{"id": "a", "label": value}])[0][1:] == row[1:]

@@ -351,7 +351,7 @@ def test_gates_and_plans_come_back_and_move_no_revision(ledger):
         assert each.gates() == (GATE, other, whole)
         assert each.plan() == Plan(40.0, "labels", 5, 40, "cubic")
         assert each.record() == before and each.hashes[: len(hashes)] == hashes
-    # What was computed from that revision is still up to date.
+    # Results computed from that revision are still up to date.
     ledger.record_round(a_round(1, [4]), ["i4"], revision=before.revision)
 
 

@@ -117,7 +117,7 @@ def labelled(study, label_file):
 
 @pytest.fixture
 def without_cycles():
-    """What a cycle of references holds stays."""
+    """Objects that a cycle of references holds stay."""
     gc.collect()
     gc.disable()
     yield

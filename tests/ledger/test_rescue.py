@@ -1,4 +1,4 @@
-"""What is read of a damaged ledger, where it is read from, and how far others are looked for."""
+"""Records read from a damaged ledger, where from, and how far others are looked for."""
 
 import sqlite3
 from contextlib import closing

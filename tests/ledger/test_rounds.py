@@ -1,4 +1,4 @@
-"""What rounds keep in the ledger: picks, arrays, and surrogates that were not fitted again."""
+"""Contents of rounds in the ledger: picks, arrays, and surrogates that were not fitted again."""
 
 import shutil
 import sqlite3

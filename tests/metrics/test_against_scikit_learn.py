@@ -39,7 +39,7 @@ def value(name: str, pool, argument: str | None = None) -> float:
 
 
 def quietly(score, *arguments, **options):
-    """What scikit-learn says, without what it warns of."""
+    """The score by scikit-learn, without its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return score(*arguments, **options)

@@ -131,7 +131,7 @@ test_one.__test__ = False  # type: ignore[attr-defined]
 
 
 class Results:
-    """What was found, a line a change; kept when a run is interrupted.
+    """Results, a line a change; kept when a run is interrupted.
 
     Args:
         path: The file.
@@ -231,7 +231,7 @@ def main(arguments: list[str] | None = None) -> int:
             change
             for change in changes
             if (earlier := results.get(change)) is None
-            # What no test ran on may have been asked before the map knew of one.
+            # A change without tests may have been tested before the map knew of a test.
             or (earlier["outcome"] == "survived" and (options.again or not earlier["tests"]))
         ]
         print(f"{len(changes)} changes, {len(changes) - len(wanted)} tested earlier", flush=True)

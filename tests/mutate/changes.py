@@ -78,7 +78,7 @@ class Change:
 
     @property
     def key(self) -> str:
-        """What names the change also after lines above it moved."""
+        """The name of the change, the same after lines above it moved."""
         repeated = f" [{self.number}]" if self.number else ""
         return f"{self.file} {self.function}: {self.before} -> {self.after}{repeated}"
 

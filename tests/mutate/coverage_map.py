@@ -1,4 +1,4 @@
-"""Which test runs which line of the package: found once, kept in a folder that git ignores.
+"""Lines of the package that each test runs: found once, kept in a folder that git ignores.
 
 The file is also the pytest plugin that records it: `coverage` follows tests, threads and the
 processes that tests start, each under the name of its test.

@@ -21,7 +21,7 @@ from pathlib import Path
 from tests.mutate.changes import AT_IMPORT, Change, apply_change
 from tests.mutate.coverage_map import CoverageMap, group_by_file
 
-# What is slow to import and none of ours: a forked process finds it imported.
+# Modules of others that are slow to import: a forked process finds them imported.
 PYTEST = ("hypothesis", "pytest", "xdist.plugin")
 WARM = (
     "numpy",
@@ -39,14 +39,14 @@ GRACE, FACTOR = 15, 4
 # A process that waits for ever uses no processor: times as many seconds on the clock.
 WAITING = 20
 
-# What notices a change in place of a test.
+# Signs of a noticed change, in place of a test.
 TOO_LONG = (signal.SIGXCPU, signal.SIGKILL)
 DIED, NO_TESTS = "the process of the tests died", "pytest could not start"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run of tests ended with."""
+    """The end of a run of tests."""
 
     killer: str | None
     timed_out: bool = False
@@ -224,7 +224,7 @@ class Runner:
 
     Args:
         tree: The copy.
-        coverage: Which test runs which line, or None if `tests` are to run for every change.
+        coverage: The lines that each test runs, or None if `tests` are to run for every change.
         budget: Seconds of tests for a change, measured on the unchanged tree.
         tests: Test files that are run for every change.
     """

@@ -1,4 +1,4 @@
-"""Which columns of a file hold the fields of an answer."""
+"""Columns of a file that hold the fields of an answer."""
 
 import unicodedata
 

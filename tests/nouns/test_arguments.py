@@ -13,7 +13,7 @@ from tests import makers
 
 
 class Odd:
-    """What pretends to be a number and is none."""
+    """An object that pretends to be a number and is none."""
 
     def __index__(self):
         raise TypeError("no number")

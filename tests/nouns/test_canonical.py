@@ -21,7 +21,7 @@ def test_every_form_of_a_text_has_one_canonical_form(text):
         ("Zu\u0308rich", "Z\u00fcrich"),
         ("\u212b", "\u00c5"),
         ("\u1112\u1161\u11ab", "\ud55c"),
-        # What only looks or reads alike stays apart.
+        # Texts that only look or read alike stay apart.
         ("\uff21", "\uff21"),
         ("\ufb01", "\ufb01"),
         ("A ", "A "),

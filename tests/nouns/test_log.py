@@ -1,4 +1,4 @@
-"""What is left of a log when a part of it is left out."""
+"""The rest of a log when a part of it is left out."""
 
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log, drop_waiting_rounds

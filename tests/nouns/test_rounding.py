@@ -1,4 +1,4 @@
-"""What is decided by numbers that rounding has made: no last digit decides it."""
+"""Decisions by numbers that rounding has made: no last digit decides them."""
 
 import numpy as np
 import pytest

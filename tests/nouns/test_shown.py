@@ -1,4 +1,4 @@
-"""What a notebook shows as it is."""
+"""Objects that a notebook shows as they are."""
 
 import html
 import xml.etree.ElementTree as ET

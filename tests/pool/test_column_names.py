@@ -1,4 +1,4 @@
-"""What names of columns say."""
+"""Meanings of the names of columns."""
 
 import pytest
 

@@ -30,14 +30,14 @@ def polars():
 
 
 def read_frame(frame) -> pa.Table:
-    """What is stored of a frame."""
+    """The stored table of a frame."""
     with TemporaryDirectory() as folder:
         frames.save_frame(frame, Path(folder) / "x.parquet")
         return pq.read_table(Path(folder) / "x.parquet", memory_map=False)
 
 
 def problem_of(frame) -> str:
-    """What is wrong with a frame; every such error has a hint."""
+    """The problem of a frame; every such error has a hint."""
     with pytest.raises(PoolError) as error:
         read_frame(frame)
     assert error.value.hint

@@ -16,7 +16,7 @@ from activetest.pool.ids import (
 
 
 def reader(ids: Text):
-    """What reads ids (R,) at positions, in UTF-8."""
+    """A function that reads ids (R,) at positions, in UTF-8."""
     return lambda positions: [ids[int(row)].encode() for row in positions]
 
 

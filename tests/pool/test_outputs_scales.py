@@ -183,7 +183,7 @@ def test_a_study_of_a_confidence_knows_what_the_other_class_is_worth(tmp_path):
     brier = (2 * np.where(right, 1 - SURE, SURE) ** 2).mean()
     found = {row.metric: row.estimate for row in study.report().estimates}
     assert found["brier"] in (approx(brier, rel=1e-5), approx(brier / 2, rel=1e-5))
-    # What is not named stays.
+    # Settings that are not named stay.
     study.change(metric="error")
     assert 'scale = "confidence"' in (tmp_path / "study" / "study.toml").read_text()
 

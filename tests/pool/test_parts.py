@@ -1,4 +1,4 @@
-"""Which files below a folder are the pool's, and what their names say."""
+"""Files below a folder that are the pool's, and what their names say."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""What the columns of a pool are understood to mean."""
+"""Meanings of the columns of a pool."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Which settings a file suggests, by names and first values."""
+"""Settings that a file suggests, by names and first values."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

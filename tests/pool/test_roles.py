@@ -187,7 +187,7 @@ def obey(folder: Path, case: Case, way: dict[str, Any]) -> Pool:
 
 
 def explain(folder: Path, case: Case) -> str:
-    """What is said of the pool with the wrong settings."""
+    """The error for the pool with the wrong settings."""
     with pytest.raises(ActivetestError) as caught:
         read(write(folder, case), **case.wrong)
     return f"{caught.value.problem}\n{caught.value.hint}"

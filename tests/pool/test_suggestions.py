@@ -1,4 +1,4 @@
-"""What else a column may be, which init says when a study is created."""
+"""Other roles that a column may have, named by init when a study is created."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ TEXTS = [f"customer {row}" for row in range(ROWS)]
 
 
 def suggested(folder, columns: dict, **choices) -> str:
-    """What is said about a pool with these columns besides what is always said."""
+    """Notices about a pool with these columns besides the usual notices."""
     path = folder / "pool.parquet"
     pq.write_table(pa.table(columns), path)
     plain = Pool.open(path, **choices, suggest=False).notices

@@ -3,7 +3,7 @@
 usage: at_once.py COUNT WORD...
 For each line on standard input, "FOLDER SIGNAL", so many processes run the command in the folder;
 unless the signal is 0, the last one gets it 30 ms later. Answers with a line of JSON: [exit code,
-output] of each. What they import is imported once, before all of them.
+output] of each. Their modules are imported once, before all of them.
 """
 
 import json

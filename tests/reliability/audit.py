@@ -1,4 +1,4 @@
-"""What a piece of code does to the system, as Python's audit events tell."""
+"""Effects of a piece of code on the system, as Python's audit events tell."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What the tests of this folder share: counts of what was tried, and a table of them at the end."""
+"""Shared by the tests of this folder: counts of what was tried, and a table of them at the end."""
 
 import os
 from collections import Counter

@@ -87,7 +87,7 @@ def serve() -> None:
 
 
 def _import_everything() -> None:
-    """What commands import when they run."""
+    """Import all that commands import when they run."""
     from activetest import catalog
     from activetest.study import init, next, report  # noqa: F401
 
@@ -122,7 +122,7 @@ def _run(request: dict, writers: tuple[int, ...]) -> NoReturn:
 
 
 def _read_all(readers: tuple[int, ...]) -> list[str]:
-    """What comes through several pipes until all are closed."""
+    """The texts that come through several pipes until all are closed."""
     texts = dict.fromkeys(readers, b"")
     with selectors.DefaultSelector() as waiting:
         for handle in readers:

@@ -239,7 +239,7 @@ def _write(table: pa.Table, folder: Path, rng: np.random.Generator) -> str:
             use_dictionary=rng.random() < 0.7,
         )
     except (pa.ArrowException, ValueError):
-        # What Parquet cannot hold.
+        # A table that Parquet cannot hold.
         path.write_bytes(b"PAR1PAR1")
     if roll > 0.85:
         path.write_bytes(damage(path.read_bytes(), rng))
@@ -293,7 +293,7 @@ def _write_other(table: pa.Table, path: Path, rng: np.random.Generator) -> str:
 
 
 def _name_classes(table: pa.Table) -> list[bytes]:
-    """What may stand under the key of Hugging Face."""
+    """Values that may stand under the key of Hugging Face."""
     names = [["a", "b"], ["a", "a"], [1, 2], "ab", ["\x1b[31m", "*"], [], ["x" * 5000, "y"]]
     features = [
         {column: {"names": each, "_type": "ClassLabel"} for column in table.column_names}

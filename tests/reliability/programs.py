@@ -54,7 +54,7 @@ def take_snapshot(folder: Path) -> tuple:
 
 
 def find_leftovers(folder: Path) -> list[str]:
-    """What only a process at work has in a folder or its study."""
+    """Files that only a process at work has in a folder or its study."""
     return [
         str(path.relative_to(folder))
         for path in sorted(folder.rglob("*"))

@@ -70,7 +70,7 @@ def restore(scene: Path) -> Study:
 
 
 def run_verbs(study: Study, answers: dict[str, str], damage: Callable[[], None]) -> list[str]:
-    """What every verb says; the cache is damaged before each."""
+    """The results of every verb; the cache is damaged before each."""
     verbs: list[Callable[[], str]] = [
         lambda: study.report(metrics=["error", "f1"], groups="place").to_json(),
         lambda: str(study.ingest(answers)),

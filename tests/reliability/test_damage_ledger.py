@@ -43,7 +43,7 @@ def whole(tmp_path_factory) -> at.Study:
 
 
 def tell(study: at.Study) -> dict[str, object]:
-    """What each verb says of a study: its numbers, or the error that it raises."""
+    """Results of each verb on a study: its numbers, or the error that it raises."""
 
     def ingest() -> str:
         return str(study.ingest({"item-7": "cat", "item-11": "dog"}, replace=True, dry_run=True))
@@ -60,7 +60,7 @@ def tell(study: at.Study) -> dict[str, object]:
 
 
 def attempt(verb) -> object:
-    """What a verb returns; the StudyError that it raises. No other error is let through."""
+    """The result of a verb, or the StudyError that it raises. No other error is let through."""
     try:
         return verb()
     except StudyError as error:

@@ -21,7 +21,7 @@ from tests.reliability.hostile_labels import make_file
 from tests.reliability.programs import STUDY, run_here, take_snapshot
 
 IDS = [f"item-{row}" for row in range(90)]
-# What labels can be in each kind of pool.
+# Values of labels in each kind of pool.
 POOLS = {
     "closed classes": ["cat", "dog", "owl"],
     "open classes": ["cat", "dog", "owl"],
@@ -105,7 +105,7 @@ def check_file(folder: Path, kind: str, seed: int, capsys) -> str:
         if kind != "values" and made.kind != "export":
             assert set(read_rows(made.content)) <= known
         assert set(before.answers) <= set(after.answers)
-        # What a file states about its own annotator is all there is about it.
+        # Statements of a file about its own annotator are all there is about it.
         if made.answers is not None:
             assert made.answers == {
                 answer.id: answer.label if kind != "values" else made.answers[answer.id]

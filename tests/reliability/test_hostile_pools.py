@@ -27,7 +27,7 @@ def run(capsys):
         code = main(words)
         errors = capsys.readouterr().err
         assert code in ((0, 2) if may_refuse else (0,)), errors
-        # What is wrong with a file is all that inspect has to say, and so it is no error.
+        # Problems of a file are all that inspect has to say, and so they are no error.
         if code == 2 and words[0] != "inspect":
             assert "error: " in errors and "hint:  " in errors, errors
         return code

@@ -33,7 +33,7 @@ KILL = (signal.SIGKILL,)
 INTERRUPTS = (signal.SIGINT, signal.SIGINT, signal.SIGTERM)
 # All that an interrupted command says.
 _SENTENCE = "interrupted: nothing is half done; the same command can be run again\n"
-# What `next` says when it is done.
+# Messages of `next` when it is done.
 _DONE = (
     "3 items still waiting for labels (--new draws others), written to batch.csv\n",
     "3 items still waiting for labels (--new draws others)\n",
@@ -71,7 +71,7 @@ def run_and_kill(
     if not died:
         _TAKES[kind] = time.monotonic() - begin
     elif number != signal.SIGKILL:
-        # What it had done may have been said before.
+        # The command may have said before what it had done.
         earlier = err.removesuffix(_SENTENCE)
         assert earlier in ("", *_DONE) or earlier.startswith("round "), err
         assert "Traceback" not in err and "ignored" not in err, err
@@ -83,7 +83,7 @@ def _list_files(folder: Path) -> list[tuple[str, int]]:
     """Name and time of what lies in a folder and its study."""
     found = []
     for place in (folder, folder / STUDY):
-        # What is listed may be gone already.
+        # A listed file may be gone already.
         with contextlib.suppress(FileNotFoundError), os.scandir(place) as entries:
             found += [
                 (entry.name, entry.stat(follow_symlinks=False).st_mtime_ns) for entry in entries

@@ -1,4 +1,4 @@
-"""What a command has said is done survives a power cut, on the file system that most people have.
+"""Work that a command reports as done survives a power cut, on most people's file system.
 
 The image of a disk is copied as soon as a command returns, without its unwritten pages: what the
 copy holds is what the disk would hold if the power went off at that moment.
@@ -63,7 +63,7 @@ def after_a_power_cut(disk: Path) -> Iterator[Path]:
 
 
 def run(folder: Path, *words: str) -> str:
-    """What a command prints; it has to succeed."""
+    """The output of a command, which has to succeed."""
     done = subprocess.run(
         [sys.executable, "-m", "activetest", *words],
         cwd=folder,

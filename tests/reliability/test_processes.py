@@ -70,7 +70,7 @@ def check_processes(tmp_path: Path, count: int) -> None:
         assert code == 0, f"{words}: {messages}"
     record = take_snapshot(folder)[0]
     assert len({draw.id for draw in record.draws}) == len(record.draws)
-    # What was shown is recorded, and each batch is one round.
+    # Every shown item is recorded, and each batch is one round.
     batches = {
         number: {draw.id for draw in record.draws if draw.round == number}
         for number in {draw.round for draw in record.draws}

@@ -52,7 +52,7 @@ def template(tmp_path_factory) -> Path:
         (folder / "labels.csv").write_text("\n".join(["id,label", *rows]) + "\n")
         assert run_here(folder, "ingest", "labels.csv") == 0
     assert (folder / STUDY / "rounds").is_dir()
-    # What is imported late is imported before anything is watched.
+    # Late imports are made before anything is watched.
     for words in (["status"], ["report"], ["report", "--format", "json"]):
         assert run_here(folder, *words) == 0
     return folder

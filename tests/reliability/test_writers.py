@@ -39,7 +39,7 @@ def use_study() -> None:
     study = Study.open()
     study.ingest(dict.fromkeys(study.next(LABELS).ids, "cat"))
     assert Study.open().status().counts.labeled == LABELS
-    # What interrupted processes left goes with the next that writes there.
+    # Leftovers of interrupted processes go with the next that writes there.
     study.next(3, path="batch.csv")
 
 

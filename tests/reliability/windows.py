@@ -3,7 +3,7 @@
 Nothing is renamed to a name that is taken, and no folder is replaced. A file that is open or mapped
 is neither renamed, replaced nor removed, nor is a folder above it. Folders cannot be opened, so
 that nothing waits for their names; locks are those of msvcrt. Names may not hold some characters,
-nor be those of devices. What is open is read from /proc, so that libraries in C count as well.
+nor be those of devices. Open files are read from /proc, so that libraries in C count as well.
 """
 
 import errno

@@ -102,7 +102,7 @@ def gate() -> Callable[..., Gate]:
 
 @pytest.fixture
 def nothing() -> dict:
-    """What a row without an estimate lacks."""
+    """The fields that a row without an estimate lacks."""
     return dict.fromkeys(("estimate", "lower", "upper", "n_eff"))
 
 

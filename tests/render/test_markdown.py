@@ -114,7 +114,7 @@ def test_a_mark_in_a_table_is_explained_once(row, report):
     assert "(!)" not in markdown.render(report(row(headline=True, reliable=False)))
 
 
-# What GitHub turns a text into, once Markdown has been rendered.
+# Patterns that GitHub transforms, once Markdown has been rendered.
 GITHUB = {
     "a mention": r"(?<!\w)@\w",
     "an address": r"://|www\.",

@@ -92,7 +92,7 @@ REPORTS = {
 
 
 def run(capsys: pytest.CaptureFixture, *words: str) -> str:
-    """What a command prints; exit codes of gates are fine."""
+    """The output of a command; exit codes of gates are fine."""
     capsys.readouterr()
     code = main(list(words))
     printed = capsys.readouterr()
@@ -328,7 +328,7 @@ def find_kinds(document: dict) -> list[tuple[str, tuple]]:
 
 
 def at(value: Any, path: tuple) -> Any:
-    """What stands at the path."""
+    """The value at the path."""
     for step in path:
         value = value[step]
     return value

@@ -53,7 +53,7 @@ def test_drawing_without_replacement_narrows_it_until_all_is_known():
     assert (lower, upper) == pytest.approx((5 - reach, 5 + reach))
     assert band.find_ends(50) == pytest.approx((5, 5))
     assert band.find_ends(51) == (None, None)
-    # What the pool's own sampling adds stays.
+    # The variance of the pool's own sampling stays.
     lower, upper = make_band(5.0, 4.0, share=False, size=50, more=0.25).find_ends(50)
     assert upper - lower == pytest.approx(2 * stats.t.ppf(0.975, 49) * 0.5)
 

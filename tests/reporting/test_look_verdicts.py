@@ -53,7 +53,7 @@ def test_other_studies_have_other_gates(begin_study, choices):
 
 
 def test_nothing_is_decided_before_and_between_looks(begin, label_draws):
-    """What a gate shows changes when a look is complete, and at no other time."""
+    """Numbers of a gate change when a look is complete, and at no other time."""
     study, seen = begin(), []
     for _ in range(7):
         label_draws(study, 10)

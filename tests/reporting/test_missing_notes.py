@@ -1,4 +1,4 @@
-"""What is said of answers that lack, and of labels that wait for them."""
+"""Notes on answers that are missing, and on labels that wait for them."""
 
 from types import SimpleNamespace
 

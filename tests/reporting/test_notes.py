@@ -1,4 +1,4 @@
-"""Which notes a report has, and how much each of them matters."""
+"""Notes of a report, and how much each of them matters."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -312,7 +312,7 @@ def test_an_interval_is_wide_while_the_rarer_outcome_has_fewer_than_five_labels(
     assert doubts(4.9) == f"Only 5 errors{end}"
     assert doubts(1) == f"Only 1 error{end}"
     assert doubts(0.2) == f"No error{end}"
-    # What is rarer is the other way round where most predictions are wrong.
+    # Right predictions are the rarer outcome where most predictions are wrong.
     assert doubts(2, estimate=0.6) == f"Only 2 right predictions{end}"
     assert doubts(2, metric="accuracy") == f"Only 2 right predictions{end}"
     assert doubts(2, metric="accuracy", estimate=0.6) == f"Only 2 errors{end}"

@@ -1,4 +1,4 @@
-"""What requirements say, and which verdicts and exit codes follow from numbers."""
+"""Meanings of requirements, and verdicts and exit codes that follow from numbers."""
 
 import math
 

@@ -27,7 +27,7 @@ from activetest.simulation.baseline import compute_baseline
 from tests.makers import build_farm, play_rounds, set_status, supply_first, supply_labels
 
 SIZE = 240
-# What is_reliable reads of a sample whose labels are taken as they are.
+# A sample for is_reliable whose labels are taken as they are.
 CERTAIN = SimpleNamespace(doubted=False)
 CHOICES = Choices("error", ("error",), "agreement", groups=("place", "shift"))
 
@@ -227,7 +227,7 @@ def saving_of(
     doubt=0.0,
     bounds=(0.0, 1.0),
 ):
-    """What is said of 20 labels that leave this variance, where one draw leaves `single`."""
+    """The saving by 20 labels that leave this variance, where one draw leaves `single`."""
     made_of = Estimate(
         mean=np.array([single]),
         variance=np.array([[variance]]),
@@ -309,7 +309,7 @@ def test_a_surrogate_is_believed_as_far_as_uniform_draws_would_have_shown_that_i
     # Or as far as labels of the rarer kind support it.
     assert saving_of(**known, tally=0.0, rarer_shown=6.0).random == half
     assert saving_of(**known, tally=0.0, rarer_shown=12.0).random == approx(single / 0.002)
-    # What the draws show is the least, and a surrogate that expects more than uniform draws counts.
+    # The draws' variance is the least, and a surrogate that expects more than uniform draws counts.
     assert saving_of(**known | {"variance": 0.02}).random == approx(single / 0.02, rel=1e-6)
     assert saving_of(**known | {"model": 0.02}, tally=0.0).random == approx(single / 0.02, rel=1e-6)
 
@@ -414,7 +414,7 @@ def test_labels_that_were_supplied_divide_and_count_for_what_they_add(farm):
     row = rows.estimate_row(view, metric, "doubly-robust", level=0.95)
     saving = row.quantity.saving
     assert (row.n_labeled, saving.bought) == (100, 200)
-    # What was supplied counts for what it adds: without it, 100 draws are worth fewer.
+    # Supplied labels count for what they add: without them, 100 draws are worth fewer.
     assert 150 < saving.random < 240
     assert 0.75 < saving.ratio < 1.2
     assert saving.random / 100 > 1.5

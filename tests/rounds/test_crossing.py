@@ -1,4 +1,4 @@
-"""What rounds say of their items from their own labels, when they do, and what is kept of it."""
+"""Predictions of rounds from their own labels, when they are made, and what is kept of them."""
 
 from dataclasses import replace
 

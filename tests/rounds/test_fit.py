@@ -157,7 +157,7 @@ def test_items_of_a_class_are_found_in_every_chunk(pool, monkeypatch):
 
 
 def put(place, value):
-    """What puts a value somewhere in an array."""
+    """A function that puts a value somewhere in an array."""
 
     def harm(array):
         array[place] = value

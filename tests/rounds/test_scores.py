@@ -85,7 +85,7 @@ def test_metric_information_is_the_plain_sum_over_the_metrics_not_a_mixture_of_s
     aimless = replace(CHOICES, surrogate="linear", metrics=names, floor=0.0)
 
     def scores_for(metric: str, *also: str) -> np.ndarray:
-        """What the probabilities are in proportion to, from the recorded sum of squares."""
+        """Scores that the probabilities are in proportion to, from the recorded sum of squares."""
         choices = replace(aimless, acquisition="metric-information", metric=metric, also=also)
         frozen = plan.prepare_round(Log.empty(), pool, choices, seed=1)
         totals = {each.total for each in frozen.round.objectives}

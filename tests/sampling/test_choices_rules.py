@@ -1,4 +1,4 @@
-"""Which values choices take, and which combinations are refused: by tables of both."""
+"""Values that choices take, and combinations that are refused: by tables of both."""
 
 import math
 from dataclasses import MISSING, fields, replace
@@ -59,7 +59,7 @@ def takes(name, value) -> bool:
     return True
 
 
-# What every study says, and a pool of three classes.
+# Entries of every study, and a pool of three classes.
 ENTRIES = {"metric": "error", "metrics": ["error"], "surrogate": "agreement"}
 CLASSES = {
     "task": "classification",

@@ -1,4 +1,4 @@
-"""Which strategies a simulation compares."""
+"""Strategies that a simulation compares."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What a simulation returns, and what it takes in place of files."""
+"""Results of a simulation, and what it takes in place of files."""
 
 from dataclasses import fields
 

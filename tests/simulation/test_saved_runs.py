@@ -39,7 +39,7 @@ def play(folder, write_pool):
 
 @pytest.fixture
 def saved(play, folder) -> None:
-    """What play() keeps in runs.jsonl."""
+    """Runs that play() keeps in runs.jsonl."""
     copy_written("saved runs", lambda place: play(save=place / "runs.jsonl"), folder)
 
 

@@ -211,7 +211,7 @@ def test_verify_reads_the_pool_also_where_size_and_time_are_those_of_before(pool
     os.utime(pool, ns=(state.st_atime_ns, state.st_mtime_ns))
     assert pool.stat().st_size == state.st_size
     assert list(find_problems()) == ["pool"]
-    # What no output depends on may be edited.
+    # Text that no output depends on may be edited.
     pool.write_text(POOL.replace("a\n", "c\n", 1))
     assert find_problems() == {}
 

@@ -1,4 +1,4 @@
-"""Which probabilities of a log can be those of a sequence of draws: by hand, at every boundary."""
+"""Probabilities of a log that can be those of a sequence of draws: by hand, at every boundary."""
 
 import numpy as np
 import pytest

@@ -85,7 +85,7 @@ def test_who_loses_a_race_compares_again_and_writes(
     monkeypatch.setattr(Ledger, "add_answers", add_second)
     done = ingest(study, label_file("item-1,cat", "item-2,dog"))
     assert (done.new, done.unchanged) == (new, unchanged)
-    # What surrogates see, of which files may be missing, is not needed.
+    # Inputs of surrogates, of which files may be missing, are not needed.
     assert opened and not any(opened)
     assert known(study) == {"item-1": "cat", "item-2": "dog"} | dict([faster])
     assert str(undo(study)).startswith(f"taken back: {new} answer")
@@ -258,7 +258,7 @@ def test_a_word_for_no_label_is_refused_unless_it_is_a_class(other_study, label_
     done = ingest(study, path, missing=[word.lower()], dry_run=True)
     assert (done.new, done.blank, done.outside) == (1, 1, ())
     assert ingest(study, path, as_is=True).outside == (word,)
-    # What is known already needs no second permission.
+    # A label that is known already needs no second permission.
     assert ingest(study, path).unchanged == 2
 
 
@@ -378,7 +378,7 @@ def test_a_file_of_which_no_label_is_a_class_is_refused_with_the_likely_mapping(
     assert error.value.mapping == likely
     assert "`map={" in error.value.hint and "`as_is=True`" in error.value.hint
     assert study.ledger.record() == before
-    # What was shown can be saved and passed.
+    # The mapping that was shown can be saved and passed.
     rows = [f"{label},{name}" for label, name in error.value.mapping.items()]
     saved = label_file(*rows, header="from,to", name="map.csv")
     done = ingest(study, label_file(*lines), map=saved)

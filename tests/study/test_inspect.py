@@ -1,4 +1,4 @@
-"""What is said of a file before there is a study, and that the line to type works."""
+"""Description of a file before there is a study, and a line to type that works."""
 
 import csv
 import io

@@ -184,7 +184,7 @@ def test_ten_labels_of_no_class_are_refused_and_nine_are_not(animals):
     assert error.mapping == {}
     check_plausible(answers[:9], answers[:9], rows, animals, "log")
     check_plausible([], answers, rows, animals, "log")
-    # What is declined is no label.
+    # A declined item has no label.
     declined = [answers[0]._replace(status=DECLINED, label=""), *answers[1:]]
     check_plausible(declined, declined, rows, animals, "log")
 

@@ -115,7 +115,7 @@ def test_an_answer_under_a_later_file_stays_until_another_replaces_it(study):
     assert known(given) == {ids[0]: "cat", ids[3]: "owl"}
     session.answer("dog")
     assert known(given)[ids[0]] == "dog"
-    # What replaced it is the last file, and comes off: the first answer counts again.
+    # The replacement is the last file, and comes off: the first answer counts again.
     assert session.undo()
     assert known(given)[ids[0]] == session.item.answer == "cat"
 

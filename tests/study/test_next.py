@@ -173,7 +173,7 @@ FILLED = {
 
 @pytest.mark.parametrize("content", ["id,name\nitem-1,cat\n", "name,label\nitem-1,cat\n"])
 def test_a_file_that_does_not_begin_as_a_batch_is_not_read_whole(content, study, folder):
-    """What is wrong inside of it is nobody's business."""
+    """Mistakes inside of it are nobody's business."""
     path = folder / "work.csv"
     path.write_text(content)
     with pytest.raises(LabelError) as raised:
@@ -380,7 +380,7 @@ def test_tasks_of_any_format_are_replaced_while_they_have_no_answers(format, stu
 
 
 def answer(format: str, id: str) -> bytes:
-    """What a tool makes of the tasks when somebody has answered one."""
+    """The file that a tool makes when somebody has answered a task."""
     task = {"activetest_id": id, "activetest_order": "0000001"}
     if format == "label-studio":
         return exports.write_label_studio([(task, [exports.annotate(1, 1, exports.choose("cat"))])])

@@ -28,7 +28,7 @@ def test_without_maps_the_groups_of_the_question_are_drawn(study, capsys):
 
 
 def list_files() -> list[Path]:
-    """What is on the disk, without what a cache keeps of a report's work."""
+    """The files on the disk, without those in which a cache keeps a report's work."""
     return sorted(file for file in Path().rglob("*") if "results" not in file.parts)
 
 

@@ -1,4 +1,4 @@
-"""What a report says, and what it refuses to say."""
+"""Contents of a report, and what it refuses to say."""
 
 import json
 from dataclasses import replace
@@ -88,7 +88,7 @@ def test_rounds_that_wait_for_answers_change_no_number(begin_study, label_draws,
     def read(study):
         shown = report(study, **({"interval": "fixed"} | wanted))
         page = json.loads(shown.to_json())
-        # What was drawn stands in the counts and in the list of rounds.
+        # The number of draws stands in the counts and in the list of rounds.
         page.pop("counts")
         return {name: page[name] for name in page if name != "details"}, (
             shown.details and shown.details.history

@@ -1,4 +1,4 @@
-"""What a report can be asked for: a row of a table for each argument that makes no sense."""
+"""Arguments of a report: a row of a table for each argument that makes no sense."""
 
 import math
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What a study returns: batches, reports, states and setups as text, tables, files and frames."""
+"""Results of a study: batches, reports, states and setups as text, tables, files and frames."""
 
 import csv
 import io

@@ -70,7 +70,7 @@ def test_what_looks_were_planned_with_stays_after_the_first_draw(begin_study, ch
         init(None, **changes)
     assert "start another study" in raised.value.hint
     assert CONFIG.read_text() == stored
-    # What they do not rest on may change.
+    # Settings that they do not rest on may change.
     init(None, metric=("accuracy",), surrogate="model")
 
 

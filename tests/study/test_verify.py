@@ -1,4 +1,4 @@
-"""What is damaged in a study is named, and a log of everything comes out of it."""
+"""Damage in a study is named, and a log of everything comes out of it."""
 
 import csv
 import io

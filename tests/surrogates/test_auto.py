@@ -105,7 +105,7 @@ def test_hard_labels_without_features_are_agreement_too(pool, count):
 
 
 def test_it_learns_without_scikit_learn(pool, monkeypatch):
-    """Which takes longer to load than all the rest of a round."""
+    """Loading the library takes longer than all the rest of a round."""
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     assert fit(pool().training(30, train=True)).evidence.names == ("training rows", "other models")

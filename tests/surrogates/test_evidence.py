@@ -27,7 +27,7 @@ PAST = Path(__file__).parents[1] / "guarantees" / "studies" / "0.8.0" / "evidenc
 
 
 def read_past(kind: str) -> tuple[dict, np.ndarray]:
-    """What version 0.8 kept of a pool's evidence after 40 labels, and what it said of all items."""
+    """Evidence that version 0.8 kept of a pool after 40 labels, and what it said of all items."""
     with np.load(PAST / f"{kind}.npz", allow_pickle=False) as file:
         params = {name: file[name] for name in file.files if name not in ("plain", "values")}
         return params | json.loads(str(file["plain"])), file["values"]
@@ -38,7 +38,7 @@ def without(rows: Rows, **fields) -> Rows:
 
 
 def stored(params: dict) -> dict:
-    """What comes back when arrays went through a file without pickle."""
+    """The state after its arrays went through a file without pickle."""
     arrays = {name: each for name, each in params.items() if isinstance(each, np.ndarray)}
     file = io.BytesIO()
     np.savez(file, **arrays)
@@ -51,7 +51,7 @@ def logit(probs: np.ndarray) -> np.ndarray:
 
 
 def view_of(rows: Rows, order: np.ndarray) -> SimpleNamespace:
-    """What attach asks of a pool, whose items stand in another order."""
+    """The pool as attach sees it, with its items in another order."""
     hashes = np.random.default_rng(5).integers(2**63, size=len(rows.index), dtype=np.uint64)
     moved = replace(rows[order], index=np.arange(len(order)))
     return SimpleNamespace(

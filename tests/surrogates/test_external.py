@@ -1,4 +1,4 @@
-"""What other models say is believed as it is."""
+"""Outputs of other models are believed as they are."""
 
 from dataclasses import replace
 

@@ -25,7 +25,7 @@ def fitted(training: TrainingSet, seed: int = 3):
 
 
 def stored(params: dict) -> dict:
-    """What comes back when arrays went through a file without pickle."""
+    """The state after its arrays went through a file without pickle."""
     arrays = {name: each for name, each in params.items() if isinstance(each, np.ndarray)}
     file = io.BytesIO()
     np.savez(file, **arrays)

@@ -204,7 +204,7 @@ def test_many_labels_have_landmarks_that_are_spread_evenly(monkeypatch):
     tests = rings(200, seed=5)
     logits = tests[1] @ kernel.mode + kernel.heights(tests[2], kernel.weights)
     assert ((logits > 0) == tests[3]).mean() > 0.8
-    # What the labels tell is not thinned with them.
+    # The information of the labels is not thinned with them.
     here = kernel.inputs @ kernel.mode + kernel.heights(kernel.landmarks, kernel.weights)
     assert kernel.curvature == approx(8 * sigmoid(here) * sigmoid(-here), rel=1e-3)
     draws, weights = kernel.draw(200, np.random.default_rng(1))

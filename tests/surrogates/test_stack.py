@@ -39,7 +39,7 @@ def statistics_of(names) -> tuple:
 
 
 def stored(params: dict) -> dict:
-    """What comes back from JSON and from a file of arrays."""
+    """The state as it comes back from JSON and a file of arrays."""
     arrays = {name: each for name, each in params.items() if isinstance(each, np.ndarray)}
     file = io.BytesIO()
     np.savez(file, **arrays)

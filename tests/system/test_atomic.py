@@ -222,7 +222,7 @@ def test_a_block_that_fails_creates_no_folder(tmp_path):
 
 
 of_locks = pytest.mark.skipif(os.name != "posix", reason="there, locks are tried by other means")
-# What a killed process was doing, in a folder that it is given.
+# Work of a killed process, in a folder that it is given.
 WORK = {
     "a file": "with atomic.replacing_file(folder / 'batch.csv') as path:",
     "a replaced folder": "with atomic.replacing_folder(folder / 'cache') as path:",
@@ -392,7 +392,7 @@ def test_no_other_module_writes_atomically_by_hand():
 
 @pytest.fixture
 def calls(monkeypatch) -> list[tuple[str, str]]:
-    """What is asked of the system, in order: ("sync", name), ("place", name)."""
+    """Calls to the system, in order: ("sync", name), ("place", name)."""
     found: list[tuple[str, str]] = []
     of_handles: dict[int, str] = {}
     originals = {name: getattr(os, name) for name in ("open", "fsync", "replace", "rename")}

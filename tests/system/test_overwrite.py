@@ -129,7 +129,7 @@ def test_a_file_is_only_replaced_where_it_is_ours_or_by_force(place):
 
 def test_new_and_empty_files_and_devices_are_written_without_a_look(place):
     (place / "empty.csv").touch()
-    # What no file can be called is refused where it is written.
+    # A name that no file can have is refused where it is written.
     for path in ("new.csv", "nowhere/new.csv", "empty.csv", os.devnull, "x" * 300, "mine.csv/new"):
         check(path, refuse)
 

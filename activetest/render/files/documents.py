@@ -1,6 +1,6 @@
 """Files of what is shown: several formats from one computation, all of the files or none.
 
-What is there is replaced only where it is an earlier one of the same kind and in the same format:
+A file that is there is replaced only where it is an earlier file of the same kind and format:
 every file of a format has its marks near the beginning.
 """
 
@@ -17,7 +17,7 @@ from activetest.nouns.arguments import check_path
 from activetest.system import atomic, overwrite
 
 _FAMILY = "render"
-# What formats call that which they show.
+# Names in formats of the things that they show.
 REPORT, SIMULATION = "report", "simulation"
 # Bytes from the beginning of a file in which its marks stand.
 _LONGEST_HEAD = 4096
@@ -37,12 +37,12 @@ class DocumentFile:
 
     @property
     def head(self) -> str:
-        """What stands before what the format writes."""
+        """Text before the output of the format."""
         return self._find_fact("HEAD") or ""
 
     @property
     def marks(self) -> Sequence[str]:
-        """What stands near the beginning of every such file."""
+        """Texts near the beginning of every such file."""
         return self._find_fact("MARKS") or ([self.head] if self.head else [])
 
     def _find_fact(self, name: str) -> Any:

@@ -1,1 +1,1 @@
-"""What a notebook shows: columns of frames, and fragments of HTML. No output format of reports."""
+"""Output in a notebook: columns of frames, and fragments of HTML. No output format of reports."""

@@ -1,6 +1,6 @@
 """Reports and simulations as columns of frames; the keys are those of the JSON documents.
 
-What is null in all rows of a study with one model, part, criterion and repeat is left out.
+Columns that are null in all rows of a study with one model, part, criterion and repeat are omitted.
 """
 
 from collections.abc import Iterable, Sequence

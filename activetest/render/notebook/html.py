@@ -96,7 +96,7 @@ def status(counts: Counts, coming: str = "", *, title: str = "") -> str:
 
 
 def inspection(found: Inspection) -> str:
-    """What a file holds: its columns, what they allow, and how to go on."""
+    """Contents of a file: its columns, what they allow, and how to go on."""
     return _wrap(_write(_inspection.list_blocks(found)))
 
 

@@ -167,7 +167,7 @@ def _write_row(row: Bar, axis: Axis, reference: float | None, *, plain: bool) ->
 
 
 def _unit(record: Measured) -> str:
-    """What numbers end with: the sign of percent, or nothing."""
+    """The ending of numbers: the sign of percent, or nothing."""
     return words.with_unit(record, "0") if isinstance(record, EstimateRow | Gate) else "0"
 
 

@@ -42,7 +42,7 @@ _UNQUOTED = ",:;+-_./=@!$*()"
 _HEIGHT, _TOP, _BOTTOM = 260, 14, 26
 # Ticks that fit under a plot on the narrowest screen.
 _MOST_TICKS = 5
-# What marks look like in a key, and what those of charts mean.
+# The look of marks in a key, and the meaning of those of charts.
 _MARKS = {
     "dot": '<line class="i" x1="2" x2="24" y1="6" y2="6"/>'
     '<circle class="d" cx="13" cy="6" r="4.5"/>',

@@ -12,7 +12,7 @@ from activetest.render.page.bars import badge, describe, large
 
 
 def write_header(found: Outline, report: Report) -> str:
-    """What is reported on, the verdict as a sentence, its bar, and what it cost."""
+    """The subject, the verdict as a sentence, its bar, and what it cost."""
     first, *leads = found.head
     return "".join(
         (
@@ -46,7 +46,7 @@ def draw_headline(report: Report) -> str:
 
 
 def list_cautions(report: Report, shown: Sequence[Note]) -> list[Section]:
-    """What was requested and at most three cautions; all other notes can be opened."""
+    """Requested answers and at most three cautions; all other notes can be opened."""
     if not shown:
         return []
     others = [note.text for note in report.notes if note not in shown] + _describe_grounds(report)
@@ -62,7 +62,7 @@ def list_notes(report: Report, shown: Sequence[Note]) -> list[Section]:
 
 
 def _describe_grounds(report: Report) -> list[str]:
-    """What the surrogate learns from, and how well that foretells the answers."""
+    """The inputs of the surrogate, and how well they foretell the answers."""
     return [*filter(None, (words.describe_inputs(report), words.describe_evidence(report)))]
 
 

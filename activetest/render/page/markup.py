@@ -10,7 +10,7 @@ from activetest.render import _words as words
 from activetest.system.safe_text import make_readable
 
 _CODE = re.compile("`([^`]+)`")
-# What stands in a column that is aligned to the right.
+# Text of a column that is aligned to the right.
 _NUMBER = re.compile(r"[-<>]?[\d.,]*(e[-+]\d+)?[ ]?[x%]?|-")
 
 
@@ -49,7 +49,7 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def folded(summary: str, inside: str) -> str:
-    """What is shown only to those who open it, and on paper; nothing where nothing is inside."""
+    """Content shown only to those who open it, and on paper; empty where nothing is inside."""
     if not inside:
         return ""
     return f"<details><summary>{escape(summary)}</summary>{inside}</details>"
@@ -91,7 +91,7 @@ def write_table(
 
 
 def scrolled(name: str, inside: str) -> str:
-    """What can be wider than the page: moved by keys, too."""
+    """Content that can be wider than the page: moved by keys, too."""
     return f'<div class="wide" role="group" tabindex="0" aria-label="{escape(name)}">{inside}</div>'
 
 

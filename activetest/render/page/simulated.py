@@ -22,7 +22,7 @@ from activetest.render.plots.panels import (
     lay_out_panels,
 )
 
-# What its plots need besides the style of all pages.
+# Style of its plots, besides the style of all pages.
 _SHEET = """
 .panels{display:grid;gap:.4rem 1.4rem;
 grid-template-columns:repeat(auto-fit,minmax(min(100%,17rem),1fr))}

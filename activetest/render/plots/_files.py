@@ -1,4 +1,4 @@
-"""Which files pictures are written to: new ones, and earlier ones of the same origin."""
+"""Files that pictures are written to: new ones, and earlier ones of the same origin."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -76,7 +76,7 @@ def curves(results: Sequence[dict]) -> list[Curve]:
 
 
 def heading(results: Sequence[dict]) -> str:
-    """What all curves have in common."""
+    """The settings that all curves share."""
     runs = sorted({result["runs"] for result in results})
     count = f"{runs[0]:,}" if runs[0] == runs[-1] else f"{runs[0]:,} to {runs[-1]:,}"
     common = [

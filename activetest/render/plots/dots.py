@@ -17,7 +17,7 @@ from activetest.render.plots.svg import EDGE, Frame, escape, shorten, wrap, writ
 
 # Pixels: the names and numbers beside rows, a row, and the frame of a curve.
 _NAMES, _NUMBERS, _ROW, _WIDTH, _HEIGHT = 190, 190, 26, 360, 300
-# What stands above and under the frame.
+# Space above and under the frame.
 _HEAD, _FOOT = 46, 44
 _AXES = {
     CurveKind.ROC: ("false positive rate", "recall"),

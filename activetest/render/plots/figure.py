@@ -10,7 +10,7 @@ from activetest.render.plots.panels import MARK, draw_picture
 from activetest.system import atomic
 
 FORMATS = (".svg", ".png")
-# What a picture states of who drew it: today, and as matplotlib writes and wrote it.
+# Marks in a picture of who drew it: today, and as matplotlib writes and wrote it.
 _MARKERS = (MARK.encode(), b"<dc:title>activetest</dc:title>", b"tEXtSoftware\0activetest")
 _OF_SIMULATE = Origin("simulate", _MARKERS)
 

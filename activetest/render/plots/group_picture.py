@@ -1,4 +1,4 @@
-"""What is believed about the groups of a question as an SVG.
+"""Beliefs about the groups of a question as an SVG.
 
 Active Bayesian Assessment (Ji 2021): the density of every group, accuracy against calibration error
 (Figures 1 and 7), the difference of two groups (Figure 8), and the calibration error of the pool
@@ -235,7 +235,7 @@ def _list_quantities(quantities: Sequence[Quantity | None]) -> list[float]:
 
 
 def _list_ends(groups: Sequence[GroupBelief]) -> list[float]:
-    """What the axis of densities must hold: intervals, and the curves where they are not flat."""
+    """Values that the density axis must hold: intervals, and the curves where they are not flat."""
     found = _list_quantities([each.value for each in groups])
     for each in groups:
         highest = max(each.density.heights, default=0.0)

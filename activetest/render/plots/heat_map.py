@@ -154,7 +154,7 @@ def _title(found: SurfaceMap) -> str:
 
 
 def _subtitle(found: SurfaceMap) -> str:
-    """What the small numbers are."""
+    """The meaning of the small numbers."""
     columns = f"columns: {words.plain(found.second)}"
     if surface.are_exact([cell for row in found.cells for cell in row]):
         return f"{columns}; exact: every item has a label"

@@ -29,7 +29,7 @@ UNIFORM = "random draws, plain mean"
 DOTS: Dashes = (0, (2, 2))
 # Bands of more strategies than this would cover each other.
 MOST_BANDS = 4
-# What every stand-alone picture of a simulation states near its beginning.
+# The mark near the beginning of every stand-alone picture of a simulation.
 MARK = 'data-drawn-by="activetest-simulate"'
 # Units of a drawing: its size, and where the axes are.
 _WIDTH, _HEIGHT = 360, 270

@@ -1,4 +1,4 @@
-"""Which classes are taken for which, as shares of the pool."""
+"""Classes that are taken for others, as shares of the pool."""
 
 import math
 from collections.abc import Iterator

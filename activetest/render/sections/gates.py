@@ -53,7 +53,7 @@ def write(gates: Sequence[Gate], report: Report, extent: Extent) -> Iterator[Blo
 
 
 def verdict(gate: Gate) -> str:
-    """What was decided on a gate, and on what grounds."""
+    """The decision on a gate, and its grounds."""
     waiting = gate.looks is not None and gate.look == 0
     nothing = "No look yet." if waiting else "No estimate yet."
     known = nothing if gate.estimate is None else words.sentence(gate)
@@ -102,7 +102,7 @@ def _write_chance(share: float) -> str:
 
 
 def remarks(gates: Sequence[Gate]) -> list[str]:
-    """What else to know about gates; a reason that several of them have is given once."""
+    """Remarks on gates; a reason that several of them have is given once."""
     by_reason: dict[str, list[str]] = {}
     for gate in gates:
         if gate.reason:

@@ -56,7 +56,7 @@ def write(estimates: Sequence[EstimateRow], report: Report, extent: Extent) -> I
 
 
 def list_hidden(estimates: Sequence[EstimateRow], report: Report) -> list[str]:
-    """What only the verbose report shows."""
+    """Parts that only the verbose report shows."""
     lacking = len(_list_groups(report, verbose=True)) - len(_list_groups(report, verbose=False))
     return [f"{lacking:,} group{'s' * (lacking != 1)} with too few labels"] if lacking else []
 

@@ -28,7 +28,7 @@ KEYS = ("judge",)
 
 # Smaller p-values are written as smaller than this.
 _SMALLEST = 0.001
-# What the metrics are for a judge.
+# Names of the metrics for a judge.
 _MEASURES = {
     "rate": "share, by people",
     "mean": "mean score, by people",
@@ -42,7 +42,7 @@ _MEASURES = {
 
 
 def sentence(judge: JudgeReport) -> str:
-    """What the judge says, what people would say, and how far apart they are.
+    """The judge's value, the value by people, and how far apart they are.
 
     "The judge says that 84 % of items pass; people would say 75 % (95 % confidence: 71 % to
     79 %): the judge is 9 points too generous (5 to 13)."
@@ -202,7 +202,7 @@ def _compare(judge: JudgeReport) -> str:
 
 
 def _describe_slope(judge: JudgeReport, slope: ColumnSlope) -> str:
-    """What the judge does where the column is larger."""
+    """The judge's tendency where the column is larger."""
     if slope.slope is None or slope.lower is None or slope.upper is None:
         return ""
     share = judge.outputs != "scores"

@@ -101,7 +101,7 @@ def write(answer: Assessment, report: Report, extent: Extent) -> Iterator[Block]
 
 
 def list_hidden(answer: Assessment, report: Report) -> list[str]:
-    """What only the verbose report shows."""
+    """Parts that only the verbose report shows."""
     tables = {"confusion matrix": _has_matrix, "reliability by confidence": _has_diagram}
     return [
         name
@@ -332,7 +332,7 @@ def _describe_comparison(answer: Assessment, compared: Comparison) -> str:
 
 
 def _describe_worst(answer: Assessment) -> str:
-    """Which groups are the worst, or which are most likely to be."""
+    """The groups that are the worst, or most likely to be."""
     groups = answer.groups[: answer.worst]
     if answer.decided and (tied := _tied_groups(answer)):
         before = _list_groups([group for group in groups if group not in tied])

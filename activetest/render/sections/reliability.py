@@ -56,5 +56,5 @@ def write(curve: Curve, report: Report, extent: Extent) -> Iterator[Block]:
 
 
 def _read(point: dict) -> tuple[float, float | None, float | None]:
-    """What is right, and the ends of its interval."""
+    """The share that is right, and the ends of its interval."""
     return point["observed"], point["observed_lower"], point["observed_upper"]

@@ -82,7 +82,7 @@ def _draw(points: Sequence[HistoryPoint], details: ReportDetails, report: Report
 def _cut_early(values: list[float], points: Sequence[HistoryPoint]) -> list[float]:
     """The numbers without the ends of early intervals that would make all others flat.
 
-    What reaches further than twice around what the last half of the rounds spans is cut off.
+    Ends further from the span of the last half of the rounds than its width are cut off.
     """
     late = [
         value

@@ -1,4 +1,4 @@
-"""What was labelled, against the pool."""
+"""The labelled items against the pool."""
 
 from collections.abc import Iterator, Sequence
 

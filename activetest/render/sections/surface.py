@@ -41,7 +41,7 @@ _WORST, _BEST = 5, 3
 _MOST_VALUES, _MOST_PARTS = 8, 6
 # The method of a number where every item has a label.
 _EXACT = "exact"
-# What a map shows where the pool has no item.
+# The mark of a map where the pool has no item.
 EMPTY = "."
 # Under a map.
 LEGEND = f"in brackets: no label there yet; {EMPTY} no such item in the pool"
@@ -102,7 +102,7 @@ def read(surface: SurfaceReport) -> dict[str, Any]:
 
 
 def facts(surface: SurfaceReport) -> list[tuple[str, str]]:
-    """What stands under the sentence: how many combinations there are, and how they were judged."""
+    """Facts under the sentence: how many combinations there are, and how they were judged."""
     enough = f"{words.count(surface.ranked)} have at least {surface.min_support:,} items"
     counts = (
         f"{words.count(surface.combinations)}, of which {words.count(surface.occurring)} occur, "
@@ -325,7 +325,7 @@ def _number_column(place: int) -> str:
 
 
 def _describe_method(surface: SurfaceReport) -> str:
-    """What it is of, how it was fitted, and what it is made of."""
+    """The metric of the surface, its method and its components."""
     parts = sorted(surface.components.items(), key=lambda part: -part[1])
     shown = [f"{name} {share:.2f}" for name, share in parts if share >= 0.005]
     shares = f": {', '.join(shown[:_MOST_PARTS])}" if shown else ""
@@ -333,7 +333,7 @@ def _describe_method(surface: SurfaceReport) -> str:
 
 
 def _describe_cell(surface: SurfaceReport, cell: SurfaceCell) -> str:
-    """What else to know of a cell that was requested."""
+    """A remark on a cell that was requested."""
     if cell.reason:
         return cell.reason
     if not cell.occurs:
@@ -353,7 +353,7 @@ def _describe_certainty(cell: SurfaceCell) -> str:
 
 
 def _describe_level(surface: SurfaceReport, cells: Sequence[SurfaceCell]) -> str:
-    """What the intervals of a table are; cells are its rows."""
+    """The kind of the intervals of a table; cells are its rows."""
     if are_exact(cells):
         return ", exact"
     return f", {words.write_level(surface.level)} credible intervals"

@@ -30,7 +30,7 @@ pytestmark = [
 
 
 def look(page: Path, width: int, scheme: str) -> dict:
-    """What a browser of this width and scheme finds in a page."""
+    """Findings of a browser of this width and scheme in a page."""
     command = ["node", SCRIPT, CHROMIUM, AXE, page, str(width), scheme]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

@@ -1,4 +1,4 @@
-"""Which classes are confused: what cells without a number mean, and classes without a row."""
+"""Classes that are confused: cells without a number, and classes without a row."""
 
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.report_details import ConfusionCell, ConfusionTable

@@ -1,4 +1,4 @@
-"""What the labels say of groups, against a walk through the pool, row by row."""
+"""Counts of labels in groups, against a walk through the pool, row by row."""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Which labels speak for the rest of a group: those that were drawn evenly, and since when."""
+"""Labels that speak for the rest of a group: those drawn evenly, and since when."""
 
 from dataclasses import replace
 

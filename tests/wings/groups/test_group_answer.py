@@ -54,7 +54,7 @@ def counts(study, column="place") -> dict:
 
 
 def remainder(right: int, wrong: int, size: int):
-    """What the rest of a group adds, with one right and one wrong label as the prior."""
+    """The distribution of the rest of a group, with one right and one wrong label as the prior."""
     return betabinom(size - right - wrong, 1 + right, 1 + wrong)
 
 
@@ -216,7 +216,7 @@ def test_labels_that_were_not_drawn_uniformly_are_weighted_and_a_note_says_so(
 
 
 def like(right: int) -> float:
-    """What is expected of one more item after so many right ones, from a uniform prior."""
+    """The mean of one more item after so many right ones, from a uniform prior."""
     return (1 + right) / (2 + right)
 
 

@@ -140,7 +140,7 @@ def test_labels_go_where_there_is_room_and_none_is_left_over():
     assert (allotted <= left).all() and (allotted[:, 1] == 4).all()
     # The rest is shared evenly: 28 each, within four standard errors of 500 binomials.
     assert abs(allotted[:, 0].mean() - 28) < 4 * (60 / 4 / 500) ** 0.5
-    # What has no probability gets labels once nothing else has room.
+    # Cells of probability 0 get labels once nothing else has room.
     alone = _distribute_labels(np.tile([1.0, 0.0, 0.0, 0.0], (5, 1)), left[:5], 1010, rng)
     assert (alone[:, 0] == 1000).all() and (alone.sum(axis=1) == 1010).all()
     # And no more are given than there are.

@@ -115,7 +115,7 @@ def test_declined_items_leave_the_bias_to_the_items_with_an_answer(folder):
     study.ingest(rows)
     rows = find_rows(study)
     rate, bias = rows["rate",], rows["bias",]
-    # What the judge says of items that can be answered is not known exactly.
+    # The judge's mean over items that can be answered is not known exactly.
     assert bias.estimate != approx(rate.from_outputs - rate.estimate, abs=1e-9)
     assert bias.lower < bias.estimate < bias.upper
     (gate,) = study.report(require="kappa>=0.2").gates

@@ -54,7 +54,7 @@ def test_what_filters_make_of_an_image(image):
         for weights, bias in layers:
             maps = filter_by_loops(maps, weights[0], bias[0])
         assert maps.shape[2] == FILTERS[-1]
-        # What stands behind the pixels goes past the filters.
+        # Features behind the pixels go past the filters.
         expected = np.append(np.moveaxis(maps, 2, 0).ravel(), row[-2:])
         assert values == approx(expected, abs=1e-4)
 

@@ -1,4 +1,4 @@
-"""What networks said of items is kept, and is what they would say again."""
+"""Outputs of networks for items are kept, and are what they would say again."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the three surrogates made of networks owe: they learn, remember, and know what is far."""
+"""Requirements of the three networks: they learn, remember, and know what is far."""
 
 import io
 import json

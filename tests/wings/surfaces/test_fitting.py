@@ -1,4 +1,4 @@
-"""What a surface is fitted to: arms of the pool, labels and how much they count."""
+"""Data that a surface is fitted to: arms of the pool, labels and how much they count."""
 
 from dataclasses import replace
 

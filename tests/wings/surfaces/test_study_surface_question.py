@@ -144,7 +144,7 @@ def test_questions_follow_each_other_with_the_acquisition_that_serves_them(begin
     study.change(question="estimate", acquisition="uniform")
     assert study.choices.acquisition == "uniform"
     study.change(question="surface")
-    # What the user chose stays where it serves.
+    # The user's choice stays where it serves.
     assert study.choices.acquisition == "uniform"
 
 

@@ -1,4 +1,4 @@
-"""What reports say of a surface: cells, extremes, effects and maps, worked by hand."""
+"""Reports of a surface: cells, extremes, effects and maps, worked by hand."""
 
 from dataclasses import replace
 

@@ -24,7 +24,7 @@ USERS = ("ensemble", "forest", "gp", "linear", "mc-dropout", "radial-bnn")
 
 
 class PoolOfRows:
-    """What the augmentation sees of a pool, and the numbers of rows that it read at a time."""
+    """A pool as the augmentation sees it, and the numbers of rows that it read at a time."""
 
     def __init__(self, rows, chunk: int = 100):
         self.all, self.chunk, self.size, self.read = rows, chunk, len(rows.index), []
@@ -278,7 +278,7 @@ def test_other_surrogates_learn_the_same_rows(class_pool, some_chosen, name):
     surrogate = module.fit(known(pool, 40), rng=np.random.default_rng(1))
     again = module.restore(surrogate.params())
     assert surrogate.augmented.tolist() == again.augmented.tolist() == some_chosen.tolist()
-    # What the box says about a row does not enter.
+    # Probabilities of the box for a row do not enter.
     other = replace(pool.rows, outputs=replace(pool.rows.outputs, probs=None))
     assert (again.members.probs(other) == surrogate.members.probs(pool.rows)).all()
     plain = module.fit(known(pool, 40, augment="none"), rng=np.random.default_rng(1))

@@ -1,4 +1,4 @@
-"""Which arms a batch is spread over, and what a label is worth."""
+"""Arms that a batch is spread over, and what a label is worth."""
 
 import numpy as np
 from pytest import approx

@@ -83,7 +83,7 @@ def test_labels_are_learnt(name):
     surface = fit(name, data, steps=40, rate=0.05)
     truth = 0.2 + 0.14 * np.arange(6)
     error, constant = (((mean - truth) ** 2).mean() for mean in (surface.mean, data.mean))
-    # That alpha and beta learn less well is what appendix B is about.
+    # Appendix B is about alpha and beta, which learn less well.
     assert error < (0.9 if name == "beta-gp-alpha-beta" else 0.5) * constant
     assert np.corrcoef(surface.mean, truth)[0, 1] > 0.9
 

@@ -110,7 +110,7 @@ def test_values_and_derivatives_are_those_of_scipy(kind, share):
     values = torch.tensor(VALUES, dtype=kind, requires_grad=True)
     found = lgamma(torch, values)
     found.sum().backward()
-    # What the precision makes of the values themselves.
+    # The values themselves, as rounded by the precision.
     exact = values.detach().double().numpy()
     assert found.dtype == kind
     assert found.detach().numpy() == approx(gammaln(exact), rel=share, abs=share)
