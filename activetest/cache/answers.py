@@ -4,7 +4,7 @@ No label and no training row is needed: where learners that saw only the model's
 items would have answered otherwise, the model is wrong more often. Each column is the logit of the
 model's answer by one of cache.learners.
 
-What a column has in common with the model's own confidence is taken out of it: it would make a
+The part that a column shares with the model's own confidence is taken out: it would make a
 surrogate falsely sure where the model is. A column that foretells answers no better than the shares
 of classes is left out. Items with the same features are learned once, and judged without each
 other.

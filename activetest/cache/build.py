@@ -297,7 +297,7 @@ def _list_sums(pool: Pool, sums: Counter[int]) -> list[int]:
 
 
 def _describe_corrections(pool: Pool, corrected: Counter[str], missing: Counter[int]) -> list[str]:
-    """What was corrected in the pool, or is unusual, in plain sentences."""
+    """Corrections of the pool, and unusual facts about it, in plain sentences."""
     notices = []
     if count := corrected["renormalised"]:
         notices.append(f"renormalised the probabilities of {count:,} of {pool.rows:,} items")

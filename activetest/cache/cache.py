@@ -202,7 +202,7 @@ class Cache:
         return self._read("hashes")
 
     def uncertain_attributes(self) -> tuple[Array, Array]:
-        """What is known of the attributes that have probabilities, in the order of the schema.
+        """Knowledge about the attributes that have probabilities, in the order of the schema.
 
         (N, V + ...) float32 probabilities of the values of each, side by side, and (N, U) int32
         code of each known value, -1 where it is not known.
@@ -224,12 +224,12 @@ class Cache:
 
     @property
     def roles(self) -> dict[str, Any]:
-        """What the pool's columns mean: see Schema."""
+        """Meaning of the pool's columns: see Schema."""
         return self.manifest["schema"]
 
     @property
     def id_prefix(self) -> str:
-        """What stands before the row number in ids; empty where the ids are as in the pool."""
+        """Prefix of the row number in ids; empty where the ids are as in the pool."""
         return "" if self.roles.get("id") else ROW_PREFIX
 
     @cached_property
@@ -258,7 +258,7 @@ class Cache:
         return 0.0 if self.classes else float(self.rows(0, 65536).outputs.pred.mean())
 
     def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What compute() returned the first time it was called for this key."""
+        """Result of compute() the first time it was called for this key."""
         if key not in self._computed:
             self._computed[key] = compute()
         return self._computed[key]
@@ -266,7 +266,7 @@ class Cache:
     def compute_stored(
         self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
     ) -> Mapping[str, Array]:
-        """What compute() returned for this origin: the last time, if that was for the same.
+        """Result of compute() for this origin: that of the last time, if it was for the same.
 
         name    of the result
         origin  what it follows from, JSON-ready
@@ -289,7 +289,7 @@ class Cache:
         return self._read_checked(lambda: self.stores[part].read(name, items))
 
     def _read_checked(self, read: Callable[[], T]) -> T:
-        """What read() returns, when necessary after what is damaged was built again."""
+        """Result of read(), when necessary after what is damaged was built again."""
         for _ in range(_ATTEMPTS_TO_READ):
             stores = self.stores
             try:
@@ -438,7 +438,7 @@ def _reopening(cache: Cache, pool: Pool) -> Cache:
 
 
 def _describe_difference(pool: Pool, old: Store | None, sums: list[str]) -> str:
-    """What changed, as far as the manifest of the old cache can tell."""
+    """Sentence on the change, as far as the manifest of the old cache can tell."""
     problem = f"{pool.uri} is not the pool this study was made for"
     if old is None:
         return f"{problem}: its ids or outputs differ"
@@ -458,7 +458,7 @@ def _describe_difference(pool: Pool, old: Store | None, sums: list[str]) -> str:
 
 
 def list_damage(folder: str | Path) -> list[str] | None:
-    """What in a cache and its parts is not as it was written; None where there is no cache.
+    """Damage to a cache and its parts since they were written; None where there is no cache.
 
     Every array is read. A cache of another version is none.
     """

@@ -1,4 +1,4 @@
-"""What features and texts say of the model's answers: columns of every item, learned once."""
+"""Evidence of features and texts on the model's answers: columns of every item, learned once."""
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,7 @@ def ensure_evidence(cache: Cache, pool: Pool) -> Part:
         prints.append(features.fingerprint)
     # Read first: a damaged cache is replaced, with what is being drafted in it.
     hashes = cache.hashes
-    # What reading the pool took is not needed any more, and learning takes memory, too.
+    # Memory for reading the pool is not needed any more, and learning takes memory, too.
     pa.default_memory_pool().release_unused()
     with drafting_part(folder, origin) as draft:
         codes, confidence = _read_answers(cache)

@@ -53,7 +53,7 @@ class Scale:
 
 
 def describe_origin(cache: Cache, pool: Pool) -> list:
-    """What the part is built from, JSON-ready."""
+    """Origin of the part, JSON-ready."""
     return [cache.manifest["stamp"], list(pool.schema.features), *_list_shape(pool)]
 
 
@@ -143,7 +143,7 @@ def measure_scale(pool: Pool) -> Scale:
 
 
 def _share_scale(rough: components.RoughScale) -> components.RoughScale:
-    """That of all columns together, for each of them."""
+    """The scale of all columns together, for each of them."""
     spread = np.sqrt((rough.scale**2).mean() + rough.centre.var())
     size = len(rough.centre)
     return components.RoughScale(np.full(size, rough.centre.mean()), np.full(size, spread))

@@ -2,7 +2,7 @@
 
 Of features there are three, which differ: extremely randomised trees, out of bag (Geurts, Ernst and
 Wehenkel 2006); ridge regression on a Gaussian kernel at some centres, and on the features, both
-without the row itself (leave-one-out by leverages: Allen 1974). That of texts is in cache.texts.
+without the row itself (leave-one-out by leverages: Allen 1974). For texts, see cache.texts.
 """
 
 from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ class Learner(Protocol):
 
 
 class Source(Protocol):
-    """What is known of rows beside their labels.
+    """Knowledge about rows besides their labels.
 
     most_classes  classes that its learners tell apart, at most
     """

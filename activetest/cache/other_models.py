@@ -100,7 +100,7 @@ def find_columns(table: pa.Schema, named: Sequence[str] = ()) -> list[str]:
 
 
 def _describe_pool(cache: Cache, pool: Pool) -> list:
-    """What the part depends on in the pool, JSON-ready."""
+    """Facts of the pool that the part depends on, JSON-ready."""
     schema = pool.schema
     meaning = [schema.task, schema.kind, list(schema.classes), schema.positive]
     meaning += [list(schema.others)] if schema.others else []
@@ -290,7 +290,7 @@ def _write_part(
 
 
 def _read_member(batch: pa.RecordBatch, member: Schema) -> Checked:
-    """What one member says of the rows of a batch. Raises BadRow."""
+    """One member's outputs for the rows of a batch. Raises BadRow."""
     if member.kind != "pred" or member.task == "regression":
         return pool_outputs.read_outputs(batch, member)
     array = batch.column(member.prediction)
@@ -347,7 +347,7 @@ def _check_coverage(positions: Array, cache: Cache, source: str) -> int:
 def _describe_part(
     schemas: list[Schema], source: str, renormalised: int, unmatched: int
 ) -> list[str]:
-    """What was read, and what was corrected or left out."""
+    """Notices of what was read, corrected or left out."""
     names = shorten_list([each.outputs[0] for each in schemas])
     notices = [f"other models: {len(schemas)} in {source}, from {names}"]
     if renormalised:

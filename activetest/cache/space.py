@@ -1,4 +1,4 @@
-"""What a cache takes on the disk, said before it is written: a small file may hold many rows."""
+"""Space of a cache on the disk, said before it is written: a small file may hold many rows."""
 
 import shutil
 import warnings

@@ -26,12 +26,12 @@ from activetest.nouns.rows import Array
 from activetest.system import atomic
 
 MANIFEST = "manifest.json"
-# Which types arrays may have, and the longest shape. A manifest from elsewhere may state anything.
+# Types that arrays may have, and the longest shape. A manifest from elsewhere may state anything.
 _TYPES, _MOST_AXES = {"<f4", "<f8", "<i4", "<i8", "<u8", "|u1"}, 3
 # Bytes of the header of every .npy file, and those of values that are checked at once.
 HEADER, _AT_ONCE = 128, 2**22
 
-# What a manifest states of an array: its type and shape, the axis along which its items are, where
+# Entry of an array in a manifest: its type and shape, the axis along which its items are, where
 # each piece of it stops along that axis, and the checksum of each; None for a piece that is known
 # to be damaged.
 Statement = dict[str, Any]
@@ -150,7 +150,7 @@ class Store:
 
     @property
     def arrays(self) -> dict[str, Statement]:
-        """What is stated of each array, by its name."""
+        """Statement about each array, by its name."""
         arrays: dict[str, Statement] = self.content["arrays"]
         return arrays
 
@@ -272,7 +272,7 @@ class StoreWriter:
         self._finished[name] = stated
 
     def finish_arrays(self) -> Store:
-        """Complete all arrays so far. What is written can be read from then on."""
+        """Complete all arrays so far. They can be read from then on."""
         for name, file in self._files.items():
             self._finished[name] = file.finish()
         self._files.clear()

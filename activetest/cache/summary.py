@@ -1,8 +1,8 @@
-"""What a study keeps of its pool: a zip from which its cache can be built without the pool.
+"""A study's summary of its pool: a zip from which its cache can be built without the pool.
 
 `summary.json` holds the manifests of the cache and of its parts; the other members are their
-arrays, as they are in the cache, so that `numpy.load` reads them. What can be computed from the
-rest is left out, and so are parts that would take more than MOST_BYTES per item. Numbers are kept
+arrays, as they are in the cache, so that `numpy.load` reads them. Arrays that follow from the
+rest are left out, and so are parts that would take more than MOST_BYTES per item. Numbers are kept
 as they are, so that a report from the summary is the report from the pool. Every member has a
 checksum; the comment of the zip is the key of the cache that it was made from.
 
@@ -43,7 +43,7 @@ _VERSION = 3
 _HEADER, _LONGEST_HEADER = "summary.json", 2**24
 # Computed again: hashes of ids, their index, and what follows from the outputs.
 _COMPUTED = ("hashes", "id_order", "right", "wrong", "spread")
-# What states where a cache or a part came from, and not what is in it.
+# Entries about where a cache or a part came from, and not about what is in it.
 _ORIGIN: dict[str, Any] = {"stamp": None, "made_from": {"pool": None, "file": None}}
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _REMEDY = "restore the pool; without this file, the next command that reads the pool writes it"
@@ -149,12 +149,12 @@ def unpack_summary(path: Path, folder: Path, *, rows: int, fingerprint: str) -> 
 
 
 def _list_kept(content: Mapping[str, Any]) -> dict[str, Statement]:
-    """What a manifest states of the arrays that are kept."""
+    """Statements of a manifest about the arrays that are kept."""
     return {name: each for name, each in content["arrays"].items() if name not in _COMPUTED}
 
 
 def _count_bytes(content: Mapping[str, Any]) -> int:
-    """What the values of arrays that are kept take. Raises as measure_array does."""
+    """Bytes of the values of arrays that are kept. Raises as measure_array does."""
     return sum(map(measure_array, _list_kept(content).values()))
 
 
@@ -184,7 +184,7 @@ def _read_key(path: Path) -> str | None:
 def _opening(path: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """The zip and its header, after this was checked.
 
-    What cannot be so there or in the block is a StudyError. Raises OSError.
+    Impossible content there or in the block is a StudyError. Raises OSError.
     """
     another = StudyError(f"{path} is no summary of a pool that this version reads", _REMEDY)
     with open(path, "rb") as file:

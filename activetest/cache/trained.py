@@ -1,4 +1,4 @@
-"""What training rows say of every item: one column, learned once from their labels.
+"""Evidence of training rows on every item: one column, learned once from their labels.
 
 The learners of cache.learners learn from the features and texts of training rows; what they say is
 one prediction, in which each has the weight that foretells training rows best which it did not

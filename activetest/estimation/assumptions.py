@@ -172,7 +172,7 @@ def _read_number(text: str) -> float:
 
 
 def check_assumption(assumption: Assumption, evidence: Evidence, level: float) -> AssumptionCheck:
-    """What the labels at hand say about an assumption.
+    """Test of an assumption by the labels at hand.
 
     A drawn item stands for as many as its weight in an estimate says. Of the hits, counted by their
     weights, the lower gamma limit at the level (Garwood 1936; Fay and Feuer 1997) is how many items

@@ -1,4 +1,4 @@
-"""What the surrogate that knows every label believes of the pool, for model-based estimates.
+"""Beliefs about the pool of the surrogate that knows every label, for model-based estimates.
 
 Active surrogate estimators take what it expects of the items without a label, or of all, and the
 posterior of that. ALT-MAS, eqs. (2) and (3), takes the pool as the passes of a surrogate label it,

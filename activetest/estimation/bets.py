@@ -228,14 +228,14 @@ class _ReplayedRound:
         ends = tested.range_by_row(rows) * member
         weight = self._weight(rows, np.ones(len(at), bool))
         left = weight / log.q[at]
-        # What was left at a draw is what was left at the one before, less what that one took.
+        # The weight left at a draw is that at the draw before, less what that draw took.
         if not np.allclose(left[1:], left[:-1] - weight[:-1], rtol=_DRIFT):
             raise NotEstimable(
                 f"the weights of round {self.round.number} cannot be computed again: "
                 "another version of a library does not predict what it did",
                 hint='use `interval="fixed"`',
             )
-        # What could still be drawn: what stayed, this item, and those drawn after it in the round.
+        # Drawable items: those that stayed, this item, and those drawn after it in the round.
         after = ((ends - guess) / weight)[..., ::-1]
         lowest = np.minimum.accumulate(after[0], axis=1)[:, ::-1]
         highest = np.maximum.accumulate(after[1], axis=1)[:, ::-1]
@@ -274,7 +274,7 @@ class _ReplayedRound:
         return race.blend_scores(scores, free, floor, self.totals, self.count)
 
     def _find_level(self) -> float:
-        """What low weights were raised to: the floor's share of the mean that rows had."""
+        """Level that low weights were raised to: the floor's share of the mean that rows had."""
 
         def on_piece(piece: tuple[int, int]) -> Array:
             rows, free = self.cache.rows(*piece), self.free[slice(*piece)]

@@ -32,7 +32,7 @@ from activetest.rounds.weighted import WeightedSurrogate, weigh_surrogate
 
 
 class _CellSurrogate:
-    """What a surrogate of the pool believes of its items, where cells are classes.
+    """Beliefs of a surrogate of the pool about its items, where cells are classes.
 
     All that samples ask of a surrogate; members are not asked for.
     """

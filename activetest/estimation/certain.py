@@ -126,7 +126,7 @@ def find_possible(
 
 
 def find_certainty(evidence: Evidence, metric: Metric) -> Certain | None:
-    """What is certain of a metric; None where every item matters.
+    """The certain part of a metric; None where every item matters.
 
     Where items were declined, a mean is over those that can be answered, and only ratios without
     constants do not ask whether an item can be, if its statistics are 0. For other metrics every

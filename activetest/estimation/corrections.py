@@ -21,7 +21,7 @@ _LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Correction:
-    """What the answers of several annotators show about labels.
+    """Evidence on labels from the answers of several annotators.
 
     raters   of the labelled items; None where too few of them have two annotators
     places   (n,) of these items, among the drawn and then the supplied ones

@@ -80,7 +80,7 @@ class CutPool:
         return self._pool.scores(code)
 
     def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What compute() returned the first time: apart from what the pool computed."""
+        """Result of compute() the first time: apart from what the pool computed."""
         if key not in self._computed:
             self._computed[key] = compute()
         return cast("T", self._computed[key])
@@ -88,7 +88,7 @@ class CutPool:
     def compute_stored(
         self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
     ) -> Mapping[str, Array]:
-        """What compute() returned the first time; nothing is stored."""
+        """Result of compute() the first time; nothing is stored."""
         return self.compute_once((name, str(origin)), compute)
 
     def _cut(self, rows: Rows) -> Rows:

@@ -138,7 +138,7 @@ def _find_model_variance(
     if len(mean) == 1 and np.isfinite(opened):
         known, share = sample.known_sum[0, 0] / sample.size, opened / sample.size
     drawn, weighed = sample.inside.sum(), mass.sum()
-    # What is known pulls at nothing: the centre is the mean of what was open.
+    # Known items pull at nothing: the centre is the mean of what was open.
     apart = sample.per_unit(sample.stats) - (mean - known) / share
     pull = sample.counted * (apart @ slope)
     reach = np.abs(apart) @ np.abs(slope)

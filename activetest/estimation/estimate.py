@@ -83,7 +83,7 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         number = _limit(float(metric.transform(estimate.limited_mean)), *possible)
     own = metric.interval
     if own and means.draws is None and catalog.fact("intervals", own, "REMOVES_BIAS"):
-        # What estimation errors alone add to such a sum is subtracted.
+        # The bias of such a sum by estimation errors alone is subtracted.
         number = catalog.load("intervals", own).remove_bias(means) * _gap_scale(metric, means)
     if not np.isfinite(number):
         raise NotEstimable(
@@ -107,7 +107,7 @@ def build_interval(
         return _build_hull(value, worst, level, group=group, decides=decides)
     estimate, own = value.estimate, value.metric.interval
     if estimate.draws is not None and own is not None and not estimate.exact:
-        # What a posterior adds to such sums it adds to the truth as well.
+        # A posterior adds as much to the truth as to such sums.
         raise NotEstimable("no valid posterior interval for this metric", "read doubly-robust")
     if estimate.averaged and estimate.draws is not None and len(estimate.draws) < FEWEST_PASSES:
         raise NotEstimable(

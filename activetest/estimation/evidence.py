@@ -1,4 +1,4 @@
-"""What samples are made of: a log in arrays, and the groups of its pool."""
+"""Input of samples: a log in arrays, and the groups of its pool."""
 
 from dataclasses import dataclass, replace
 
@@ -38,7 +38,7 @@ class Group:
 
     @property
     def total(self) -> float:
-        """What means over the group are divided by: its members, or the sum of their weights."""
+        """Divisor of means over the group: its members, or the sum of their weights."""
         return self.size if self.mass is None else self.mass
 
     @property

@@ -17,7 +17,7 @@ from activetest.nouns.rows import Array
 from activetest.rounds.fit import find_drawable_items, find_predicted_as
 from activetest.rounds.objectives import find_drawn_classes
 
-# What is said after the last look.
+# Message after the last look.
 _OVER = (
     "the last look of sequential gates is past: a gate that it left undecided stays so, unless "
     "every item gets a label (see the page on gates)"
@@ -148,7 +148,7 @@ def plan_looks_of_log(choices: Choices, log: Log, cache: PoolView) -> LookPlan |
 
     choices   for the rounds to come
 
-    What draws can reach are the items that have a weight, are predicted as a class that can change
+    Draws can reach the items that have a weight, are predicted as a class that can change
     what the first round was for, and had no label before it. Others are never drawn: a look at all
     of these is exact, and a clock that counted others would go too slowly towards the end.
 

@@ -5,8 +5,8 @@ Declined items count at the worst they can be, too, where a metric is bounded ov
 A fixed interval needs every term of an estimate, and a term needs the labels of all earlier draws.
 Where some never came, the estimate takes the surrogate's guess for them, and its interval is the
 hull of the intervals that the worst labels would give: it holds whatever the reason why labels are
-missing. Or estimates use the whole rounds before the first missing answer alone. Which of the two
-is decided by their expected widths, and those by what is known without any label: how many draws
+missing. Or estimates use the whole rounds before the first missing answer alone. The method
+is decided by the expected widths, and these by what is known without any label: how many draws
 lack one, which and how probable they were, and what the first round's surrogate expected.
 """
 
@@ -103,7 +103,7 @@ class Filled:
 
     @cached_property
     def _possible(self) -> tuple[float, float] | None:
-        """What the labels that are known leave possible: more than the guesses would."""
+        """Range that the known labels leave possible: more than the guesses would."""
         log = self.evidence.log
         status, supplied_status = log.status.copy(), log.supplied_status.copy()
         status[self.drawn], supplied_status[self.supplied] = PENDING, PENDING
@@ -287,7 +287,7 @@ def has_worst_case(metric: Metric, classes: bool) -> bool:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is expected of every item without any label.
+    """Expectations of every item without any label.
 
     variance          (D,) of the linearised metric at drawn items, by the first round's surrogate
     drawn, supplied   (D,) and (B,) its range over the labels the item could have; 0 outside
@@ -493,7 +493,7 @@ def _find_worst(
         if not np.isfinite(slope).all():
             return value.metric.bounds[int(up)], chosen
         gains = np.maximum(*(sides * slope))
-        # What a free mean gains, it gains whatever the labels.
+        # A free mean gains the same whatever the labels.
         worst = find_nearly_largest((gains * ~free).sum(axis=2), axis=1)
         linear = sides[:, places, worst]
         step = np.where(slope * linear[1] > slope * linear[0], linear[1], linear[0]).sum(axis=0)

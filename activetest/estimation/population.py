@@ -41,7 +41,7 @@ from activetest.system.parallel import map_reduce
 
 @dataclass(frozen=True)
 class Population:
-    """What the pool is a sample of: independent items or, with codes, independent clusters.
+    """Units that the pool is a sample of: independent items or, with codes, independent clusters.
 
     codes   (N,) cluster of each item, from 0; None for items
     """
@@ -57,7 +57,7 @@ def generalise_value(
 ) -> Value:
     """The value for the population, from the value for this pool.
 
-    What is known of this pool no longer bounds it, and where every label is known it is estimated
+    Known labels of this pool no longer bound it, and where every label is known it is estimated
     from N items. Raises NotEstimable for model-based values, for metrics whose interval needs more
     than the variance of their linear form, and for a single cluster.
     """

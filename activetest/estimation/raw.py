@@ -1,4 +1,4 @@
-"""What a metric of the labels would be if the model's outputs were the labels.
+"""Value of a metric of the labels if the model's outputs were the labels.
 
 The share of items that the model predicts as a class beside the share that are labelled as it, and
 the mean prediction beside the mean label: what is reported where nobody asks people.
@@ -56,7 +56,7 @@ def measure_raw(cache: PoolView, metric: Metric, group: Group) -> float | None:
 def negate(metric: Metric) -> Metric:
     """A metric that is a raw value minus a metric of the labels, without that raw value.
 
-    What is estimated of it is the metric of the labels: add_raw makes of it what it is in a group.
+    Only the metric of the labels is estimated: add_raw makes of it what it is in a group.
     """
     if metric.against is None:
         raise ValueError(f"{metric.title} is no difference from a raw value")

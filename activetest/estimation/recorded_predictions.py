@@ -1,4 +1,4 @@
-"""What was predictable before each draw, as the rounds of a log recorded it."""
+"""Predictions before each draw, as the rounds of a log recorded them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from activetest.rounds.group_sums import measure_groups, sum_by_group
 
 @dataclass(frozen=True)
 class RecordedPredictions:
-    """What rounds predicted, side by side: D draws, H rounds, G groups, T statistics.
+    """Predictions of rounds, side by side: D draws, H rounds, G groups, T statistics.
 
     round     (D,) place of each draw's round
     start     (H,) place of each round's first draw
@@ -73,7 +73,7 @@ class RecordedPredictions:
 
 @dataclass(frozen=True)
 class CrossedPredictions:
-    """What rounds say of their items from their own labels: see rounds.crossing. Axes as above.
+    """Predictions of rounds' items from their own labels: see rounds.crossing. Axes as above.
 
     whole       (H,) bool: those whose labels may say something of each other's items
     rounds      (H,) bool: those that have predictions from them
@@ -140,7 +140,7 @@ class CrossedPredictions:
 def collect_crossed(
     log: Log, statistics: Sequence[Statistic], groups: Sequence
 ) -> CrossedPredictions:
-    """What rounds say of all these statistics and groups from their own labels."""
+    """Rounds' predictions of all these statistics and groups from their own labels."""
     history, names = log.history, [each.name for each in statistics]
     whole, rounds = np.zeros((2, len(history)), bool)
     used, share = np.zeros(len(log.rows), bool), np.zeros(len(log.rows))
@@ -164,7 +164,7 @@ def collect_crossed(
 def collect_recorded(
     log: Log, statistics: Sequence[Statistic], groups: Sequence
 ) -> RecordedPredictions:
-    """What the rounds recorded; zeros, as without a surrogate, where they recorded nothing."""
+    """Predictions of the rounds; zeros, as without a surrogate, where they recorded nothing."""
     history, names = log.history, [each.name for each in statistics]
     imputed = np.zeros((len(log.rows), len(names)))
     imputed_again = np.zeros((len(log.rows), len(names)))

@@ -88,7 +88,7 @@ def _repredict_round(
 ) -> Round:
     """The round, with the predictions of the source's surrogate where it has none of its own.
 
-    What it recorded of a statistic in a group stays, whatever else is asked for: adding a group
+    Its record of a statistic in a group stays, whatever else is asked for: adding a group
     moves no number of the whole pool. A group that it did not record has its sums and its
     predictions at the drawn items from one surrogate, as an unbiased estimate needs.
     """

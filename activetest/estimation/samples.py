@@ -80,7 +80,7 @@ def collect_evidence(
     """Everything that samples of these metrics need, collected once.
 
     surrogate is what get_surrogate gives, where that is at hand, and correction that of labels, for
-    a log without the answers that it rests on. What rounds did not record is
+    a log without the answers that it rests on. Statistics that rounds did not record are
     predicted again with their own surrogates, unless `predict_again` is False: the metrics that
     need it are then estimated without.
     """

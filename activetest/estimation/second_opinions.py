@@ -1,4 +1,4 @@
-"""Which labels to ask for once more: those whose doubt moves the estimate most.
+"""Labels to ask for once more: those whose doubt moves the estimate most.
 
 Of a labelled item with share w in the estimate, label l and a probability p of every true class c,
 the expected squared error that its label adds is w^2 sum_c p(c) (h(l) - h(c))^2, where h is the
@@ -96,7 +96,7 @@ def rank_classes(
     prior = _believe(log, cache, choices, rows, seed=seed)
     chance = _weigh_answers(opinions, prior, accuracy)
     labels = np.array([_find_label(opinions, at, chance[at]) for at in range(len(shares))], int)
-    # What decides the label, which the beliefs of surrogate and model do not.
+    # Answers decide the label, and the beliefs of surrogate and model do not.
     decided = _weigh_answers(opinions, np.ones_like(prior), accuracy)
     now = _expect_error(table, chance, labels)
     after = np.zeros(len(shares))

@@ -1,7 +1,7 @@
 """How much error each look of a sequential gate may spend, and the level of its interval.
 
 Lan and DeMets 1983: by the time t of a look, from 0 to 1, a test may have rejected wrongly with a
-probability of a(t), whatever the looks before were. What is left for each look follows by the
+probability of a(t), whatever the looks before were. The rest for each look follows by the
 recursion of Armitage, McPherson and Rowe 1969: the density of a sum with independent increments,
 among the paths that no earlier look has stopped.
 """

@@ -17,7 +17,7 @@ FEWEST_PASSES = 2
 
 @dataclass(frozen=True)
 class WorstCase:
-    """What a value could be at worst once missing answers come, or were declined items to count.
+    """Worst case of a value once missing answers come, or were declined items to count.
 
     low, high   the values with the labels that make the estimate smallest and largest; None where
                 the metric is undefined with them
@@ -178,7 +178,7 @@ class KnownItems:
 
 @dataclass(frozen=True)
 class SampledPool:
-    """What the pool's own sampling adds to a value that is about the population.
+    """Effect of the pool's own sampling on a value that is about the population.
 
     value       the value for this pool
     influence   (K,) u of every known item, zero outside the group

@@ -42,9 +42,9 @@ def believe(observed: float, expected: float, support: float) -> float:
 def raise_variances(estimate: Estimate, variance: float, *, decides: bool) -> tuple[float, float]:
     """The variances behind the lower and the upper limit, from the one that both rest on so far.
 
-    That of uniform draws is larger by what labels of this side add to it. decides is for ends that
-    have to hold alone. The lower the floor of the draws, the more labels it takes: below 0.35 they
-    are counted over how much less likely than a uniform draw the least likely draw was.
+    The variance of uniform draws is larger by what labels of this side add. decides is for ends
+    that have to hold alone. The lower the floor of the draws, the more labels it takes: below 0.35
+    they are counted over how much less likely than a uniform draw the least likely draw was.
     """
     draws = float(estimate.inside.sum())
     if estimate.sides is None or not draws or not np.isfinite(estimate.one_draw):

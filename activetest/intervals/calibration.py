@@ -30,7 +30,7 @@ _ROUNDING = 1e-6
 def interval(estimate: Estimate, level: float) -> Interval:
     """Interval for sum_b |a_b - c_b|, from means (2B,): a what happened, and c what was claimed.
 
-    What is claimed is known of every item, so that its guess is its value. One more mean, where
+    A claim is known of every item, so that its guess is its value. One more mean, where
     there is one, is the share of items that can be answered; the sum is then about those.
 
     upper   the largest sum for which one as small as the estimated sum T is plausible, however it

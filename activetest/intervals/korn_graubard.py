@@ -35,7 +35,7 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     modified: Brown, Cai and DasGupta 2001, 4.1.2).
 
     decides is for an end that has to hold alone, as that of a gate: both limits are Clopper and
-    Pearson's, and the variance of either needs labels to be believed. That of the far one needs
+    Pearson's, and the variance of either needs labels to be believed. The far limit needs
     more, counted as those of a low floor.
 
     A statistic that lies between 0 and 1 would get an interval far too wide: its variance is not

@@ -19,7 +19,7 @@ from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.arguments import add_to_brackets
 from activetest.nouns.rows import Array, Outputs
 
-# What an approximation of a curve's influence function keeps.
+# Knots and digits that an approximation of a curve's influence function keeps.
 _KNOTS, _DIGITS = 65, 6
 
 

@@ -34,7 +34,7 @@ _READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-# What the standard library and NumPy raise for content that write_arrays did not write.
+# Errors of the standard library and NumPy for content that write_arrays did not write.
 _UNREADABLE = (
     *(BadZipFile, EOFError, KeyError, MemoryError, OSError, OverflowError, RuntimeError),
     *(TokenError, TypeError, ValueError),

@@ -81,5 +81,5 @@ def name_rows(
 
 
 def hash_text(text: str) -> str:
-    """What stands for a text in a row that is hashed."""
+    """Hash that stands for a text in a row that is hashed."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

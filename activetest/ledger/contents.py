@@ -18,17 +18,17 @@ from activetest.ledger.tables import CHANGING, ROWS, TABLES, Entry, Tables
 from activetest.nouns.choices import Declined
 from activetest.nouns.study_lists import FIRST, Rater
 
-# What SQLite says of a file that it may not read or write; everything else means damage.
+# Errors of SQLite for a file that it may not read or write; all others mean damage.
 _REFUSED = (
     *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY"),
     *("SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH", "SQLITE_NOLFS", "SQLITE_PROTOCOL"),
     *("SQLITE_INTERRUPT", "SQLITE_NOMEM"),
 )
-# What an entry raises that is not what was recorded.
+# Errors of an entry that is not what was recorded.
 _UNUSABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 # The largest number of a row: the next ones can be computed and stored.
 _LARGEST = 2**53
-# What one row of each table is called.
+# Name of a row of each table.
 _TITLES = {
     "parts": "part",
     "models": "model",
@@ -164,7 +164,7 @@ class Contents(Tables):
         return found
 
     def _list_names(self, covered: Mapping[str, list[Any]]) -> list[str]:
-        """What rows are, in words."""
+        """Descriptions of rows, in words."""
         return [self._describe(table, row) for table, rows in covered.items() for row in rows]
 
     def _compare_changes(self, recorded: dict[tuple[str, int, str], Any]) -> Iterator[str]:
@@ -207,7 +207,7 @@ class Contents(Tables):
             yield "the seed is below zero"
 
     def _describe_entry(self, entry: Entry, covered: Mapping[str, list[Any]]) -> str:
-        """What an entry is about, in words."""
+        """Subject of an entry, in words."""
         main = {chain.ROUND: "rounds", chain.FILE: "files", chain.UNDO: "files"}
         main |= {chain.GATE: "gates", chain.PLAN: "plans"}
         if entry.kind == chain.STUDY:
@@ -225,7 +225,7 @@ class Contents(Tables):
         return " with ".join([name, *raters])
 
     def _describe(self, table: str, row: Any) -> str:
-        """What a row is, in words."""
+        """Description of a row, in words."""
         if table == "meta":
             return "the study"
         if table in ("draws", "answers"):

@@ -16,7 +16,7 @@ _MOST = 20
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was found.
+    """Result of an inspection.
 
     contents  None where they cannot be read
     problems  sentences about the ledger; none when all is well
@@ -60,7 +60,7 @@ def inspect_ledger(path: Path) -> Inspection:
 
 
 def _check_files(contents: Contents, path: Path) -> Iterator[str]:
-    """What is wrong with the files of rounds."""
+    """Problems of the files of rounds."""
     names = {
         name: each.number
         for each in reversed(contents.rounds)

@@ -1,6 +1,6 @@
 """The ledger of a study: what was drawn with which probability, and every label ever given.
 
-Rounds, draws and answers are only ever added. What is known now is derived: of all answers to an
+Rounds, draws and answers are only ever added. Current answers are derived: of all answers to an
 item by one annotator, the latest whose file was not taken back. Every write is one transaction, on
 disk when it returns, and moves the revision by one: rounds and files know what came before them.
 It is also an entry of a hash chain, as gates and plans are, which move no revision: nothing is
@@ -75,7 +75,7 @@ _HINT = (
     "`study.verify()` lists what is damaged: restore ledger.db from a backup, or save what can "
     "still be read with `study.export(rescue=True)`"
 )
-# What parsing raises for content that no round has left.
+# Errors of parsing for content that no round has left.
 _UNPARSABLE = (IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 _REMEDY = "free some space, or see who may write there"
@@ -95,7 +95,7 @@ class LedgerMoved(Exception):
 
 
 class Answer(NamedTuple):
-    """What one annotator answered about one item; status is LABELLED or DECLINED of nouns.log."""
+    """Answer of one annotator about one item; status is LABELLED or DECLINED of nouns.log."""
 
     id: str
     annotator: str
@@ -200,7 +200,7 @@ class Ledger:
                 self.close()
                 self._use(copy)
                 self._migrate()
-                # What is written there would be lost.
+                # Anything written there would be lost.
                 self._db.execute("PRAGMA query_only = ON")
 
     @staticmethod
@@ -261,7 +261,7 @@ class Ledger:
         return [entry.hash.hex() for entry in self._read().entries]
 
     def record(self) -> Record:
-        """What was drawn and what is known, all as of the same revision."""
+        """Draws and known answers, all as of the same revision."""
         self._read()
         if self._record is None:
             assert self._seen is not None
@@ -574,7 +574,7 @@ class Ledger:
             return self._read_open(db)
 
     def _read_open(self, db: sqlite3.Connection) -> Contents:
-        """As _read, in the transaction that is open. What did not change is not read again."""
+        """As _read, in the transaction that is open. Unchanged contents are not read again."""
         # Reading begins the transaction: from here on nobody else's write is seen.
         db.execute("SELECT 1 FROM meta").fetchone()
         version = db.execute("PRAGMA data_version").fetchone()[0]
@@ -696,7 +696,7 @@ def _insert_plan(writer: Writer, contents: Contents | None, plan: Plan) -> None:
 
 
 def _find_known(contents: Contents) -> Record:
-    """What was drawn and what is known."""
+    """Draws and known answers."""
     counting = sorted(_list_counting(contents).values())
     answers = tuple(Answer(*each[2:]) for each in counting)
     draws, supplied = _list_draws(contents), _find_supplied(contents)

@@ -41,7 +41,7 @@ def _m001_tables(db: sqlite3.Connection) -> None:
         db.execute(f"CREATE TABLE {table} ({', '.join(stated)})")
 
 
-# What SQLite calls the types of columns, and what it checks besides.
+# SQLite's names of the types of columns, and its checks besides.
 _KINDS = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
 _CHECKS = {("draws", "q"): " CHECK (q > 0)"}
 MIGRATIONS = [_m001_tables]

@@ -73,7 +73,7 @@ def compress_matrices(text: str, content: bytes) -> bytes:
     below, above = _find_mirrored(json.loads(text))
     folded = np.zeros(len(bits), bool)
     folded[below] = True
-    # What is below a diagonal, as its small distance from above: first 0, then -1, 1, -2, ...
+    # Numbers below a diagonal, as their small distance from above: first 0, then -1, 1, -2, ...
     distance = bits[below] - bits[above]
     ordered = np.concatenate([bits[~folded], (distance << 1) ^ (distance >> 63)])
     return zlib.compress(ordered.view(np.uint8).reshape(-1, _BYTES).T.tobytes())
@@ -120,7 +120,7 @@ def _take_numbers(value: Any, found: list[Array]) -> Any:
 
 
 def _find_kind(value: Any) -> tuple[str, Array | None]:
-    """Which of _KINDS holds all that is in a list, and the numbers; empty where none does."""
+    """The kind of _KINDS that holds all of a list, and the numbers; empty where none does."""
     if not isinstance(value, np.ndarray):
         leaves = {type(each) for each in _list_leaves(value)}
         if leaves not in ({float}, {int}):

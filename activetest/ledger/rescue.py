@@ -1,4 +1,4 @@
-"""What can still be read of a damaged ledger, row by row, and what cannot be."""
+"""Readable parts of a damaged ledger, row by row, and what cannot be read."""
 
 import shutil
 import sqlite3
@@ -25,7 +25,7 @@ from activetest.ledger.tables import TABLES, StoredFile
 from activetest.ledger.untrusted import COMPANIONS, check_files, restrict
 from activetest.nouns.log import DECLINED, LABELLED
 
-# What reading a damaged row raises.
+# Errors of reading a damaged row.
 _UNREADABLE = (sqlite3.DatabaseError, OverflowError, UnicodeDecodeError)
 # How far beyond the last row that can be read others are looked for.
 _BEYOND = 2**16
@@ -103,7 +103,7 @@ def rescue_rows(path: Path) -> Recovered:
 def _opening_copy(path: Path) -> Iterator[sqlite3.Connection]:
     """A copy of the ledger, as long as its first page states: SQLite refuses a shorter one.
 
-    What SQLite does to read a file, such as rolling back a journal, is done to the copy.
+    SQLite's steps to read a file, such as rolling back a journal, are done to the copy.
     """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / path.name
@@ -198,7 +198,7 @@ def _list_taken_back(db: sqlite3.Connection, known: set[int]) -> list[StoredFile
 
 
 def _compare_with_chain(db: sqlite3.Connection) -> list[str]:
-    """What is readable and still not what was recorded; nothing where a table is missing."""
+    """Readable contents that are not what was recorded; nothing where a table is missing."""
     names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
     if not set(TABLES) <= names:
         return []

@@ -46,7 +46,7 @@ _LONGEST_VERSION = 50
 
 
 def serialise_round(round: Round, params: dict[str, Any]) -> PackedRound:
-    """What the ledger keeps of a round besides its draws; params are without arrays."""
+    """The ledger's record of a round besides its draws; params are without arrays."""
     parts = round.parts or (PartDraws(FIRST, len(round.rows)),)
     record: dict[str, Any] = {
         # Numbers, so that rounds of other sizes have the same text.
@@ -144,7 +144,7 @@ class RoundParser:
         return PackedParams(self.text(number), numbers)
 
     def records(self, number: int, numbers: Sequence[bytes]) -> list[dict[str, Any]]:
-        """What the text `number` says of several rounds with these numbers: fields of Round."""
+        """Records of several rounds by the text `number`, with these numbers: fields of Round."""
         # Names have no numbers, and may be many.
         structure = dict(self.text(number))
         names = {
@@ -206,7 +206,7 @@ def _freeze(value: Any) -> Any:
 
 
 def _parse_objectives(entries: Sequence[dict[str, Any]]) -> tuple[Objective, ...]:
-    """What draws were for. Raises ValueError where they were for nothing."""
+    """Objectives of draws. Raises ValueError where there are none."""
     if not entries:
         raise ValueError("it has no objectives")
     return tuple(

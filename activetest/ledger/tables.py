@@ -155,7 +155,7 @@ class StoredGate(NamedTuple):
 
 
 class StoredPlan(NamedTuple):
-    """What was planned from then on; see Plan."""
+    """The plan from then on; see Plan."""
 
     number: int
     entry: int

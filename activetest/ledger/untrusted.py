@@ -1,4 +1,4 @@
-"""What is checked before SQLite uses a ledger: a study folder may come from somebody else.
+"""Checks before SQLite uses a ledger: a study folder may come from somebody else.
 
 SQLite does what a database file says: triggers run on every write, constraints may drop rows
 silently, and a journal may name a file that SQLite removes when it rolls back. A ledger of ours has
@@ -15,7 +15,7 @@ from pathlib import Path
 from activetest.errors import StudyError
 from activetest.ledger.migrations import MIGRATIONS
 
-# What SQLite keeps beside a database.
+# Suffixes of the files that SQLite keeps with a database.
 COMPANIONS = ("", "-journal", "-wal", "-shm")
 # The last bytes of a journal that names a file: the one of a transaction over several databases.
 _NAMES_A_FILE = bytes.fromhex("d9d505f920a163d7")

@@ -7,7 +7,7 @@ from activetest.errors import ChoiceError, ColumnsUnclear, LabelError
 from activetest.nouns.canonical import make_canonical
 from activetest.nouns.name_lists import find_repeated, shorten_list
 
-# What an answer consists of; a file has at least the first two.
+# Fields of an answer; a file has at least the first two.
 FIELDS = ("id", "label", "annotator", "status")
 # Fields that a file may lack: with an empty name for its column, a field is not looked for.
 _OPTIONAL = FIELDS[2:]
@@ -18,13 +18,13 @@ SAMPLE = 1000
 # Keys in tasks for other tools, which may have an `id` of their own: the id of the item, and its
 # place in the order of drawing.
 ID, ORDER = "activetest_id", "activetest_order"
-# What a batch is written as, all but the first two file formats with tasks; what of it is no text;
-# the endings of files that say another than CSV; and how many items are drawn where nobody names a
+# Formats of a batch, all but the first two file formats with tasks; those that are no text; the
+# endings of files that say another than CSV; and how many items are drawn where nobody names a
 # number.
 BATCH_FORMATS, BINARY_FORMATS = ("csv", "jsonl", "label-studio", "argilla", "xlsx"), ("xlsx",)
 BATCH_ENDINGS = {".jsonl": "jsonl", ".xlsx": "xlsx"}
 USUAL_COUNT = 10
-# What a name may consist of in every tool: some put it into formulas and addresses.
+# Characters that not every tool allows in a name: some put it into formulas and addresses.
 _OTHER = re.compile(r"[^A-Za-z0-9_]+")
 _UNNAMED = "column"
 

@@ -1,4 +1,4 @@
-"""What callers pass, read as what it must be; anything else is an error that names the argument."""
+"""Arguments, read as what they must be; anything else is an error that names the argument."""
 
 import errno
 import inspect
@@ -16,7 +16,7 @@ from activetest.errors import ActivetestError, ChoiceError
 from activetest.nouns.records import LARGEST
 
 F = TypeVar("F", bound=Callable[..., Any])
-# What the file system says of a name that no file can have, whatever is on the disk.
+# Errors of the file system for a name that no file can have, whatever is on the disk.
 _IMPOSSIBLE = (errno.ENAMETOOLONG, errno.ELOOP)
 _LONGEST = 80
 # Hints of arguments that are numbers of items.
@@ -136,8 +136,8 @@ def read_paths(
 def check_path(path: str | Path, error: type[ActivetestError]) -> None:
     """Raises `error` for a path that no file can have.
 
-    That is one with a NUL character, with a name that is too long, one that no encoding holds,
-    links that lead to each other, and any relative one where the working directory is gone.
+    Such a path has a NUL character, or a name that is too long or that no encoding holds, leads
+    through links to itself, or is relative where the working directory is gone.
     """
     if not os.path.isabs(path):
         find_working_directory(error)

@@ -1,4 +1,4 @@
-"""What acquisitions score rows by: what a surrogate believes about them, and for which metrics."""
+"""Input of acquisitions' scores: what a surrogate believes about rows, and for which metrics."""
 
 from dataclasses import dataclass, replace
 
@@ -9,7 +9,7 @@ from activetest.nouns.rows import Array
 
 @dataclass(frozen=True)
 class Beliefs:
-    """What a surrogate believes about R rows.
+    """A surrogate's beliefs about R rows.
 
     probs             (R, C) plug-in probability of each outcome
     outcome_values    (T, R, C) value of statistic t under outcome c
@@ -35,7 +35,7 @@ class Beliefs:
 
 @dataclass(frozen=True)
 class Objectives:
-    """What R rows are scored for. Axes as in rows; A metrics.
+    """Objectives that R rows are scored for. Axes as in rows; A metrics.
 
     pred    (R,) what the black box predicts: class codes, or values
     kinds   (A, R, C) of every metric that draws aim at, which labels add the same to it: outcomes

@@ -1,4 +1,4 @@
-"""What a user can choose, declared once: meaning, option, values, default and rule of each choice.
+"""Choices of a user, declared once: meaning, option, values, default and rule of each choice.
 
 From these declarations come the options of `init` and `simulate`, their help, the checks of
 `study.toml`, and the table of options in the documentation. To add a choice, add a field here.
@@ -19,7 +19,7 @@ _COMMA = re.compile(r",(?![^\[\]]*\])")
 
 
 class Task(StrEnum):
-    """What the model predicts."""
+    """Kind of the model's predictions."""
 
     CLASSIFICATION = "classification"
     REGRESSION = "regression"
@@ -42,7 +42,7 @@ NO_QUESTION = "none"
 
 
 class Prior(StrEnum):
-    """What is believed of a group before any label."""
+    """Belief about a group before any label."""
 
     INFORMATIVE = "informative"
     UNIFORM = "uniform"
@@ -63,7 +63,7 @@ class FloorRule(StrEnum):
 
 
 class Interval(StrEnum):
-    """What an interval, or a gate, promises.
+    """Guarantee of an interval, or of a gate.
 
     Draws serve all but the last. Between sequential looks the intervals of reports are fixed ones.
     """
@@ -93,14 +93,14 @@ class AnnotatorMethod(StrEnum):
 
 
 class Declined(StrEnum):
-    """What items that were declined count as."""
+    """Treatment of items that were declined."""
 
     WORST = "worst"
     IGNORE = "ignore"
 
 
 class Augmentation(StrEnum):
-    """What surrogates learn from the model about items without a label."""
+    """Information about items without a label that surrogates learn from the model."""
 
     OUTPUTS = "outputs"
     AGREEMENT = "agreement"
@@ -115,7 +115,7 @@ class Refit(StrEnum):
     NEVER = "never"
 
 
-# What values of choices must be. A text of more digits than that is no number to Python.
+# Rules of values of choices. A text of more digits than that is no number to Python.
 _MOST_DIGITS = 18
 Name = Annotated[str, Rule("it must be a name")]
 Names = Annotated[tuple[str, ...], Rule("it must be a list of names")]
@@ -308,7 +308,7 @@ def default_words(name: str, *, simulated: bool = False) -> str:
 
 @dataclass(frozen=True)
 class ColumnChoices:
-    """What the user chose about the columns; None where it is left to convention."""
+    """The user's choices about the columns; None where they are left to convention."""
 
     id: str | None = declare(
         "Column of ids.", Section.DATA, metavar="COL", default="id, or else row-0, row-1 ...",
@@ -406,7 +406,7 @@ class ColumnChoices:
 
 @dataclass(frozen=True)
 class StudyChoices:
-    """What the user chose about the study itself: files beside the pool, and the seed."""
+    """The user's choices about the study itself: files besides the pool, and the seed."""
 
     train: str | None = declare(
         "File of labelled rows with the pool's features, for surrogates that learn from features. "
@@ -427,7 +427,7 @@ class StudyChoices:
 
 @dataclass(frozen=True)
 class Choices:
-    """What the user decided for the rounds to come; a round records the choices it was drawn with.
+    """The user's choices for the rounds to come; a round records those that it was drawn with.
 
     metric    the headline, and what draws aim at
     metrics   what rounds record sums for

@@ -19,7 +19,7 @@ _MOST = 100_000
 def read_class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, tuple[str, ...]]:
     """{column: names in the order of their numbers} of the metadata of an Arrow or Parquet schema.
 
-    What is no list of different texts is left out.
+    Names that are no list of different texts are left out.
 
     >>> features = b'{"label": {"names": ["no", "yes"], "_type": "ClassLabel"}}'
     >>> read_class_names({b"huggingface": b'{"info": {"features": %s}}' % features})
@@ -48,7 +48,7 @@ def find_label_lists(metadata: Mapping[bytes, bytes] | None) -> dict[str, tuple[
 
 
 def load_metadata(metadata: Mapping[bytes, bytes] | None, key: bytes) -> Any:
-    """What stands under a key, which anybody may have written; None where it is no JSON."""
+    """The value under a key, which anybody may have written; None where it is no JSON."""
     try:
         return json.loads((metadata or {}).get(key, b"null"))
     except (ValueError, RecursionError):

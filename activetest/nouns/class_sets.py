@@ -11,7 +11,7 @@ _MOST = 100
 
 
 def describe_remedy(column: str = "", name: str = "yes") -> str:
-    """What to do about items with several true classes.
+    """Remedy for items with several true classes.
 
     column, name  of the probability of one class, for the example
     """

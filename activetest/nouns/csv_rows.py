@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from activetest.errors import LabelError
 
-# What may separate cells; where several fit, the first of them does.
+# Separators of cells; where several fit, the first of them counts.
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 # A cell may be as long as the whole text, which is in memory.
 _LONGEST = 2**31 - 1

@@ -8,20 +8,20 @@ from activetest.nouns.quantity import Quantity, write_level
 
 
 class CurveKind(StrEnum):
-    """What a curve shows."""
+    """Kind of a curve."""
 
     ROC = "roc"
     PRECISION_RECALL = "precision-recall"
     RELIABILITY = "reliability"
 
 
-# What is estimated at each point, in the order of a curve's axes.
+# Measures that are estimated at each point, in the order of a curve's axes.
 MEASURES = {
     CurveKind.ROC: ("false_positive_rate", "recall"),
     CurveKind.PRECISION_RECALL: ("recall", "precision"),
     CurveKind.RELIABILITY: ("observed",),
 }
-# What is known of each point before any label.
+# Fields of each point that are known before any label.
 PLACES = {
     CurveKind.ROC: ("threshold", "n_pool"),
     CurveKind.PRECISION_RECALL: ("threshold", "n_pool"),
@@ -107,7 +107,7 @@ class Curve:
 
     @property
     def band(self) -> str:
-        """What the intervals cover: "pointwise" or "simultaneous"."""
+        """Coverage of the intervals: "pointwise" or "simultaneous"."""
         return "simultaneous" if self.simultaneous else "pointwise"
 
     def describe(self) -> str:
@@ -120,7 +120,7 @@ class Curve:
         )
 
     def list_notes(self) -> list[str]:
-        """What to know before believing it."""
+        """Notes to read before believing the curve."""
         holds = "All intervals hold together" if self.simultaneous else "Each interval holds alone"
         level = write_level(self.level)
         notes = [f"{holds} with a confidence of {level}, for this pool, at one look."]

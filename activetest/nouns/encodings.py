@@ -7,7 +7,7 @@ from pathlib import Path
 
 from activetest.errors import LabelError
 
-# What programs for Windows write in western countries where they do not write UTF-8.
+# Encoding of programs for Windows in western countries where they do not write UTF-8.
 WINDOWS = "Windows-1252"
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Characters that no text has: a file of another sort.

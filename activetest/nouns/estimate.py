@@ -155,7 +155,7 @@ class Sample(Remembers):
 
 @dataclass(frozen=True)
 class Shape:
-    """What is known of an estimate's distribution besides its variance: see Estimate."""
+    """Shape of an estimate's distribution, besides its variance: see Estimate."""
 
     freedom: float
     skewness: float

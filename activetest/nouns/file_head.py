@@ -11,7 +11,7 @@ LENGTH = 2**16
 
 @dataclass(frozen=True)
 class FileHead:
-    """What is known of a file before it is read.
+    """Facts about a file before it is read.
 
     name   as the user gave it, for messages; its ending is a hint and no more
     start  its first bytes, 65,536 unless more are needed, or all of it

@@ -12,7 +12,7 @@ _ROOT = re.compile(r"<([A-Za-z_][\w.:-]*)")
 
 
 class _Kind(NamedTuple):
-    """What a file is in a sentence, what its beginning has, and what to do in its program."""
+    """A kind of file in a sentence, signs of it at the beginning, and a step in its program."""
 
     title: str
     signs: tuple[str, ...]
@@ -37,7 +37,7 @@ _TEXT = (
     _Kind("a PDF", (r"\A%PDF-",)),
     _Kind("rich text", (r"\A\{\\rtf",)),
 )
-# What begins with these bytes is no text.
+# Files that begin with these bytes are no text.
 _SPARK = 'write it anew, in Spark with spark.read.format("{}").load(...).write.parquet(...)'
 _BYTES = {
     b"\xd0\xcf\x11\xe0": ("an old workbook (.xls), or one with a password", "save it as .xlsx"),

@@ -1,4 +1,4 @@
-"""What is believed about the groups of a question, as curves and points that a picture shows."""
+"""Beliefs about the groups of a question, as curves and points that a picture shows."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ class GroupBelief:
 
 @dataclass(frozen=True)
 class GroupBeliefs:
-    """What is believed about all groups of a question.
+    """Beliefs about all groups of a question.
 
     groups       the worst by the metric of the question first
     difference   density of the value of the first group minus that of the second, where two are

@@ -1,4 +1,4 @@
-"""What a file holds, before there is a study of it."""
+"""Contents of a file, before there is a study of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ class StudyReading:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a file holds, and what can be done with it.
+    """Contents of a file, and what can be done with it.
 
     name       of the file, without secrets
     format     name of the file format; "parquet" of a folder of such files

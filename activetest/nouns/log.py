@@ -1,4 +1,4 @@
-"""What was drawn and what is known: the log every estimate is made from. Axes as in rows."""
+"""Draws and known labels: the log every estimate is made from. Axes as in rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -70,7 +70,7 @@ class ArmAllocation:
 
 @dataclass(frozen=True)
 class Crossed:
-    """What a round's own labels say of its items, each from labels of other folds: rounds.crossing.
+    """Predictions of a round's items from its own labels, each from other folds: rounds.crossing.
 
     statistics    (T,) names of the statistics below
     groups        (G,) names of the groups below; the first is "" (everything)
@@ -175,7 +175,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Log:
-    """What was drawn, in order, and what is known: the only input of every estimate.
+    """Draws, in order, and known labels: the only input of every estimate.
 
     rows, q, round       (D,) pool position, probability and number of the round of each draw; a
                          deterministic item is a draw whose probability is NaN, see Round
@@ -289,7 +289,7 @@ def truncate_log(log: Log, number: int, *, supplied: int) -> Log:
 def drop_waiting_rounds(log: Log) -> Log:
     """The log without the rounds after the last one of which an item has an answer.
 
-    What is computed from it changes with answers alone, and not because more items were drawn: no
+    Results from it change with answers alone, and not because more items were drawn: no
     number of a report, and no verdict, may follow the number of rounds that nobody has looked at.
     """
     last = int(log.round[log.status != PENDING].max(initial=0))

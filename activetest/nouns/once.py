@@ -1,4 +1,4 @@
-"""What follows from an object alone is computed when somebody first asks for it."""
+"""Results that follow from an object alone are computed when somebody first asks for them."""
 
 from collections.abc import Callable, Hashable
 from typing import TypeVar
@@ -10,7 +10,7 @@ class Remembers:
     """An object that keeps what was computed of it; a changed copy of it keeps nothing."""
 
     def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What compute() returned the first time it was called for this key."""
+        """Result of compute() the first time it was called for this key."""
         kept = vars(self).setdefault("_computed", {})
         if key not in kept:
             kept[key] = compute()

@@ -1,4 +1,4 @@
-"""What the methods see of a pool: memory-mapped arrays behind a few calls. Axes as in rows."""
+"""The methods' view of a pool: memory-mapped arrays behind a few calls. Axes as in rows."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
@@ -33,7 +33,7 @@ class PoolView(Protocol):
 
     @property
     def roles(self) -> dict[str, Any]:
-        """What the pool's columns mean: see pool.schema.Schema."""
+        """Meaning of the pool's columns: see pool.schema.Schema."""
         ...
 
     @property
@@ -71,13 +71,13 @@ class PoolView(Protocol):
         ...
 
     def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What compute() returned the first time it was called for this key."""
+        """Result of compute() the first time it was called for this key."""
         ...
 
     def compute_stored(
         self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
     ) -> Mapping[str, Array]:
-        """What compute() returned for this origin: the last time, if that was for the same.
+        """Result of compute() for this origin: that of the last time, if it was for the same.
 
         name    of the result
         origin  what it follows from, JSON-ready

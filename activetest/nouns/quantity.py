@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class SavingKind(StrEnum):
-    """What can be said about how many random labels would be as good.
+    """Kind of statement about how many random labels would be as good.
 
     ABOUT      a number: an estimate, which may be too high or too low
     TOO_EARLY  no number yet: there are too few labels
@@ -47,7 +47,7 @@ class Saving:
 
     @property
     def cost(self) -> float | None:
-        """What the random labels would cost; None where that is not known."""
+        """Cost of the random labels; None where it is not known."""
         if self.random is None or self.price is None:
             return None
         return self.random * self.price
@@ -64,7 +64,7 @@ class Saving:
 
 @dataclass(frozen=True)
 class DeclinedItems:
-    """What declined items leave open about a value, which is about the items that can be answered.
+    """Effect of declined items on a value, which is about the items that can be answered.
 
     answered     share of the items that can be answered
     least, most  the value over all items, with every declined one at its least and at its most: the
@@ -90,7 +90,7 @@ _KINDS = {
 
 
 def add_bought(first: Saving, *others: Saving) -> Saving:
-    """What was bought in all, for a number that rests on several groups; without what was saved."""
+    """Labels bought in all, for a number that rests on several groups; without what was saved."""
     if not others:
         return first
     known = [each.spent for each in (first, *others) if each.spent is not None]
@@ -213,7 +213,7 @@ class Measured:
 
     @property
     def assumptions(self) -> str | None:
-        """What the interval rests on besides the draws."""
+        """Assumptions of the interval besides the draws."""
         return self.quantity.assumptions
 
     @property

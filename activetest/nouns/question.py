@@ -24,7 +24,7 @@ from activetest.nouns.rows import Array, Rows
 
 
 class Question(Protocol):
-    """What a question decides: which choices make sense, how rounds draw, and how it is worded."""
+    """Decisions of a question: which choices make sense, how rounds draw, and how it is worded."""
 
     def check(self, choices: Choices, pool: Mapping[str, Any]) -> None:
         """Raises ChoiceError for choices that make no sense in a pool with these roles."""

@@ -20,7 +20,7 @@ _WORDS: dict[Any, str] = {str: "text", int: "whole number", float: "number"}
 
 @dataclass(frozen=True)
 class Rule:
-    """What a value must be, as a hint says it, and whether a value of its type is that."""
+    """Condition on a value, as a hint says it, and whether a value of its type meets it."""
 
     hint: str
     holds: Callable[[Any], bool] = lambda value: True

@@ -1,4 +1,4 @@
-"""What is said about a study, before any formatting. Every output format renders this object."""
+"""Contents of a report, before any formatting. Every output format renders this object."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from activetest.nouns.surface_report import SurfaceReport
 
 SCHEMA_VERSION = 3
 
-# What to write beside an item that cannot be answered.
+# Entry for an item that cannot be answered.
 SKIPPED = "status=skipped in the label file"
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
-# What labels say about an assumption.
+# Verdicts of labels on an assumption.
 REFUTED, SUPPORTED, UNTESTED = "refuted", "supported", "untested"
 
 
@@ -60,7 +60,7 @@ class Note:
 
 @dataclass(frozen=True)
 class AssumptionCheck:
-    """What the labels at hand say about an assumption that a report was asked to make.
+    """Test, by the labels at hand, of an assumption that a report was asked to make.
 
     assumption       as the user wrote it: rate[fraud]@score<1e-4<=0.0001
     class_name       the class whose share among its items is bounded

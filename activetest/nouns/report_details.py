@@ -1,4 +1,4 @@
-"""What a page says beyond a report: how numbers came about, and what they rest on. Plain data."""
+"""Contents of a page beyond a report: how numbers came about, and what they rest on. Plain data."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ MOST_CHARACTERS = 300
 
 @dataclass(frozen=True)
 class HistoryPoint:
-    """The headline metric as it was estimated after a round. What does not exist is None.
+    """The headline metric as it was estimated after a round. Missing values are None.
 
     round                       number of the round
     n_labeled                   labels of items that were drawn up to this round, and of items that
@@ -52,7 +52,7 @@ class ConfusionCell(Measured):
 
 @dataclass(frozen=True)
 class ConfusionTable:
-    """Which classes are taken for which others: shares of the pool, each estimated by itself.
+    """Confusions of each class with others: shares of the pool, each estimated by itself.
 
     classes    predicted classes, of the rows: the MOST_CLASSES most frequent ones in the order of
                the pool's classes, then `others` where some are left out
@@ -117,7 +117,7 @@ class SampledShare:
 
 @dataclass(frozen=True)
 class AnnotatorAnswers:
-    """What one annotator answered.
+    """Answers of one annotator.
 
     name      as in the label files; empty where answers have no name
     labeled   items with a label, declined ones not counted
@@ -191,7 +191,7 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportDetails:
-    """What a report rests on, from the same computation. What does not exist is None or empty.
+    """Basis of a report, from the same computation. Missing parts are None or empty.
 
     history      the headline metric round by round: at most MOST_POINTS points, evenly spaced, the
                  last round always

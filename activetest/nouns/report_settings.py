@@ -21,7 +21,7 @@ Kind = Annotated[str, Rule(f"choose from {', '.join(Interval)}", tuple(Interval)
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """What holds for reports of a study unless something else is asked for.
+    """Settings of a study's reports unless something else is asked for.
 
     require     gates, as "recall[fraud]>=0.8"
     output      files that the command line writes; relative ones as seen from the folder that holds
@@ -33,7 +33,7 @@ class ReportSettings:
     bound       most that one item can cost
     assume      what intervals may rest on besides the labels, as "rate[fraud]@score<1e-4<=0.0001"
 
-    What is empty or None is as if nothing was said.
+    An empty field, or None, is as if nothing was said.
     """
 
     require: Texts = ()

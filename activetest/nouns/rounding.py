@@ -1,4 +1,4 @@
-"""What is decided by numbers that rounding has made, so that no last digit decides it.
+"""Decisions by numbers with rounding errors, so that no last digit decides.
 
 Another processor, library or order of the rows gives sums other last digits. Wherever a number is
 compared with a threshold or with another number that it can equal, these functions compare them:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from activetest.nouns.once import Remembers
 
 Array = npt.NDArray[Any]
-# What picks rows out of an array: positions, a mask or a slice.
+# Index of rows of an array: positions, a mask or a slice.
 Index = npt.NDArray[Any] | Sequence[int] | slice
 
 # An array that may not be there, or what reads it.
@@ -48,7 +48,7 @@ class OnDemand:
 
 @dataclass(frozen=True)
 class Outputs(Remembers):
-    """What the black box predicts for R items.
+    """Predictions of the black box for R items.
 
     pred    (R,) class code (integer) or predicted value (float)
     probs   (R, C) class probabilities; None for hard labels and for regression

@@ -1,4 +1,4 @@
-"""What a notebook shows as it is: pictures, and whole pages in a frame of their own."""
+"""Objects that a notebook shows as they are: pictures, and whole pages in frames."""
 
 import html
 

@@ -76,7 +76,7 @@ def _parameters(simulated: bool) -> list[inspect.Parameter]:
 
 
 def _annotation(declaration: Declaration, simulated: bool) -> Any:
-    """What a setting may be: text or a number, and several of them where it is a list."""
+    """Types of a setting: text or a number, and several of them where it is a list."""
     kind = declaration.kind
     if declaration.takes_several(simulated=simulated):
         return _TYPES.get(kind, str) | _SEVERAL.get(kind, Sequence[str]) | None

@@ -41,7 +41,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class AnswerLook:
-    """What the studies of one strategy answered after so many labels.
+    """Answers of the studies of one strategy after so many labels.
 
     budget             labels of each study
     runs               studies with so many labels

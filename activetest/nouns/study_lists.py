@@ -1,4 +1,4 @@
-"""What a study has lists of: parts, models, criteria and raters; and what it was asked and planned.
+"""Lists of a study: parts, models, criteria and raters; and what it was asked and planned.
 
 Every study has one of each today. They are recorded as lists, so that later ones can be added.
 """
@@ -136,7 +136,7 @@ class PartDraws:
 
 @dataclass(frozen=True)
 class Target:
-    """What draws aim at: an expression, see write_expression, and its weight among all targets."""
+    """Target of draws: an expression, see write_expression, and its weight among all targets."""
 
     expression: Mapping[str, Any]
     weight: float

@@ -127,7 +127,7 @@ class Arms:
 
 @dataclass(frozen=True)
 class SurfaceData:
-    """What a surface is fitted to.
+    """Data that a surface is fitted to.
 
     arms         of the pool
     items        (n,) pool position of each label
@@ -196,7 +196,7 @@ class SurfaceData:
 
 @dataclass(frozen=True)
 class Surface:
-    """What is believed of the statistic's mean rho at every arm.
+    """Beliefs about the statistic's mean rho at every arm.
 
     rho of an arm is Beta(phi psi, (1 - phi) psi), where phi and psi themselves are uncertain
     (Piratla 2021, eq. 4): draws from what is believed of them stand here.

@@ -1,4 +1,4 @@
-"""What a report says about a surface, without formatting: cells, effects and maps."""
+"""Contents of a report on a surface, without formatting: cells, effects and maps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

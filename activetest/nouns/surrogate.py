@@ -1,4 +1,4 @@
-"""What every surrogate can do, whatever it is. Axes as in rows."""
+"""Interface of every surrogate, whatever it is. Axes as in rows."""
 
 from typing import Any, Protocol
 
@@ -7,7 +7,7 @@ import numpy as np
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.rows import Array, Rows
 
-# What the names of parameters begin with that stay the same over many rounds: studies store these
+# Prefix of the names of parameters that stay the same over many rounds: studies store these
 # arrays once.
 KEPT = "kept."
 

@@ -1,4 +1,4 @@
-"""What a surrogate may learn from. Axes as in rows."""
+"""Data that a surrogate may learn from. Axes as in rows."""
 
 from dataclasses import dataclass, replace
 

@@ -19,7 +19,7 @@ from activetest.nouns.surface import Attributes
 
 # Combinations over which the normaliser is a sum.
 MOST_COMBINATIONS = 100_000
-# What a classifier calls impossible may happen all the same.
+# Values that a classifier calls impossible may occur all the same.
 _LOWEST = 1e-6
 # Numbers of a chunk of items.
 _NUMBERS = 2**22
@@ -27,7 +27,7 @@ _NUMBERS = 2**22
 
 @dataclass(frozen=True)
 class UncertainAttributes:
-    """What is known of the attributes of N items.
+    """Knowledge about the attributes of N items.
 
     attributes  all K of them
     probs       {position of an uncertain attribute: (N, V) float32 probability of each value, as

@@ -8,7 +8,7 @@ numbers, nobody knows. The patterns are those of Python and of RE2 alike.
 import re
 from collections.abc import Iterable
 
-# What means "no value" in a column of numbers.
+# Texts for "no value" in a column of numbers.
 NO_VALUE = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
 DECIMALS = POINT, COMMA = (".", ",")
 PERCENT = "%"

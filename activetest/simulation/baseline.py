@@ -19,7 +19,7 @@ from activetest.rounds.weighted import find_prices, find_rates
 
 # Simulated studies for metrics that are not a mean, and sample sizes at which they are evaluated.
 _RUNS, _SIZES = 1000, 24
-# What tells what the surrogate saves from what active draws add.
+# Acquisition and estimator that tell what the surrogate saves from what active draws add.
 _UNIFORM, _DOUBLY_ROBUST = "uniform", "doubly-robust"
 # Relative errors that are none.
 _ROUNDING = 1e-12
@@ -71,7 +71,7 @@ def compute_baseline(
     that strategies leave out because they cannot change the metric.
     """
     if weights is not None:
-        # What does not count is drawn by nobody.
+        # Nobody draws items that do not count.
         counted = weights > 0
         outputs, truth, weights = outputs[counted], truth[counted], weights[counted]
     value = evaluate(metric, outputs, truth, weights)
@@ -84,7 +84,7 @@ def compute_baseline(
     exact = len(metric.statistics) == 1 and weights is None
     sizes = np.array(budgets) if exact else np.union1d(points, budgets)
     squares = np.full((_RUNS, len(sizes)), np.nan)
-    # What an item adds is the same in every sample; what it adds to a curve is not.
+    # An item's part of a sum is the same in every sample; its part of a curve is not.
     stats = None if metric.refine else _list_stats(metric, outputs, truth)
     for run in range(_RUNS):
         found = _follow_sample(metric, outputs, truth, sizes, rng, weights, stats=stats)

@@ -1,4 +1,4 @@
-"""What a simulation does: every strategy that is compared, and where it is looked at."""
+"""Plan of a simulation: every strategy that is compared, and where it is looked at."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _OF_GROUPS = (
 
 @dataclass(frozen=True)
 class Plan:
-    """What every run does.
+    """Plan of every run.
 
     strategies            choices to draw with, one study each
     estimators, metrics   what to estimate
@@ -75,7 +75,7 @@ def choices_of_groups(settings: Settings, *, grouped: bool) -> dict[str, Any]:
         return {}
     compare = settings.compare
     if isinstance(compare, str):
-        # Which of several commas separates the values is seen when the pool's values are known.
+        # The separator among several commas is seen when the pool's values are known.
         compare = compare.rpartition(",")[::2]
     return given | {"question": question, "compare": tuple(compare or ())}
 

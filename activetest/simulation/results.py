@@ -1,4 +1,4 @@
-"""What a simulation found: a sequence of strategies that a notebook shows as a table."""
+"""Results of a simulation: a sequence of strategies that a notebook shows as a table."""
 
 from collections.abc import Iterable
 from dataclasses import asdict

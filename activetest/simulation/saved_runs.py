@@ -133,7 +133,7 @@ class SavedRuns:
 
 
 def describe_simulation(plan: Plan, cache: Cache, truth: Array) -> dict[str, Any]:
-    """What identifies a simulation: the program, the pool, its answer key and the plan.
+    """Identity of a simulation: the program, the pool, its answer key and the plan.
 
     The pool's hash covers checksums of all its arrays, so that any change of a column is noticed.
     """

@@ -106,8 +106,8 @@ def simulate(
         runs: Studies per strategy.
         batch: Labels per round.
         seed: Of every random number.
-        estimators: What to estimate with.
-        metrics: What to estimate. Default: the usual metrics of the pool; with a question,
+        estimators: Estimators to use.
+        metrics: Metrics to estimate. Default: the usual metrics of the pool; with a question,
             what it is judged by.
         aim: The metric that draws aim at. Default: the first, and for metric-information all
             that `metrics` names.
@@ -143,7 +143,7 @@ def simulate(
         raise ChoiceError(f"progress is {show(progress)}", "it must be a function")
     if save is not None:
         inputs = {"the pool": pool, "the answer key": key, **given.files, "costs": given.costs}
-        # What is in the file is looked at when it is opened.
+        # The file's contents are looked at when it is opened.
         overwrite.check_target(save, lambda path: None, inputs=inputs)
     _check_numbers(budgets, runs, batch, workers)
     if read_name("interval", interval) == Interval.SEQUENTIAL:
@@ -287,7 +287,7 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
 def run_together(
     built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seeds: Sequence[int]
 ) -> list[RunNumbers]:
-    """What run finds for each seed: the studies advance side by side, a round at a time.
+    """Results of run for each seed: the studies advance side by side, a round at a time.
 
     So the surrogates of a round can be fitted together.
     """
@@ -424,7 +424,7 @@ def _outcomes(
     workers: int,
     progress: Callable[[int, int], None],
 ) -> dict[RunKey, RunNumbers]:
-    """What every run found; those that a file holds already are not repeated.
+    """Results of every run; those that a file holds already are not repeated.
 
     Raises ChoiceError where there is nothing to compare what they would find with.
     """
@@ -466,7 +466,7 @@ def _list_blocks(plan: Plan, tasks: Sequence[RunKey]) -> list[tuple[RunKey, ...]
 
 
 def _prepare(folder: str, parts: tuple[str, ...], truth: Array, plan: Plan) -> tuple:
-    """What every run of a worker needs: a cache is opened once."""
+    """Data for every run of a worker: a cache is opened once."""
     return cache.open_cache(Path(folder), parts), truth, plan
 
 
@@ -561,7 +561,7 @@ def _summarise_question(
 
 
 def _load_simulated(choices: Choices) -> Any:
-    """What measures and sums up the answers to the study's question, of the family `simulated`.
+    """Module that measures and sums up answers to the study's question, of the family `simulated`.
 
     It has a KEY, which stands in the place of an estimator, name_answer(choices), measure(log, ...)
     and summarise_runs(strategies, budgets, tables); EVERY_ROUND where it looks at every round.

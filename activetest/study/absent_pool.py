@@ -14,7 +14,7 @@ from activetest.study.folder import CACHE, SUMMARY
 if TYPE_CHECKING:
     from activetest.study.stored import StoredStudy
 
-# What a surrogate sees of each part, in words.
+# Descriptions of what a surrogate sees of each part.
 _WORDS = {
     EVIDENCE: "what features say of the model's answers",
     FEATURES: "all features of the items",

@@ -20,7 +20,7 @@ from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy
 from activetest.system.parallel import one_blas_thread
 
-# What stands in a batch of second opinions besides id and label.
+# Columns of a batch of second opinions besides id and label.
 ANNOTATOR, AGAIN = "annotator", "again"
 _SEPARATOR = "; "
 

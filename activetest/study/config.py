@@ -49,7 +49,7 @@ _HEADER = """\
 
 @dataclass(frozen=True)
 class Config:
-    """What study.toml says.
+    """Contents of study.toml.
 
     pool     the entries of [pool], and the address of the only part as "uri"
     choices  for the rounds to come
@@ -62,7 +62,7 @@ class Config:
 
 
 def read_config(folder: Path) -> Config:
-    """What study.toml says. Raises ChoiceError where it has mistakes."""
+    """The contents of study.toml. Raises ChoiceError where it has mistakes."""
     path = folder / CONFIG
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -89,7 +89,7 @@ def read_config(folder: Path) -> Config:
 
 
 def name_section(folder: Path, section: str) -> str:
-    """What messages call a section of a study's file."""
+    """Name of a section of a study's file in messages."""
     return f"{folder / CONFIG}, [{section}]"
 
 

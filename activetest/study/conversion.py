@@ -30,7 +30,7 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class _Source:
-    """What a file was converted from, and what it became.
+    """Record of a file's conversion: its source, and the result.
 
     version    of this record
     id         the column that stays text
@@ -207,7 +207,7 @@ def _is_there(path: Path, source: _Source) -> bool:
 
 
 def _read_source(folder: Path) -> _Source | None:
-    """What source.json states; None where it is missing or damaged, and where a link leads."""
+    """Contents of source.json; None where it is missing or damaged, and where a link leads."""
     if folder.is_symlink():
         return None
     try:

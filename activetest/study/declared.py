@@ -1,4 +1,4 @@
-"""What is declared beforehand, as the ledger records it: plans, and gates that were asked for."""
+"""Plans, and gates that were asked for: declared beforehand, as the ledger records them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ _NOT_RECORDED = (
 
 
 def describe_plan(choices: Choices, pool: Mapping[str, Any]) -> Plan:
-    """What is planned by these choices; pool are the entries of [pool]."""
+    """The plan that these choices make; pool are the entries of [pool]."""
     sequential = choices.interval == Interval.SEQUENTIAL
     return Plan(
         budget=None if choices.budget is None else float(choices.budget),

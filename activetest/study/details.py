@@ -45,7 +45,7 @@ T = TypeVar("T")
 _CURVE = "curve"
 # Rounds of a log that was imported.
 _ELSEWHERE = "an imported log"
-# What the pool's schema says of its columns.
+# Entries of the pool's schema about its columns.
 _OF_POOL = ("id", "outputs", "classes", "features", "task", "positive")
 # Runs of rounds of one size that are written out.
 _MOST_RUNS = 8
@@ -65,7 +65,7 @@ def build_details(
     whole   log with the rounds that wait for their first answer, which the view leaves out
     """
     if kind == POSTERIOR or is_model_based(headline.estimator):
-        # What the surrogate believed then is not recorded: the history is that of the draws.
+        # Past beliefs of the surrogate are not recorded: the history is that of the draws.
         kind = FIXED if kind == POSTERIOR else kind
         level = view.choices.level
         headline = estimate_row(view, metric, HEADLINE, level=level, kind=kind)
@@ -142,7 +142,7 @@ def _estimate_reliability(view: View, facts: Facts) -> Curve | None:
 
 
 def _estimate_or_none(estimate: Callable[..., T | None], *about: Any) -> T | None:
-    """What there is to estimate; None where past surrogates cannot predict it any more."""
+    """The estimate; None where there is none, or past surrogates cannot predict it any more."""
     with suppress(NotEstimable, PoolChanged, StudyError):
         return estimate(*about)
     return None
@@ -244,7 +244,7 @@ def _find_usual(choices: Choices, schema: Schema) -> dict[str, Any]:
 def _list_commands(
     study: StoredStudy, log: Log, settings: dict[str, Any], files: int
 ) -> Iterator[str]:
-    """What leads to the study, a call on each line; how often stands behind it."""
+    """Calls that lead to the study, a line each; how often stands behind it."""
     address = study.pool["uri"]
     pool = "frame" if address.startswith(INSIDE) else repr(study.pool_name)
     given = settings | {"seed": study.seed}

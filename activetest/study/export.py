@@ -170,7 +170,7 @@ def write_new_file(
 
 @contextmanager
 def replacing_target(path: Path) -> Iterator[Path]:
-    """What to write to: a device or a pipe itself, else a file that takes the place as a whole.
+    """Path to write to: a device or a pipe itself, else a file that takes the place as a whole.
 
     Raises StorageError when it cannot be written.
     """
@@ -202,7 +202,7 @@ def find_inputs(folder: Path) -> dict[str, object]:
 
 
 def _refuse(path: Path) -> None:
-    """What is there may have been worked on."""
+    """Refuse to replace a file, which may have been worked on."""
     raise StorageError(
         f"{path} is there already", "write to another file, or replace it: `force=True`"
     )

@@ -48,7 +48,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Context:
-    """What a finding is made from: the study, its log so far, and what was requested."""
+    """Input of a finding: the study, its log so far, and what was requested."""
 
     study: StoredStudy
     request: Request
@@ -65,7 +65,7 @@ class Finding:
     def find_gate(
         self, view: View, requirement: Requirement, metric: Metric, interval: str | None
     ) -> Judge | None:
-        """What decides this requirement, where the finding does; nothing is estimated yet.
+        """Judge of this requirement, where the finding decides it; nothing is estimated yet.
 
         Raises ChoiceError for what it cannot decide.
         """
@@ -103,7 +103,7 @@ def open_findings(context: Context) -> Iterator[Finding]:
 
 
 def describe_findings(cache: Cache, choices: Choices) -> tuple[str, ...]:
-    """What the choices of findings mean for a pool, in sentences."""
+    """Meaning of the choices of findings for a pool, in sentences."""
     found = (name for name in catalog.names("findings") if _has_choices(name, choices))
     return tuple(
         text

@@ -64,8 +64,8 @@ def read_folder(folder: object = None, default: str | None = None) -> Path | Non
 def find_study(folder: str | Path | None = None, *, damaged: bool = False) -> Path:
     """The study folder that a path means, or the nearest one above the working directory.
 
-    Without a path, the environment variable ACTIVETEST_STUDY may name one. What counts as a study
-    is what is_study says. Raises StudyError when there is none.
+    Without a path, the environment variable ACTIVETEST_STUDY may name one; is_study
+    decides what counts as a study. Raises StudyError when there is none.
     """
     if named := read_folder(folder):
         named = named.absolute()

@@ -25,7 +25,7 @@ from activetest.system.safe_text import mask_secrets
 
 # Bytes of a stream that are read at once.
 _BLOCK = 2**20
-# What messages call a frame.
+# Name of a frame in messages.
 NAME = "the frame"
 _FILE = re.compile(r"[0-9a-f]{32}\.parquet")
 _CONVERTING = re.compile(r"type: (iconv -f \S+ -t \S+) .*", re.DOTALL)
@@ -61,7 +61,7 @@ def is_stream(pool: Any) -> bool:
 
 
 def name_stream(stream: Any) -> str:
-    """What messages call an open file."""
+    """Name of an open file in messages."""
     if stream is getattr(sys.stdin, "buffer", None):
         return "standard input"
     name = getattr(stream, "name", None)
@@ -193,7 +193,7 @@ def remove_unused(folder: Path, address: str) -> None:
 
 
 def name_pool(address: str) -> str:
-    """What reports call the pool at an address of study.toml: a study's own is called pool.
+    """Name in reports of the pool at an address of study.toml: a study's own is called pool.
 
     An address that was written into study.toml may hold a secret.
     """
@@ -201,10 +201,10 @@ def name_pool(address: str) -> str:
 
 
 def name_source(address: str) -> str:
-    """What messages call the pool at an address of study.toml."""
+    """Name in messages of the pool at an address of study.toml."""
     return NAME if address.startswith(INSIDE) else mask_secrets(address)
 
 
 def _name_content(path: Path) -> str:
-    """What a file with this content is called, without the ending."""
+    """Name of a file with this content, without the ending."""
     return hash_file(path)[:32]

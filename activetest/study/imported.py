@@ -1,6 +1,6 @@
 """A study of draws that were made elsewhere: a log of them becomes the study's rounds and answers.
 
-What a probability of a log means decides what can be estimated from it. Two designs can be:
+The meaning of a log's probabilities decides what can be estimated from it. Two designs can be:
 
 sequential   draws without replacement one after another, each with its probability among the items
              that were left: what rounds of our own record. LURE is unbiased, and so is the doubly
@@ -61,7 +61,7 @@ class Design(StrEnum):
     UNIFORM = "uniform"
 
 
-# What the rounds of a log record in place of an acquisition of ours.
+# Name that the rounds of a log record in place of an acquisition of ours.
 ELSEWHERE = "elsewhere"
 # Fewer draws tell nothing about what their probabilities mean.
 _FEWEST = 5
@@ -153,7 +153,7 @@ class Draws:
     numbers: list[int]
 
     def name(self, at: int) -> str:
-        """What a message calls a draw."""
+        """Name of a draw in messages."""
         return f"{self.places[at]}: id {self.ids[at]!r}"
 
     def take(self, order: Array) -> "Draws":
@@ -164,7 +164,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a caller says about a log: see import_draws.
+    """A caller's statements about a log: see import_draws.
 
     design      None where nothing is said: then it is sequential, if it can be
     floor       lowest probability of any item, as a share of its probability in a uniform draw
@@ -632,7 +632,7 @@ def _fit_rounds(
 
 
 def _describe(log: Log, source: str, shares: Array) -> tuple[str, ...]:
-    """What the log holds, in sentences; shares (D,) are q n of every draw."""
+    """Contents of the log, in sentences; shares (D,) are q n of every draw."""
     counts = {status: int((log.status == status).sum()) for status in (LABELLED, PENDING, DECLINED)}
     parts = [f"{counts[LABELLED]:,} labelled"]
     parts += [f"{counts[PENDING]:,} without a label yet"] * bool(counts[PENDING])

@@ -33,7 +33,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Ingested:
-    """What a label file contained; new, replaced and unchanged add up to its answers.
+    """Contents of a label file; new, replaced and unchanged add up to its answers.
 
     source     name of the file
     new        answers that were not known
@@ -275,7 +275,7 @@ def _count_answers(
     *,
     dry_run: bool,
 ) -> Ingested:
-    """What the file contained."""
+    """Contents of the file."""
     drawn = {draw.id for draw in record.draws}
     known = {answer.id for answer in (*record.answers, *answers)}
     return Ingested(

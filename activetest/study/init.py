@@ -279,7 +279,7 @@ def _open_kept(folder: Path, parts: tuple[str, ...]) -> StoredStudy:
 
 
 def _describe_choices(pool: Pool, built: Cache, choices: Choices) -> tuple[str, ...]:
-    """What the choices mean for this pool, in sentences."""
+    """Meaning of the choices for this pool, in sentences."""
     notices = describe_findings(built, choices) + built.notices
     notices += describe_priors(choices, pool) + describe_floor_cost(built, choices)
     if pool.schema.shape and not catalog.fact("surrogates", choices.surrogate, "SEES_IMAGES"):
@@ -298,7 +298,7 @@ def _list_notices(
     study: StoredStudy | None,
     plan_log: object,
 ) -> tuple[str, ...]:
-    """What was understood of the pool, the choices and the files, in sentences; see init."""
+    """Sentences about how the pool, the choices and the files were understood; see init."""
     notices = pool.notices + _describe_choices(pool, built, choices)
     notices += auxiliary.check_unused_files(built, pool, **given.files)
     notices += describe_unavailable(built)
@@ -308,7 +308,7 @@ def _list_notices(
 
 @one_blas_thread()
 def describe_setup(study: StoredStudy) -> Setup:
-    """What init would say of a study that is there.
+    """The setup that init would state of a study that is there.
 
     Raises PoolChanged when its pool has changed.
     """
@@ -360,7 +360,7 @@ def _open_source(
     id     a column that stays text where the pool is converted
     judge  the column of grades that every item of a log has then
     """
-    # What is stored opens without this user's home folder.
+    # A stored address opens without this user's home folder.
     address = os.path.expanduser(str(given)) if is_address(given) else None
     if address and not convert.needs_conversion(address):
         yield _Source(address, address)

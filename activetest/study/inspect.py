@@ -52,7 +52,7 @@ _CLASSES = 150
 # Arguments of metrics: a class of the pool is tried first.
 _ARGUMENTS = ("0.5", "10", "1", "0,1")
 
-# What metrics need that there is not: of the other task, and of this one.
+# Needs of metrics that a pool may not meet: of the other task, and of its own.
 _TASKS = {
     "classification": "predicted classes or probabilities: columns pred, prob_CLASS or score",
     "regression": "predicted numbers: a column pred of numbers",
@@ -66,7 +66,7 @@ _NEEDS = {
 
 
 class Inspection(found.Inspection):
-    """What a file holds, and which study fits it.
+    """Contents of a file, and the study that fits it.
 
     >>> found = at.inspect("digits.parquet")
     >>> found.format, found.rows, found.task, "log-loss" in found.metrics
@@ -76,7 +76,7 @@ class Inspection(found.Inspection):
     """
 
     def __str__(self) -> str:
-        """What the command line prints."""
+        """Text that the command line prints."""
         from activetest.render import text
 
         return text.inspection(self).rstrip("\n")
@@ -86,7 +86,7 @@ class Inspection(found.Inspection):
         return f"<Inspection of {self.name}: {self.title}, {self.rows:,} rows>"
 
     def _repr_html_(self) -> str:
-        """What is in the file, for notebooks."""
+        """Contents of the file, for notebooks."""
         from activetest.render.notebook import html
 
         return html.inspection(self)
@@ -116,7 +116,7 @@ class _Source:
 
 @one_blas_thread()
 def inspect(file: Any, **settings: Any) -> Inspection:
-    """What is in a file, which columns would have which role, and which metrics that allows.
+    """Contents of a file, the roles its columns would have, and the metrics these allow.
 
     Everything is read, as `Study.create` would, and nothing is written beside temporary files.
     Where the outputs can be read in several ways, `question` says so, and `readings` has a line
@@ -173,7 +173,7 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
         ways, error = choose_settings(path, files, source.name, given)
         question = ""
         if error and ways:
-            # What is unclear, and what helps where no reading is right.
+            # The ambiguity, and the remedy where no reading is right.
             remedy = getattr(error, "remedy", "")
             question, error = "; ".join(filter(None, [error.problem, remedy])), None
         settings, pool = (ways[-1].settings, ways[-1].pool) if ways else ({**given}, None)
@@ -221,7 +221,7 @@ def _inspect(source: _Source, given: Mapping[str, Any]) -> Inspection:
 def _try_study(
     seen: Inspection, source: _Source, pool: Pool, notes: Sequence[str]
 ) -> tuple[Inspection, ActivetestError | None]:
-    """What a study of the file would be, by reading all of it; and why there can be none.
+    """The study that a file would make, by reading all of it; and why there can be none.
 
     pool   of the file, as the study would have it
     notes  what else is to be said, after the first sentence
@@ -273,7 +273,7 @@ def _choose_folder(stem: str) -> str:
 def _list_metrics(schema: Schema) -> tuple[tuple[str, ...], tuple[Lacking, ...]]:
     """The metrics that a pool allows, and the others by what they need."""
     facts = describe_pool(schema.to_dict())
-    # What holds of more classes than metrics of all classes allow holds of any more.
+    # Beyond the classes that metrics of all classes allow, their number makes no difference.
     facts = replace(facts, classes=facts.classes[:_CLASSES])
     allowed: list[str] = []
     lacking: dict[str, list[str]] = {}
@@ -299,7 +299,7 @@ def _write_metric(name: str, facts: Facts) -> str | None:
 
 
 def _find_needs(name: str, facts: Facts) -> str | None:
-    """What a metric needs that is not there, by what would allow it; None where nothing would."""
+    """The unmet need of a metric, by what would allow it; None where nothing would."""
     task = catalog.fact("metrics", name, "TASK")
     if task not in (None, facts.task):
         return _TASKS[task]

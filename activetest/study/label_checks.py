@@ -1,4 +1,4 @@
-"""What labels must be to be taken: items of the pool, classes or numbers, and plausible."""
+"""Conditions on labels: they are of items of the pool, classes or numbers, and plausible."""
 
 import difflib
 import math
@@ -418,7 +418,7 @@ def _hint_values(bad: Sequence[Label], cache: Cache) -> str:
 
 
 def _hint_numbers(bad: Sequence[Label]) -> str:
-    """What may have become of numbers; empty where nothing of it is seen."""
+    """Hint at how numbers may have been changed; empty where nothing of it is seen."""
     if any(is_date(row.label) for row in bad):
         return "; spreadsheets make dates of numbers such as 1.5: format the column as text"
     if any(PERCENT in row.label for row in bad):
@@ -453,7 +453,7 @@ def _describe_words(words: Sequence[Label], source: str) -> LabelError:
 
 
 def _hint_words(words: Sequence[Label]) -> str:
-    """What to do about words for no label, by what they say."""
+    """Advice on words for no label, by what they say."""
     found = list(dict.fromkeys(row.label for row in words))
     waiting = [word for word in found if word.casefold() in NO_LABEL]
     parts = []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from activetest.ledger.ledger import Answer
     from activetest.study.stored import StoredStudy
 
-# What the ledger calls the source of these answers.
+# Name of the source of these answers in the ledger.
 SOURCE = "a labelling session"
 # The labelled items that are looked through for those that an annotator has not labelled yet.
 _EVERY = 2**31
@@ -169,7 +169,7 @@ class LabellingSession:
 
     @property
     def summary(self) -> str:
-        """What was drawn or found when the session began.
+        """Line about the items drawn or found when the session began.
 
         >>> study.label(n=3).summary
         'round 4: 3 items drawn'
@@ -264,7 +264,7 @@ class LabellingSession:
             return True
         known = self._find_own_answer(id)
         if known is not None and self._take_back(known):
-            # What it replaced counts again.
+            # The answer that it replaced counts again.
             known = self._find_own_answer(id)
         self._return_to(id, known)
         return True
@@ -324,7 +324,7 @@ class LabellingSession:
             self._finished.add(id)
 
     def _find_own_answer(self, id: str) -> "Answer | None":
-        """What this annotator has answered about an item."""
+        """This annotator's answer about an item, if any."""
         answers = self._open_study().ledger.record().answers
         mine = (each for each in answers if (each.id, each.annotator) == (id, self._annotator))
         return next(mine, None)

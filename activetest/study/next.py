@@ -52,13 +52,13 @@ from activetest.system.safe_text import neutralise_cell, restore_cell
 _HEAD = 2**16
 # The columns of a batch that are not the pool's.
 COLUMNS = (*FIELDS, ORDER, ID, "again")
-# What is only read: the key in study.toml of its address, and what messages call it.
+# Files that are only read: the key in study.toml of the address, and the name in messages.
 _INPUTS = {
     "uri": "the pool",
     "train": "the file of training rows",
     "other_models": "the file of other models",
 }
-# What a batch of JSON lines is in the family of file formats.
+# Name of a batch of JSON lines in the family of file formats.
 _JSON_LINES = "json-lines"
 
 
@@ -341,7 +341,7 @@ def _find_pool_columns(study: StoredStudy) -> set[str]:
 
 
 def _find_former_use(study: StoredStudy, path: Path) -> str | None:
-    """What a file without an address in the study was given for; None for any other file."""
+    """Former use of a file without an address in the study; None for any other file."""
     try:
         _check_batch(study, path)
         return None

@@ -22,7 +22,7 @@ def draws_groups(choices: Choices, maps: tuple[str, ...], plot: Any) -> bool:
 def saving_plots(
     choices: Choices, maps: tuple[str, ...], plot: Any, folder: Path, *, force: bool
 ) -> Callable[[Report], None]:
-    """What writes the pictures of a report to their files, which are checked now.
+    """Function that writes the pictures of a report to their files, which are checked now.
 
     maps    pairs of attributes
     plot    one file for each map, or one for the groups of the study's question
@@ -40,7 +40,7 @@ def saving_plots(
 def _saving_groups(
     paths: tuple[Path, ...], folder: Path, *, force: bool
 ) -> Callable[[Report], None]:
-    """What draws the groups of the question to a file, which is checked now."""
+    """Function that draws the groups of the question to a file, which is checked now."""
     from activetest.render.plots import group_picture
 
     if len(paths) > 1:
@@ -61,7 +61,7 @@ def _saving_groups(
 def _saving_maps(
     maps: tuple[str, ...], paths: tuple[Path, ...], folder: Path, *, force: bool
 ) -> Callable[[Report], None]:
-    """What draws every map to its file, all of which are checked now."""
+    """Function that draws every map to its file, all of which are checked now."""
     from activetest.render.plots import heat_map
 
     if paths and len(paths) != len(maps):

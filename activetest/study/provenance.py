@@ -114,7 +114,7 @@ class Provenance:
         return {key: value for key, value in found.items() if value}
 
     def describe_changes(self, cache: Cache) -> list[str]:
-        """What has changed since the study was set up, in plain sentences."""
+        """Changes since the study was set up, in plain sentences."""
         entries, notices = self.entries, []
         trained_on = cache.part_fingerprint(TRAIN)
         if trained_on and entries.get(KEYS[TRAIN]) not in (None, trained_on):
@@ -148,7 +148,7 @@ class Provenance:
                     yield name, f"{what} {state} when rounds were drawn with surrogate {name!r}"
 
     def _describe_part(self, part: str) -> str:
-        """What a part holds, and of which file."""
+        """Contents of a part, and the file they are from."""
         if part in (FEATURES, EVIDENCE):
             return f"what the features say in {name_source(self.entries['uri'])}"
         key, words = {
@@ -160,7 +160,7 @@ class Provenance:
 
 
 def describe_unavailable(cache: Cache) -> tuple[str, ...]:
-    """Which past rounds cannot be predicted again, in plain sentences."""
+    """Past rounds that cannot be predicted again, in plain sentences."""
     return tuple(
         f"{why[0].upper()}{why[1:]}: of those rounds, only what they recorded is used."
         for why in cache.unavailable.values()

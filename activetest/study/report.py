@@ -243,7 +243,7 @@ def report(
 
 
 def _weigh_evidence(view: View, counts: Counts) -> tuple[str, ...]:
-    """What the pool says of the model's answers, and what labels have made of it."""
+    """The pool's evidence on the model's answers, and what labels have made of it."""
     measure = getattr(view.evidence.surrogate, "measure_evidence", None)
     if not counts.evidence or measure is None:
         return counts.evidence
@@ -258,7 +258,7 @@ def _has_begun(log: Log) -> bool:
 
 
 def _note_pool(study: StoredStudy, cache: Cache) -> list[Note]:
-    """What has changed since the study was set up, and that the pool is not at hand."""
+    """Notes on changes since the study was set up, and on a pool that is not at hand."""
     changed = [
         Note(change, Weight.INVALID) for change in study.provenance().describe_changes(cache)
     ]
@@ -268,7 +268,7 @@ def _note_pool(study: StoredStudy, cache: Cache) -> list[Note]:
 def _note_request(
     request: Request, view: View, metric: Metric, headline: EstimateRow
 ) -> Iterator[Note]:
-    """That losses are capped, and how many labels an interval needs, where that was requested."""
+    """Notes on capped losses, and on how many labels an interval needs, where requested."""
     if request.bound is not None:
         capped = f"Losses that have no bound of their own are capped at {request.bound:g}"
         yield Note(f"{capped}, as requested.")
@@ -375,7 +375,7 @@ def _check_gates(
 def _read_population(
     study: StoredStudy, cluster: str | None, *, population: bool
 ) -> Population | None:
-    """What the pool is a sample of; None where the report is about the pool.
+    """Population that the pool is a sample of; None where the report is about the pool.
 
     Raises ChoiceError for clusters of no population, PoolError for a column that cannot be one.
     """

@@ -65,7 +65,7 @@ def save_report(
 
 
 def render_report(report: Report, file: DocumentFile, **extent: Any) -> str:
-    """What a file holds.
+    """Contents of a file.
 
     Raises ChoiceError for gates where there are none, and for details that were not computed.
     """

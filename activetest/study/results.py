@@ -1,4 +1,4 @@
-"""What the methods of a study return: light to import, and readable in a notebook."""
+"""Results of a study's methods: light to import, and readable in a notebook."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a study understood of its pool, and how it will draw.
+    """A study's reading of its pool, and how it will draw.
 
     outcome      "created", "updated" (the study was there already), "checked" (a dry run) or
                  "opened"
@@ -394,7 +394,7 @@ class Report(nouns.Report):
 
     @property
     def exit_code(self) -> int:
-        """That of the command line: 1 if a gate failed, else 3 if one is undecided, else 0.
+        """Exit code of the command line: 1 if a gate failed, else 3 if one is undecided, else 0.
 
         >>> study.report(require="error<=0.06").exit_code
         3
@@ -482,8 +482,8 @@ class Report(nouns.Report):
 
         >>> study.report(require="error<=0.2").save(["report.json", "junit.xml", "summary.md"])
 
-        .json, .md and .txt, and .xml for the gates as JUnit. All files are written, or none. What
-        is there is replaced where it is an earlier report in the same format, and with `force`
+        .json, .md and .txt, and .xml for the gates as JUnit. All files are written, or none. A
+        file there is replaced where it is an earlier report in the same format, and with `force`
         whatever it is, but never a file of the study or its pool.
 
         path     of a file, or several
@@ -556,7 +556,7 @@ def _write_json(row: dict[str, Any]) -> str:
 
 
 def _describe_draws(choices: Choices) -> str:
-    """What draws aim at, and the question about groups, in one line."""
+    """Objective of draws, and the question about groups, in one line."""
     from activetest.sampling.question import (
         describe_objective,
         find_fact,

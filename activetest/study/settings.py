@@ -92,7 +92,7 @@ def check_columns(schema: Schema, study: StoredStudy) -> bool:
 def kept_columns(
     path: str, study: StoredStudy | None, columns: Mapping[str, Any], *, name: str
 ) -> dict[str, Any]:
-    """What a study has stored about its columns, but for what is given now; name is the pool's.
+    """Stored settings of a study's columns, but for those given now; name is the pool's.
 
     Raises PoolChanged when the pool at path lacks what the study reads.
     """
@@ -130,7 +130,7 @@ def kept_columns(
         stored["judge"] = said_judge
     outputs = columns.get("outputs", stored["outputs"])
     if outputs == schema.outputs and has_rounds(study):
-        # What is predicted stays, too.
+        # The outputs stay, too.
         columns = {key: value for key, value in columns.items() if key != "outputs"}
     elif outputs != schema.outputs and (
         schema.kind == "pred" or tuple(c for c in outputs if c != "pred") != schema.outputs
@@ -280,7 +280,7 @@ def _list_recorded(
     pool: Mapping[str, Any],
     costs: tuple[tuple[float, ...], ...] | None,
 ) -> tuple[str, ...]:
-    """What rounds record: the metrics that draws aim at, besides the usual ones.
+    """Metrics that rounds record: those that draws aim at, besides the usual ones.
 
     Where there are items that can change none of those that were named, these alone: for the usual
     ones such items would be drawn.
@@ -327,7 +327,7 @@ def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool
         if fresh:
             settings.setdefault("metric", (_USUAL,))
     if isinstance(settings.get("compare"), str):
-        # Which of several commas separates the values is seen when the pool's values are known.
+        # The separator among several commas is seen when the pool's values are known.
         settings["compare"] = settings["compare"].rpartition(",")[::2]
     if "metric" in settings:
         settings |= _split_target(settings["metric"], settings.get("question", stored.question))

@@ -120,7 +120,7 @@ def _list_missing(draws: Sequence[Draw], statuses: Sequence[int | None]) -> list
 
 
 def _sum_prices(cache: Cache, ids: list[str]) -> float:
-    """What labels of these items cost; an id counts as often as it stands there."""
+    """Price of labels of these items; an id counts as often as it stands there."""
     places = cache.find(ids)
     prices = cache.take(places[places >= 0]).price
     return 0.0 if prices is None else float(prices.sum())
@@ -149,7 +149,7 @@ def _count_drawable(study: StoredStudy, free: int) -> int | None:
 def _describe_next(
     counts: Counts, supplied: int, study: StoredStudy, pending: float, labels: Sequence[str]
 ) -> str:
-    """What `next` would do, and whether the budget still allows it.
+    """The step that `next` would take, and whether the budget still allows it.
 
     pending is the price of the labels that were drawn and are not known yet; labels are the known
     ones.

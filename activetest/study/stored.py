@@ -125,7 +125,7 @@ class StoredStudy:
 
     @property
     def pool_name(self) -> str:
-        """What reports call the pool: its address, as study.toml has it."""
+        """Name of the pool in reports: its address, as study.toml has it."""
         return name_pool(self.pool["uri"])
 
     def update(self, choices: Choices, pool: Mapping[str, Any] | None = None) -> None:
@@ -220,7 +220,7 @@ class StoredStudy:
 
     @property
     def _conversion(self) -> Conversion:
-        """What the study keeps of a pool of another format than Parquet."""
+        """The study's conversion of a pool of another format than Parquet."""
         return Conversion(self.uri, self.folder, self.schema.id, self.pool.get(config.GRADED_BY))
 
     def _hold(self, path: Path) -> bool:
@@ -271,7 +271,7 @@ class StoredStudy:
                 cache = self._ensure_temporary_cache(pool, auxiliary=auxiliary)
             else:
                 if auxiliary:
-                    # What all of the study's surrogates see is kept: a part of it would be less.
+                    # All that the study's surrogates see is kept: a part of it would be less.
                     self.keep_summary(cache)
             # A cache is in circles of references: the study that it held would keep its files open.
             opened = weakref.WeakMethod(self.cache)
@@ -315,7 +315,7 @@ class StoredStudy:
 
     @property
     def absence(self) -> str | None:
-        """What a report says where its cache is one of a pool that is not at hand; else None."""
+        """A report's sentence where its cache is of a pool that is not at hand; else None."""
         return None if self._recalled is None else self._recalled[1]
 
     def _lacks_pool(self) -> bool:
@@ -378,7 +378,7 @@ class StoredStudy:
         )
 
     def log(self, cache: Cache, record: Record | None = None) -> Log:
-        """What is known, as the methods read it: pool positions and class codes or values.
+        """The log, as the methods read it: pool positions and class codes or values.
 
         record  of the ledger; the latest unless given
 

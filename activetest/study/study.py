@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from activetest.wings.curves.study_curve import StudyCurve
     from activetest.wings.surfaces.study_surface import StudySurface
 
-# What is slow to import is imported by the method that uses it.
+# Modules that are slow to import are imported by the methods that use them.
 
 
 def _with_known_names(method: F) -> F:
@@ -48,7 +48,7 @@ def _with_known_names(method: F) -> F:
 
 
 class Study:
-    """What is known about one model: its pool, what was drawn from it, and every label.
+    """All data about one model: its pool, the draws from it, and every label.
 
     A study is stored in a folder. It is created by `Study.create`, opened by `Study.open`, and
     everything that its methods change is on disk when they return: several programs, the command
@@ -149,9 +149,9 @@ class Study:
                 probability in a uniform draw; 0 where it is not known. From 0.35 on, intervals may
                 be narrower.
             drawn_from: Predicted classes, where only items predicted as these could be drawn.
-            columns: Which columns hold the id, label, annotator, status, round or probability of a
+            columns: Columns that hold the id, label, annotator, status, round or probability of a
                 log that calls them otherwise: {"probability": "q"}.
-            map: Which class a label stands for, as for `ingest`.
+            map: Class that a label stands for, as for `ingest`.
             missing: Words that stand for no label yet, such as "N/A".
             as_is: Take labels that are no class for classes that the model never predicts.
             **settings: Named below, as for `create`; those about draws hold for the rounds to come.
@@ -184,7 +184,7 @@ class Study:
     @staticmethod
     @with_settings()
     def check(pool: Any, folder: str | Path | None = None, **settings: Any) -> Setup:
-        """What `create` would understand and do; nothing is written.
+        """Check what `create` would understand and do; nothing is written.
 
         >>> setup = at.Study.check("digits.parquet", "digits", metric="f1")
         >>> setup.rows, setup.schema.kind, setup.choices.metric
@@ -271,7 +271,7 @@ class Study:
             new: Draw others although a batch is pending.
             again: Draw nothing, and list so many items that have labels and would gain most by the
                 answer of another annotator: disagreements, and labels that nobody else has seen.
-                The column again names who answered already. What is pending stays so.
+                The column again names who answered already. Pending items stay so.
             show: Columns of the pool that the batch shows beside the ids.
             path: A file that the batch is written to as well. It is opened before anything is
                 drawn, and replaced as a whole.
@@ -339,7 +339,7 @@ class Study:
         columns: Mapping[str, str] | None = None,
         decimal: str | None = None,
     ) -> "Ingested":
-        """Add labels to the study: all of them or none. What is known already changes nothing.
+        """Add labels to the study: all of them or none. Known answers change nothing.
 
         >>> batch = study.next(3)
         >>> print(study.ingest({"digit-1754": 8, "digit-1595": 3}))
@@ -353,12 +353,12 @@ class Study:
                 Studio, Argilla, Prodigy and doccano: the content decides.
             replace: Let labels contradict earlier ones by the same annotator.
             dry_run: Count, and change nothing.
-            map: Which class a label stands for: a mapping, or the path of a CSV file with the
+            map: Class that a label stands for: a mapping, or the path of a CSV file with the
                 columns from,to. An empty class is no label yet.
             missing: Words that stand for no label yet, such as "N/A".
             as_is: Take labels that are no class for classes that the model never predicts, also
                 where none of them is a class, or where they are words such as "N/A".
-            columns: Which columns hold the id, label, annotator or status of a file or a frame
+            columns: Columns that hold the id, label, annotator or status of a file or a frame
                 that calls them otherwise: {"id": "image", "label": "choice"}.
             decimal: Decimal mark, "." or ",", of numbers such as "1,234" where all can have
                 either.
@@ -476,12 +476,12 @@ class Study:
                 the surrogate believes. Default: the study's, and "anytime" for gates.
             simultaneous: All intervals of the groups of a column hold together.
             half_width: Adds how many more labels make the headline's interval this narrow.
-            bound: What one item can cost at most, for anytime-valid intervals of losses.
-            assume: What intervals of the whole pool may rest on besides the labels, for a rare
-                class: "rate[fraud]@score<1e-4<=0.0001" says that of the items to which the model
+            bound: The most that one item can cost, for anytime-valid intervals of losses.
+            assume: Assumptions that intervals of the whole pool may rest on, for a rare class:
+                "rate[fraud]@score<1e-4<=0.0001" says that of the items to which the model
                 gives fraud a probability below 1e-4, at most one in 10,000 is fraud. Labels test
                 it, and one that they refute is not used.
-            estimators: What to estimate with, with options in brackets as in
+            estimators: Estimators, with options in brackets as in
                 "alt-mas[plug-in=nothing]". Default: the doubly robust estimate and the surrogate's
                 own view.
             population: Numbers are about what the pool is a sample of, future items among it, and
@@ -619,7 +619,7 @@ class Study:
                 digits or more: whether the ledger still is that one, with more in it.
 
         Raises:
-            ChoiceError: What is given is no such hash.
+            ChoiceError: `contains` is no such hash.
         """
         from activetest.study.verify import verify
 
@@ -678,7 +678,7 @@ class Study:
 
     @property
     def choices(self) -> Choices:
-        """What holds for the rounds to come.
+        """Choices for the rounds to come.
 
         >>> study.choices.groups
         ('ink',)
@@ -711,7 +711,7 @@ class Study:
 
     @property
     def report_settings(self) -> ReportSettings:
-        """What reports ask for unless something else is named: [report] of study.toml.
+        """Settings of reports unless something else is named: [report] of study.toml.
 
         >>> study.report_settings.require
         ()
@@ -734,7 +734,7 @@ class Study:
 
     @property
     def setup(self) -> Setup:
-        """What the study understood of its pool, and how it will draw.
+        """The study's reading of its pool, and how it will draw.
 
         >>> study.setup.notices[0]
         '1,497 items, 10 classes: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9'
@@ -780,7 +780,7 @@ class Study:
 
 
 def _stamp(folder: Path) -> tuple[int, ...] | None:
-    """What changes whenever study.toml is written or ledger.db is another file.
+    """Stamp that changes whenever study.toml is written or ledger.db is another file.
 
     None where one of them is missing.
     """

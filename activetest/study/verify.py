@@ -110,7 +110,7 @@ def verify(folder: Path, *, contains: str | None = None) -> Verification:
 
 
 def _count_contents(contents: "Contents") -> str:
-    """What a ledger holds, in numbers."""
+    """Contents of a ledger, in numbers."""
     counts = (
         _count(len(contents.rounds), "round"),
         _count(len(contents.draws), "draw"),
@@ -125,7 +125,7 @@ def _count(number: int, kind: str, plural: str | None = None) -> str:
 
 
 def _check(part: str, folder: Path, read: Callable[[Path], str], remedy: str = "") -> Check:
-    """What reading a part finds; an error is its problem, behind which the remedy stands."""
+    """Result of reading a part; an error is its problem, behind which the remedy stands."""
     try:
         return Check(part, read(folder))
     except ActivetestError as error:
@@ -161,7 +161,7 @@ def _read_conversion(folder: Path) -> str:
 
 
 def _read_summary(folder: Path) -> str:
-    """What the study keeps of the pool, for reports without it."""
+    """State of what the study keeps of the pool, for reports without it."""
     from activetest.cache.summary import check_summary
 
     try:

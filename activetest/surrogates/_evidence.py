@@ -26,7 +26,7 @@ from activetest.surrogates._evidence_past import Learned, read_inputs, restore_l
 from activetest.system.parallel import map_reduce
 
 SELF, TRAINING, OTHERS = "predictions", "training rows", "other models"
-# What was learned besides, for the column of training rows.
+# Model learned besides, for the column of training rows.
 LINEAR = "training rows, linear"
 
 # Numbers of labels from which on forests were learned again.
@@ -41,7 +41,7 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of items besides labels and the model's outputs: a column for each name.
+    """Knowledge about items besides labels and the model's outputs: a column for each name.
 
     names    of SELF, TRAINING and OTHERS those that there are, in this order
     labels   number of labels that were known
@@ -68,7 +68,7 @@ class Evidence:
     columns: Array | None = field(default=None, compare=False, repr=False)
 
     def describe(self) -> tuple[str, ...]:
-        """What there is besides the model's outputs, for the report."""
+        """Sources besides the model's outputs, for the report."""
         counts = {
             SELF: (self._count_features(), "feature"),
             TRAINING: (self.rows, "training row"),

@@ -1,4 +1,4 @@
-"""What versions before 0.9 learned for evidence, so that their rounds can still be predicted.
+"""Evidence as versions before 0.9 learned it, so that their rounds can still be predicted.
 
 They grew forests of features that say which label to expect, and kept them with every round: of the
 model's own predictions, and of training rows and known labels, there beside a regression. An item
@@ -153,7 +153,7 @@ class Learned:
 
 
 def restore_learned(params: Mapping[str, Any], classes: int) -> Learned:
-    """What params() described. Raises ValueError for what it cannot have given."""
+    """The model that params() described. Raises ValueError for what it cannot have given."""
     model: _Model
     if "weights" in params:
         weights, width = np.asarray(params["weights"], np.float32), float(params["width"])

@@ -1,4 +1,4 @@
-"""What surrogates believe that had no row to learn from: every class alike, or any usual value."""
+"""Beliefs of surrogates without a row to learn from: every class alike, or any usual value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Is the model right? One Bayesian logistic regression that weighs all the evidence.
 
-Its columns are those of agreement, and a logit of being right from each kind of evidence. What they
-are worth before any label is a matter of several priors (Prior), in each of which every width is
+Its columns are those of agreement, and a logit of being right from each kind of evidence. Their
+value before any label is a matter of several priors (Prior), in each of which every width is
 tried; all are weighted by Laplace's evidence (MacKay 1992). From a few labels on, a part of the
 belief is a Gaussian process beside the columns, on the components of the features: where it
 predicts the labels better than the columns alone, its share grows by the Bayes factor (Rasmussen
@@ -27,7 +27,7 @@ from activetest.surrogates._thinning import evenly_spaced
 # the features (mean 0), in half decades from almost fixed to almost free.
 CALIBRATION = (0.1, 0.3, 1.0, 3.0)
 FEATURES = (0.03, 0.1, 0.3, 1.0)
-# That of a predicted class (mean 0), in units of the first.
+# Deviation of a predicted class (mean 0), in units of the first.
 CLASS = 0.5
 # Of what a learner of the model's answers says: mean, deviation and mass of its slope. Most say
 # nothing that the confidence does not; where one says something, what it foretells is right.
@@ -50,7 +50,7 @@ _JITTER = 1e-6
 
 
 class Prior(NamedTuple):
-    """What columns are worth before any label.
+    """Value of columns before any label.
 
     slopes   {column: mean of its slope}; 0 for the others
     mass     how likely it is
@@ -61,7 +61,7 @@ class Prior(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What the columns of a design are, in their order.
+    """Columns of a design, in their order.
 
     effects     number of predicted classes that have a column each, the intercept after them
     stated      whether there is the confidence, next
@@ -248,7 +248,7 @@ def _list_priors(layout: Layout) -> tuple[Array, Array, Array, Array]:
 def _list_slopes(layout: Layout) -> Iterator[Prior]:
     """The priors of one width.
 
-    What was learned from true labels is as good as the model's own word, or all count alike, or one
+    Evidence learned from true labels is as good as the model's own word, or all count alike, or one
     counts alone.
     """
     learned = [name for name in (TRAINING, OTHERS) if name in layout.evidence]

@@ -47,7 +47,7 @@ class Trees:
     def check(self) -> None:
         """Raises ValueError where the nodes are no trees, through which rows might walk for ever.
 
-        What a study has stored may have been written by anybody.
+        Stored trees may have been written by anybody.
         """
         nodes, starts = len(self.left), self.starts
         arrays = (self.right, self.feature, self.threshold)

@@ -169,7 +169,7 @@ def _mix_variances(
 
 
 def _find_trust(ratios: Array) -> float:
-    """What a square (M,) over its expectation counts: 1 of normal residuals, less of others."""
+    """Weight of a square (M,) over its expectation: 1 of normal residuals, less of others."""
     if not len(ratios):
         return 1.0
     apart = ratios / max(ratios.mean(), 1e-300) - 1

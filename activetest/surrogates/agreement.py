@@ -56,7 +56,7 @@ _COST_PRIOR = 2.0
 _CLASS_PRIOR = 3.0
 # Probabilities of members that are looked at at a time.
 _AT_ONCE = 1 << 16
-# What is stored of a posterior is below this.
+# Stored numbers of a posterior are below this.
 _LARGEST = 1e12
 
 
@@ -72,7 +72,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Ag
 def fit_together(training: TrainingSet, counts: Sequence[int]) -> "list[Agreement]":
     """The posterior of each of S sets of labels, which follow one another in the training set.
 
-    counts (S,) labels of each. What is found for a set does not depend on the others. Raises
+    counts (S,) labels of each. The result for a set does not depend on the others. Raises
     ChoiceError for a regression pool.
     """
     if not training.classes:
@@ -188,7 +188,7 @@ class Agreement:
 
     @property
     def auxiliary_outputs(self) -> tuple[str, ...]:
-        """What it learns from, for the report."""
+        """Sources that it learns from, for the report."""
         if self.evidence is None:
             return ()
         own = "the model's confidence" if self.shares is None else "the predicted class"
@@ -288,7 +288,7 @@ class Agreement:
         return mean
 
     def _once(self, rows: Rows, key: Hashable, compute: Callable[[], Array]) -> Array:
-        """What compute() returned the last time, if that was about the same rows: read-only.
+        """Result of compute() the last time, if that was about the same rows: read-only.
 
         A round asks for several things about the same rows, one after another.
         """

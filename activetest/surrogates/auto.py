@@ -4,7 +4,7 @@ Of classes, one Bayesian logistic regression says whether the model is right: ag
 column for every kind of evidence, and a Gaussian process on the components of the features (on the
 log-probabilities of three classes or more without features), all weighted by Laplace's evidence
 (MacKay 1992). Without any of these it is agreement.
-What errors cost is as in agreement. Of values, a linear regression of label minus prediction has
+The cost of errors is as in agreement. Of values, a linear regression of label minus prediction has
 the same columns.
 """
 
@@ -31,7 +31,7 @@ USES_OTHER_MODELS = True
 SAW_FEATURES = True
 CROSSES = True
 
-# What models exclude is as likely as this.
+# Classes that models exclude are as likely as this.
 _LEAST_OTHER = 0.01
 
 
@@ -44,7 +44,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> Agr
 def fit_together(training: TrainingSet, counts: Sequence[int]) -> list[Agreement] | list[Residual]:
     """The surrogate of each of S sets of labels, which follow one another in the training set.
 
-    counts (S,) labels of each. What is found for a set does not depend on the others.
+    counts (S,) labels of each. The result for a set does not depend on the others.
     """
     evidence, rows = find_evidence(training), training.rows
     if not training.classes:

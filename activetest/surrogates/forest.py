@@ -60,7 +60,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
 
 @dataclass(frozen=True)
 class LabelTrees(Trees):
-    """What both kinds share: trees, and what their leaves say.
+    """Common part of both kinds: trees, and what their leaves say.
 
     values       (leaves, C) class probabilities, or (leaves, 2) mean and variance
     outputs      the black box's outputs are among the inputs

@@ -96,7 +96,7 @@ class Residual:
 
     @property
     def auxiliary_outputs(self) -> tuple[str, ...]:
-        """What it learns from, for the report."""
+        """Sources that it learns from, for the report."""
         return (
             () if self.evidence is None else ("the model's prediction", *self.evidence.describe())
         )

@@ -1,1 +1,1 @@
-"""What few studies use: each folder is a wing, which the core reaches by its methods alone."""
+"""Parts for few studies: each folder is a wing, which the core reaches by its methods alone."""

@@ -49,11 +49,11 @@ from activetest.rounds.fit import get_surrogate, list_labelled, make_generator
 
 # Thresholds unless another number is given, and the most.
 POINTS, _MOST = 100, 1000
-# What rounding moves a whole number of items by at most.
+# Largest rounding error of a whole number of items.
 _ROUNDING = 1e-6
 _NOTHING = "no item has a score above all scores"
 _EMPTY = "the pool has no item in this bin"
-# What is one number from one threshold to the next, and falls as the threshold rises.
+# Measures that are constant from a threshold to the next, and fall as the threshold rises.
 _FALLING = ("recall", "false_positive_rate")
 # Shares of which these are the first over the sum.
 _PARTS = {

@@ -44,7 +44,7 @@ class StudyCurve(Table):
 
     @property
     def notes(self) -> list[str]:
-        """What to know before believing it: what the intervals cover, and what was moved.
+        """Notes to read before believing the curve: what the intervals cover, and what was moved.
 
         >>> study.curve("reliability").notes[0]
         'Each interval holds alone with a confidence of 95 %, for this pool, at one look.'

@@ -1,4 +1,4 @@
-"""What is believed about groups, as densities and intervals (Ji 2021, Figures 1, 5, 7 and 8)."""
+"""Beliefs about groups, as densities and intervals (Ji 2021, Figures 1, 5, 7 and 8)."""
 
 import numpy as np
 

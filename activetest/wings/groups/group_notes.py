@@ -1,4 +1,4 @@
-"""What to know about the answer to a question about groups, in plain sentences."""
+"""Notes on the answer to a question about groups, in plain sentences."""
 
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.name_lists import shorten_list
@@ -17,7 +17,7 @@ _CERTAIN = (EXACT, NONE)
 def describe_region(
     first: dict[str, str], second: dict[str, str], region: str, worse: int, rope: float
 ) -> str:
-    """What a region says about the first of two groups; worse is 1 where a larger value is."""
+    """Statement of a region about the first of two groups; worse is 1 where a larger value is."""
     names = describe_group(first), describe_group(second)
     if region == "within":
         return f"{names[0]} and {names[1]} differ by at most {rope:g}"
@@ -31,7 +31,7 @@ def describe_group(group: dict[str, str]) -> str:
 
 
 def write_notes(answer: Assessment) -> list[Note]:
-    """Which groups and parts are not estimated by their posterior, and why."""
+    """Notes on groups and parts that are not estimated by their posterior, and why."""
     notes = _describe_weighted_groups(answer)
     if answer.question == ESTIMATE:
         text = (
@@ -64,7 +64,7 @@ def list_names(names: list[str]) -> str:
 
 
 def _describe_weighted_parts(inside: str, what: str, parts: list[tuple[str, str]]) -> list[Note]:
-    """Which parts of the pool have weighted estimates, of (name, method) of all parts."""
+    """Notes on parts of the pool with weighted estimates, of (name, method) of all parts."""
     names = {
         method: list_names([name for name, by in parts if by == method])
         for method in (HEADLINE, PSEUDO)

@@ -25,7 +25,7 @@ POSTERIOR, EXACT, PSEUDO, NONE = "posterior", "exact", "pseudo-posterior", "none
 
 @dataclass(frozen=True)
 class GroupRank:
-    """What is known of A groups.
+    """Ranking of A groups, and its basis.
 
     arms       their counts
     known      (A,) labels

@@ -6,8 +6,8 @@ is the same for a length and its logarithm. The slope is that of a regression in
 item weighs what it does in LURE (Farquhar 2021), so that it is about all items whatever the draws'
 probabilities were, and it is per standard deviation of the scores.
 
-Its standard error is that of the score test: residuals are those without a slope. What draws show
-of it is their martingale variance, and the pool's own sampling variance is added, as a column that
+Its standard error is that of the score test: residuals are those without a slope. Of it, draws
+show their martingale variance, and the pool's own sampling variance is added, as a column that
 has nothing to do with the gap still has some slope in any pool (Binder 1983). The variance is at
 least what it would be if gap and column were independent: where a column has a rare value, draws
 may show too little. The quantiles are Student's, with fewer degrees of freedom where few draws make

@@ -1,4 +1,4 @@
-"""What a report says of a judge: corrected rates, agreement, and where it differs from people."""
+"""Contents of a report on a judge: corrected rates, agreement, and where it differs from people."""
 
 from collections.abc import Mapping, Sequence
 
@@ -75,7 +75,7 @@ def describe_judge(
 
 
 def name_outputs(schema: Schema) -> str:
-    """What the judge gives: verdicts, probabilities of the positive one, or scores."""
+    """Outputs of the judge: verdicts, probabilities of the positive one, or scores."""
     if schema.task == "regression":
         return "scores"
     return "verdicts" if schema.kind == "pred" else "probabilities"

@@ -1,7 +1,7 @@
 """Outputs of networks for the first items of a pool, kept from one pass over it to the next.
 
-A round and a report pass over the pool several times, and a pass of fifty networks is slow. Which
-items are kept is decided by their positions alone: it is the same however many threads there are.
+A round and a report pass over the pool several times, and a pass of fifty networks is slow. The
+kept items are chosen by position alone: they are the same however many threads there are.
 """
 
 import threading

@@ -89,7 +89,7 @@ class StudySurface:
         return self.summary().best
 
     def summary(self) -> SurfaceReport:
-        """What a report says about the surface.
+        """Report on the surface.
 
         >>> summary = study.surface().summary()
         >>> summary.combinations, summary.occurring
@@ -249,7 +249,7 @@ def open_surface(
     """The surface of a study, fitted to its labels, and written to a file where one is named.
 
     Raises ChoiceError where the study has no attributes or its metric has no surface, and
-    NotEstimable while there is no label. What is wrong with the file is known before.
+    NotEstimable while there is no label. Problems with the file are known before.
     """
     force, all = read_flag("force", force), read_flag("all", all)
     if path is not None:

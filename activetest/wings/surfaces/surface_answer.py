@@ -65,7 +65,7 @@ class PoolSurface:
 
     @property
     def attributes(self) -> Attributes:
-        """What they combine."""
+        """Attributes that arms combine."""
         return self.data.arms.attributes
 
     @property
@@ -131,7 +131,7 @@ def describe_surface(
     maps: Sequence[tuple[str, str]] = (),
     detailed: bool = False,
 ) -> SurfaceReport:
-    """What a report says about a surface.
+    """Report on a surface.
 
     cells      {attribute: value} of combinations, complete or not, to show; see find_cell
     maps       pairs of attributes to show a map of

@@ -1,4 +1,4 @@
-"""What to know before believing a surface, in plain sentences with weights."""
+"""Notes to read before believing a surface, in plain sentences with weights."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from activetest.wings.surfaces.surface_answer import PoolSurface
 
 
 def write_notes(fitted: PoolSurface) -> Iterator[Note]:
-    """What to know before believing a surface."""
+    """Notes to read before believing a surface."""
     if not _is_known(fitted):
         text = (
             "Numbers of combinations come from a model of the surface: a combination with few "

@@ -147,8 +147,8 @@ def _round_limits(lower: Array, upper: Array, expected: Array, rest: Array) -> t
     """The limits of sums over the rest as whole numbers, where the rest is whole items.
 
     A sum of zeros and ones is one: the limits of a Beta would leave out "all right" and "all wrong"
-    of a few items however likely these are. Rounded, they are nearly the Beta-binomial's own. What
-    is expected stays between them.
+    of a few items however likely these are. Rounded, they are nearly the Beta-binomial's own. The
+    expectation stays between them.
     """
     whole = np.isclose(rest, np.round(rest), rtol=0, atol=1e-6)
     return (

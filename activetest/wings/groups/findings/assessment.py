@@ -13,7 +13,7 @@ _OF_POOL = Note("The answer about groups is about those of this pool.", Weight.L
 
 
 class AssessmentFinding(Finding):
-    """What a report answers about the groups of the study's question."""
+    """A report's answer about the groups of the study's question."""
 
     def __init__(self, context: Context) -> None:
         """The question of a study."""

@@ -16,7 +16,7 @@ from activetest.wings.groups import between_groups, partition
 from activetest.wings.groups.arms import ACCURACY, CONFUSION, COST, ECE, ERROR, KINDS
 from activetest.wings.groups.bandit import COMPARE, ESTIMATE, IDENTIFY
 
-# What groups can be judged by for each question.
+# Metrics that groups can be judged by for each question.
 _METRICS = {
     ESTIMATE: KINDS,
     IDENTIFY: (ACCURACY, ERROR, ECE, COST),

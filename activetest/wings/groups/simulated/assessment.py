@@ -48,7 +48,7 @@ _DRAWS = 2_000
 
 
 class AnswerNumbers(NamedTuple):
-    """What one study answered at one look; NaN where the question has no such number.
+    """Answer of one study at one look; NaN where the question has no such number.
 
     right             1 where the answer is right, else 0
     probability       of the answer, as the report states it
@@ -65,7 +65,7 @@ class AnswerNumbers(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupTruth:
-    """What all labels say about the groups of a question.
+    """Truth about the groups of a question, from all labels.
 
     values       (A,) of the groups; NaN without an item
     items        (A,) how many each has
@@ -90,7 +90,7 @@ class GroupTruth:
 
 
 def name_answer(choices: Choices) -> str:
-    """What is answered about: the metric that groups are judged by."""
+    """Subject of the answer: the metric that groups are judged by."""
     return choices.metric
 
 

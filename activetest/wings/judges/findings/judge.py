@@ -14,7 +14,7 @@ ROLES = ("judge",)
 
 
 class JudgeFinding(Finding):
-    """What a report says of a judge."""
+    """A report's finding about a judge."""
 
     def __init__(self, context: Context) -> None:
         """The judge of a study."""

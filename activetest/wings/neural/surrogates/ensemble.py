@@ -124,7 +124,7 @@ def _make_networks(params: dict[str, Any]) -> Network:
     filters = layers[: len(FILTERS)] if image else []
     first, *others = layers[len(filters) :]
     if image:
-        # What filters make of pixels stays as it is.
+        # Outputs of filters stay as they are.
         flat = image.columns + image.gain
         center = np.concatenate([np.zeros(flat), center[image.columns :]])
         scale = np.concatenate([np.ones(flat), scale[image.columns :]])

@@ -69,7 +69,7 @@ def rank_arms(
 class _Plan:
     """A batch in the making.
 
-    What is to be known of arm a is its mean T over its n items, of which r have no label. Given
+    The target for arm a is its mean T over its n items, of which r have no label. Given
     phi, psi and an own value rho of the arm, Cov(T, y) of a label y of the arm is
     (Var y + (r - 1) Var rho) / n, and r / n Cov(phi, phi') with those of other arms. The label
     takes Cov^2 / Var y off the variance of each.

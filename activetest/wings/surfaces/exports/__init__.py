@@ -1,1 +1,1 @@
-"""What a study gives as an object of its own: Study.curve and Study.surface open them."""
+"""Results of a study that are objects of their own: Study.curve and Study.surface open them."""

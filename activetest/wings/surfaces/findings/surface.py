@@ -32,7 +32,7 @@ from activetest.wings.surfaces.surface_notes import write_notes
 
 CHOICES = ("attributes",)
 ARGUMENTS = ("surface", "at", "maps")
-# What a verdict rests on here.
+# Basis of a verdict here.
 _BY_SURFACE = (
     "decided by the surface's interval, which holds for one look and if its model is right"
 )
@@ -100,7 +100,7 @@ class SurfaceFinding(Finding):
     def find_gate(
         self, view: View, requirement: Requirement, metric: Metric, interval: str | None
     ) -> Judge | None:
-        """What decides a requirement on a combination of attributes that is no group."""
+        """Judge of a requirement on a combination of attributes that is no group."""
         named = _find_cell(view, requirement)
         if named is None:
             return None

@@ -37,7 +37,7 @@ def check_compared(acquisitions: Sequence[str]) -> None:
 
 
 def name_answer(choices: Choices) -> str:
-    """What is estimated, as gates write it: accuracy@sex*race."""
+    """Name of the estimand, as gates write it: accuracy@sex*race."""
     return f"{choices.judged}@{JOIN.join(choices.attributes)}"
 
 

@@ -1,7 +1,7 @@
 """Likelihoods of an arm's labels given the Beta of its accuracy, and of their counts given scales.
 
 Counts may be fractional. Labels are given one by one, so that there is no binomial coefficient
-(Piratla 2021, footnote 3). What the counts of labels say of the scales psi of arms (section 3.2)
+(Piratla 2021, footnote 3). The likelihood of counts given the scales psi of arms (section 3.2)
 has two forms: eq. (11) as printed, and a Gamma for every arm. At arms with 1 and with 20 labels the
 second has its maximum at psi = 1.46 and 10.5, which is what Table 8 shows; the first has none, for
 it grows with the sum of all psi.

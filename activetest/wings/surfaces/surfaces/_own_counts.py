@@ -9,8 +9,8 @@ from scipy.special import betaln
 from activetest.nouns.rounding import MARGIN, find_nearly_largest, level_ties
 from activetest.nouns.rows import Array
 
-# What is believed of a strength before labels: log-normal, about 30 labels, give or take a factor
-# of 7.4. It takes a thousand labels or more to know it well, so that draws of it are used.
+# Prior of a strength: log-normal, about 30 labels, give or take a factor of 7.4. It takes a
+# thousand labels or more to know it well, so that draws of it are used.
 _MEDIAN, _SPREAD = 30.0, 2.0
 _GRID = np.linspace(np.log(0.3), np.log(1e5), 61)
 # A prediction is never more certain than this, whatever its model says.

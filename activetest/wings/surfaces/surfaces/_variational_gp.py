@@ -84,7 +84,7 @@ def compute_kernel(torch: Any, parameters: dict[str, Any], left: Any, right: Any
     length = softplus(parameters["raw_length"])[:, None].to(right.dtype)
     scale = softplus(parameters["raw_scale"])[:, None, None].to(right.dtype)
     left, right = left / length, right / length
-    # What stands in the exponent is a product of rows with two columns more: arrays of all pairs
+    # The exponent is a product of rows with two columns more: arrays of all pairs
     # are where the time of a fit goes, and so there are only two of them.
     own, other = (-0.5 * each.square().sum(-1, keepdim=True) for each in (left, right))
     left = torch.cat([left, torch.ones_like(own), own + scale.log()], dim=-1)

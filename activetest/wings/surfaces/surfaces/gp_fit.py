@@ -3,8 +3,8 @@
 A fit has two phases of Adam on the evidence lower bound (15): in the first, the Gaussian processes
 and the embedding learn from the arms with labels; in the second, the Gaussian processes alone learn
 from all arms, where those without labels have the prior counts of section 4.4. Expectations over
-the latent values are taken by Gauss-Hermite quadrature. What has a number for each arm is computed
-in single precision, and parameters, their covariances and predictions in double.
+the latent values are taken by Gauss-Hermite quadrature. Arrays with a number for each arm are
+computed in single precision, and parameters, their covariances and predictions in double.
 
 Randomness comes from the given numpy Generator alone: it draws the first parameters and the seed of
 a torch.Generator of our own, so that torch's global state is neither read nor written.
