@@ -98,6 +98,7 @@ _NOUNS = {
     "findings": "finding",
     "simulated": "simulated answer",
     "exports": "export",
+    "pictures": "picture",
     "intervals": "interval",
     "surrogates": "surrogate",
     "surfaces": "surface",

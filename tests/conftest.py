@@ -29,6 +29,8 @@ from activetest.study.stored import StoredStudy
 from tests import makers
 from tests.makers import init
 
+pytest_plugins = ["tests.report_fixtures"]
+
 # Rooms and files whose tests ask how features are learned from, how writing reaches the disk, and
 # what is kept of networks' outputs.
 LEARNING, WRITING = {"cache", "test_determinism"}, {"ledger", "system"}

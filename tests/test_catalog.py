@@ -103,7 +103,7 @@ def render(report):
 SECTION = '''
 """What lions have to do with it."""
 
-from activetest.render._blocks import Sentence
+from activetest.render.document.blocks import Sentence
 
 PLACE = 4.5
 TITLE = "Lions"

@@ -38,9 +38,9 @@ ARROWS = {
     ),
     "wings/groups": (
         "study reporting estimation sampling cache rounds intervals item_statistics pool "
-        "catalog nouns system errors"
+        "render catalog nouns system errors"
     ),
-    "wings/judges": "study reporting estimation rounds item_statistics pool nouns",
+    "wings/judges": "study reporting estimation rounds item_statistics pool render nouns",
     "wings/neural": "surrogates nouns system errors",
     "wings/surfaces": (
         "study reporting simulation estimation sampling cache rounds item_statistics "
@@ -111,7 +111,6 @@ ABOUT = {
     "render/page/test_example": "the example of a page in sample_data",
     "render/test_formats": "every format",
     "render/test_schema": "the schema of every JSON document",
-    "render/test_simulation": "simulations in every format",
     "reporting/test_limits": "the limits at which reports say something else",
     "simulation/test_undefined": "metrics that are about few items of the pool, or about none",
     "study/test_leftovers": "files that a killed command left",

@@ -14,9 +14,9 @@ from rich.segment import Segment, Segments
 from rich.table import Table as Grid
 from rich.text import Text
 
-from activetest.render import _words as words
-from activetest.render._blocks import WIDEST_MATRIX, Map, Matrix, Table
-from activetest.render._words import bind_words
+from activetest.render.document import words
+from activetest.render.document.blocks import WIDEST_MATRIX, Map, Matrix, Table
+from activetest.render.document.words import bind_words
 
 # Columns that are dropped on a narrow terminal, the first first; those of _SPARE_IF_SAME only where
 # all of their cells are the same.

@@ -7,8 +7,8 @@ user's file is escaped, and every plot has its numbers beside it or in a table.
 from collections.abc import Sequence
 
 from activetest.nouns.report import Report
-from activetest.render._extent import Extent
-from activetest.render._outline import outline
+from activetest.render.document.extent import Extent
+from activetest.render.document.outline import outline_report
 from activetest.render.page import head
 from activetest.render.page.blocks import write_blocks
 from activetest.render.page.document import write_document
@@ -43,7 +43,7 @@ def render(report: Report) -> str:
 
 
 def _build(report: Report, groups: int, log: str) -> str:
-    found = outline(report, Extent(hints=False, paged=True, most=groups, log=log))
+    found = outline_report(report, Extent(hints=False, paged=True, most=groups, log=log))
     shown = found.notes.notes
     sections = [each for each in found.sections if each.blocks]
     at = sum(each.key == "gates" for each in sections)

@@ -19,7 +19,7 @@ from activetest.nouns.report import (
     Report,
 )
 from activetest.nouns.report_details import ReportDetails
-from activetest.render._outline import read_sections
+from activetest.render.document.outline import read_sections
 
 SUFFIXES = (".json",)
 MARKS = ('{\n  "schema_version": ', '"fingerprint": "', '"surrogate": "', '"acquisition": "')

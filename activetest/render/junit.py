@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 from activetest.nouns.report import PASS, Gate, Report
-from activetest.render import _words as words
+from activetest.render.document import words
 from activetest.render.sections import gates
 
 SHOWS = ("report",)

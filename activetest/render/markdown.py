@@ -7,9 +7,8 @@ from functools import singledispatch
 
 from activetest.nouns.inspection import Inspection
 from activetest.nouns.report import Counts, Report
-from activetest.render import _inspection, _outline, _simulation
-from activetest.render import _words as words
-from activetest.render._blocks import (
+from activetest.render.document import words
+from activetest.render.document.blocks import (
     Block,
     Bullets,
     Code,
@@ -21,7 +20,10 @@ from activetest.render._blocks import (
     Table,
     simplify,
 )
-from activetest.render._extent import MORE, Extent
+from activetest.render.document.extent import MORE, Extent
+from activetest.render.document.inspection import list_inspection_blocks
+from activetest.render.document.outline import outline_report
+from activetest.render.document.simulation import list_simulation_blocks
 from activetest.system.safe_text import escape_controls
 
 ABRIDGED = True
@@ -68,7 +70,7 @@ def render(report: Report, *, verbose: bool = False, more: str = MORE) -> str:
     Excess is left out from the end of the tables: groups before differences before the
     whole pool.
     """
-    found = _outline.outline(report, Extent(verbose=verbose, hints=False, more=more))
+    found = outline_report(report, Extent(verbose=verbose, hints=False, more=more))
     blocks = [Sentence(found.title, style="title"), *found.list_blocks()]
     return _write(blocks)
 
@@ -83,12 +85,12 @@ def status(counts: Counts, coming: str = "") -> str:
 
 def inspection(found: Inspection) -> str:
     """Contents of a file: its columns, what they allow, and how to go on."""
-    return _write(_inspection.list_blocks(found))
+    return _write(list_inspection_blocks(found))
 
 
 def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
     """One row per strategy, metric and budget, below the answers to a question."""
-    return _write(_simulation.list_blocks(results, answers))
+    return _write(list_simulation_blocks(results, answers))
 
 
 def _write(blocks: Sequence[Block]) -> str:

@@ -17,10 +17,10 @@ from rich.text import Text
 
 from activetest.nouns.inspection import Inspection
 from activetest.nouns.report import Counts, Note, Report, Weight
-from activetest.nouns.surface_report import SurfaceReport
-from activetest.render import _inspection, _outline, _simulation, _text_tables
-from activetest.render import _words as words
-from activetest.render._blocks import (
+from activetest.render import _text_tables
+from activetest.render._text_tables import Page
+from activetest.render.document import words
+from activetest.render.document.blocks import (
     Block,
     Bullets,
     Code,
@@ -32,8 +32,10 @@ from activetest.render._blocks import (
     Table,
     simplify,
 )
-from activetest.render._extent import MORE, Extent
-from activetest.render._text_tables import Page
+from activetest.render.document.extent import MORE, Extent
+from activetest.render.document.inspection import list_inspection_blocks
+from activetest.render.document.outline import headline, outline_report
+from activetest.render.document.simulation import list_simulation_blocks
 
 ABRIDGED = True
 SUFFIXES = (".txt",)
@@ -64,8 +66,8 @@ def render(
     color      as standard output wants it unless given
     file       the text is for a file, whatever standard output is: no colour, no limit for tables
     """
-    found = _outline.outline(report, Extent(verbose=verbose, more=more))
-    return _write(found.list_blocks(), width, color, file=file)
+    found = outline_report(report, Extent(verbose=verbose, more=more))
+    return write_blocks(found.list_blocks(), width, color, file=file)
 
 
 def document(report: Report, *, verbose: bool = False, more: str = MORE) -> str:
@@ -75,15 +77,7 @@ def document(report: Report, *, verbose: bool = False, more: str = MORE) -> str:
 
 def sentence(report: Report) -> str:
     """The headline as a sentence."""
-    return _outline.headline(report)
-
-
-def surface(found: SurfaceReport, *, width: int | None = None, color: bool | None = None) -> str:
-    """A surface without the rest of a report."""
-    from activetest.render.sections import surface
-
-    blocks = [Sentence(surface.sentence(found)), *surface.describe(found)]
-    return _write(blocks, width, color)
+    return headline(report)
 
 
 def status(
@@ -93,12 +87,12 @@ def status(
     blocks: list[Block] = [Facts(words.standing(counts))]
     if coming:
         blocks.append(Sentence(words.plain(coming), style="plain"))
-    return _write(blocks, width, color)
+    return write_blocks(blocks, width, color)
 
 
 def inspection(found: Inspection, *, width: int | None = None, color: bool | None = None) -> str:
     """Contents of a file: its columns, what they allow, and how to go on."""
-    return _write(_inspection.list_blocks(found), width, color)
+    return write_blocks(list_inspection_blocks(found), width, color)
 
 
 def simulation(
@@ -113,7 +107,7 @@ def simulation(
 
     answers to a question come first.
     """
-    return _write(_simulation.list_blocks(results, answers), width, color, file=file)
+    return write_blocks(list_simulation_blocks(results, answers), width, color, file=file)
 
 
 def simulation_document(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
@@ -121,8 +115,12 @@ def simulation_document(results: Sequence[dict], answers: Sequence[dict] = ()) -
     return simulation(results, answers, file=True)
 
 
-def _write(
-    blocks: Sequence[Block], width: int | None, color: bool | None, *, file: bool = False
+def write_blocks(
+    blocks: Sequence[Block],
+    width: int | None = None,
+    color: bool | None = None,
+    *,
+    file: bool = False,
 ) -> str:
     """The blocks as text, without spaces at the ends of lines."""
     colored = _terminal_wants_color() if color is None else color

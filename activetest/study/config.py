@@ -43,7 +43,7 @@ _LISTS: dict[str, dict[str, str]] = {
 GRADED_BY = "graded_by"
 _HEADER = """\
 # The pool of this study, and the choices for the rounds to come, which may be edited here.
-# What was drawn and every label are in ledger.db; never delete that file.
+# All draws and labels are in ledger.db; never delete that file.
 """
 
 

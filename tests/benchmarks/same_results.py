@@ -36,29 +36,7 @@ import benchmark
 
 # {key of the version before: key of the version after}: paths from the top of a document with dots
 # between the names and no places in lists, such as "estimates.n_eff". The longest that fits counts.
-RENAMED: dict[str, str] = {
-    "comparison.first": "comparison.first.group",
-    "comparison.lambda": "comparison.probability",
-    "comparison.second": "comparison.second.group",
-    "counts.labelled": "counts.labeled",
-    "estimates.n_bought": "estimates.n_answers",
-    "estimates.raw": "estimates.from_outputs",
-    "estimates.spread": "estimates.surrogate_std",
-    "gates.more": "gates.more_labels",
-    "gates.n_bought": "gates.n_answers",
-    "gates.next_look": "gates.labels_to_next_look",
-    "listens_to": "auxiliary_outputs",
-    "question.group": "question.column",
-    "question.more": "question.more_labels",
-    "question.strength": "question.prior_strength",
-    "results.label_ratio": "results.labels_saved",
-    "results.labels": "results.n_labeled",
-    "results.labels_saved": "results.mse_ratio",
-    "results.labels_saved_se": "results.mse_ratio_se",
-    "results.surrogate_saved": "results.surrogate_mse_ratio",
-    "surface.labelled": "surface.labeled",
-    "surface.parts": "surface.components",
-}
+RENAMED: dict[str, str] = {}
 # Keys of either version whose values are text for people (or an address): only whether there is
 # any is compared, and of notes not even that.
 PROSE = {"answer", "next", "pool", "reason", "surrogate_note", "words"}
@@ -260,7 +238,7 @@ STUDIES = (
         "digits dawid-skene",
         "digits",
         "--annotators dawid-skene",
-        ("", GATES),
+        ("", f"{GATES} --interval fixed"),
         answer=answer_twice,
         continued=True,
     ),
@@ -371,7 +349,7 @@ STUDIES = (
     Study(
         "cifar10 external",
         "cifar10",
-        "--surrogate external --surrogates {data}/cifar10.surrogates.parquet --metric log-loss",
+        "--surrogate external --other-models {data}/cifar10.surrogates.parquet --metric log-loss",
         ("", "--interval posterior"),
         continued=True,
     ),

@@ -13,10 +13,8 @@ from typing import Any
 from activetest.nouns.inspection import Inspection
 from activetest.nouns.name_lists import list_few
 from activetest.nouns.report import FAIL, PASS, UNDECIDED, Counts, Report
-from activetest.nouns.surface_report import SurfaceReport
-from activetest.render import _inspection, _outline, _simulation
-from activetest.render import _words as words
-from activetest.render._blocks import (
+from activetest.render.document import words
+from activetest.render.document.blocks import (
     Block,
     Bullets,
     Code,
@@ -28,7 +26,10 @@ from activetest.render._blocks import (
     Table,
     simplify,
 )
-from activetest.render._extent import Extent
+from activetest.render.document.extent import Extent
+from activetest.render.document.inspection import list_inspection_blocks
+from activetest.render.document.outline import outline_report
+from activetest.render.document.simulation import list_simulation_blocks
 from activetest.render.page import head
 
 # Rows of a table, and characters of a cell, beyond which a notebook shows how many there are.
@@ -57,7 +58,7 @@ _CODE = re.compile("`([^`]+)`")
 
 def render(report: Report) -> str:
     """The headline, verdicts on gates, tables, and at most three cautions."""
-    first, *blocks = _outline.outline(report, Extent()).list_blocks(gates_first=False)
+    first, *blocks = outline_report(report, Extent()).list_blocks(gates_first=False)
     tables = [at for at, block in enumerate(blocks) if isinstance(block, Table | Matrix | Map)]
     left_out = tables[_MOST_TABLES + bool(report.gates) :]
     for at in reversed(left_out):
@@ -70,13 +71,6 @@ def render(report: Report) -> str:
     return _wrap([_write_block(first), bar, *_write(blocks)])
 
 
-def surface(found: SurfaceReport) -> str:
-    """A surface without the rest of a report."""
-    from activetest.render.sections import surface
-
-    return _wrap(_write([Sentence(surface.sentence(found)), *surface.describe(found)]))
-
-
 def batch(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], summary: str = "") -> str:
     """Items to label, under a sentence about them.
 
@@ -85,19 +79,19 @@ def batch(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], summary: st
     """
     cells = tuple(tuple(_shorten(row[column]) for column in columns) for row in rows)
     table = Table("", tuple(columns), cells, whole="`batch.to_frame()` has all")
-    return _wrap(_write([*([Sentence(summary)] if summary else []), table]))
+    return write_blocks([*([Sentence(summary)] if summary else []), table])
 
 
 def status(counts: Counts, coming: str = "", *, title: str = "") -> str:
     """Where a study stands; coming says what `next` would do, and title which study it is."""
     blocks: list[Block] = [Sentence(title)] if title else []
     blocks += [Facts(words.standing(counts)), Sentence(coming, style="plain")]
-    return _wrap(_write(blocks))
+    return write_blocks(blocks)
 
 
 def inspection(found: Inspection) -> str:
     """Contents of a file: its columns, what they allow, and how to go on."""
-    return _wrap(_write(_inspection.list_blocks(found)))
+    return write_blocks(list_inspection_blocks(found))
 
 
 def session(item: Any, answered: int, total: int, classes: Sequence[str]) -> str:
@@ -107,7 +101,7 @@ def session(item: Any, answered: int, total: int, classes: Sequence[str]) -> str
     """
     done = f"{answered:,} of {total:,} items have an answer"
     if item is None:
-        return _wrap(_write([Sentence(done)]))
+        return write_blocks([Sentence(done)])
     facts = [("id", item.id), *((name, _shorten(value)) for name, value in item.values.items())]
     kinds = f"classes: {list_few(classes, _MOST_CLASSES)}" if classes else "the label is a number"
     return _wrap(
@@ -117,7 +111,12 @@ def session(item: Any, answered: int, total: int, classes: Sequence[str]) -> str
 
 def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
     """One row per strategy, metric and budget, below the answers to a question."""
-    return _wrap(_write(_simulation.list_blocks(results, answers)))
+    return write_blocks(list_simulation_blocks(results, answers))
+
+
+def write_blocks(blocks: Sequence[Block]) -> str:
+    """The blocks as one element."""
+    return _wrap(_write(blocks))
 
 
 def _write(blocks: Sequence[Block]) -> list[str]:

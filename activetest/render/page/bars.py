@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from activetest.nouns.quantity import Measured
 from activetest.nouns.report import FAIL, PASS, UNDECIDED, EstimateRow, Gate
-from activetest.render import _words as words
-from activetest.render._blocks import Bar, Bars, is_sure
+from activetest.render.document import words
+from activetest.render.document.blocks import Bar, Bars, is_sure
 from activetest.render.page.markup import escape, scrolled
 from activetest.render.plots.axes import Axis, is_shares, name_tick, of_records
 

@@ -7,8 +7,8 @@ from functools import singledispatch
 from itertools import pairwise
 from urllib.parse import quote
 
-from activetest.render import _words as words
-from activetest.render._blocks import (
+from activetest.render.document import words
+from activetest.render.document.blocks import (
     Attachment,
     Bars,
     Block,

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from activetest.nouns.report import FAIL, PASS, UNDECIDED, Gate, Note, Report
-from activetest.render import _words as words
-from activetest.render._blocks import Bullets, Fold, Notes
-from activetest.render._extent import list_gates
-from activetest.render._outline import Outline, Section
+from activetest.render.document import words
+from activetest.render.document.blocks import Bullets, Fold, Notes
+from activetest.render.document.extent import list_gates
+from activetest.render.document.outline import Outline, Section
 from activetest.render.page import markup
 from activetest.render.page.bars import badge, describe, large
 

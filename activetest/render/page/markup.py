@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from activetest.render import _words as words
+from activetest.render.document import words
 from activetest.system.safe_text import make_readable
 
 _CODE = re.compile("`([^`]+)`")

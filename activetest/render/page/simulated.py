@@ -2,9 +2,15 @@
 
 from collections.abc import Collection, Sequence
 
-from activetest.render import _simulation
-from activetest.render import _words as words
-from activetest.render._blocks import Bullets
+from activetest.render.document import words
+from activetest.render.document.blocks import Bullets
+from activetest.render.document.simulation import (
+    explain_answers,
+    explain_strategies,
+    has_end,
+    tabulate_answers,
+    tabulate_strategies,
+)
 from activetest.render.html import SIMULATION_MARKS
 from activetest.render.page import markup
 from activetest.render.page.blocks import write_block, write_blocks
@@ -44,8 +50,8 @@ def build(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
     if answers:
         budgets = {result["budget"] for result in results}
         sections.insert(0, _write_answers(answers, budgets))
-    table = _simulation.tabulate_strategies(results)
-    remarks = Bullets(_simulation.explain_strategies(results))
+    table = tabulate_strategies(results)
+    remarks = Bullets(explain_strategies(results))
     sections.append(("results", "All results", write_blocks([table, remarks])))
     header = (
         '<p class="kicker">Simulated studies</p>'
@@ -61,15 +67,15 @@ def _write_answers(answers: Sequence[dict], budgets: Collection[int]) -> tuple[s
     lines, looks, panels = lay_out_answers(answers)
     goal = words.plain(answers[0]["goal"])
     drawn = [(panel.title, draw_panel(panel, lines, looks, goal)) for panel in panels]
-    if _simulation.has_end(answers[0]):
+    if has_end(answers[0]):
         drawn.append((WAITS, draw_waits(answers, lines)))
     figures = [
         f'<figure class="panel"><figcaption>{markup.escape(title)}</figcaption>{drawing}</figure>'
         for title, drawing in drawn
     ]
     key = "".join(_write_key(curve.name, curve.color, curve.dashes) for curve in lines)
-    tables = write_blocks(_simulation.tabulate_answers(answers, budgets))
-    remarks = write_block(Bullets(_simulation.explain_answers(answers)))
+    tables = write_blocks(tabulate_answers(answers, budgets))
+    remarks = write_block(Bullets(explain_answers(answers)))
     return (
         "answers",
         f"To {goal}",

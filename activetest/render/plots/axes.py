@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from activetest.nouns.quantity import Measured
 from activetest.nouns.report import EstimateRow, Gate
-from activetest.render import _words as words
+from activetest.render.document import words
 
 # Percent of the width that is left free at either end, for the letters of the outer ticks.
 _MARGIN = 4.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.render._words import drawing
+from activetest.render.document.words import drawing
 
 # A name or (offset, lengths), as matplotlib takes them.
 Dashes = str | tuple[float, tuple[float, ...]]

@@ -11,7 +11,7 @@ from activetest.errors import ChoiceError
 from activetest.nouns.curve import MEASURES, Curve, CurveKind
 from activetest.nouns.quantity import write_level
 from activetest.nouns.report import EstimateRow, Report
-from activetest.render import _words as words
+from activetest.render.document import words
 from activetest.render.plots.axes import choose_axis, of_records
 from activetest.render.plots.svg import EDGE, Frame, escape, shorten, wrap, write
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from activetest.errors import ChoiceError
-from activetest.render.plots._files import Origin, check_picture, save_picture
 from activetest.render.plots.curves import keep_labelled
 from activetest.render.plots.panels import MARK, draw_picture
+from activetest.render.plots.picture_files import Origin, check_picture, save_picture
 from activetest.system import atomic
 
 FORMATS = (".svg", ".png")

@@ -11,8 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from activetest.render import _words as words
-from activetest.render._simulation import has_end, write_labels
+from activetest.render.document import words
+from activetest.render.document.simulation import has_end, write_labels
 from activetest.render.plots.curves import (
     Curve,
     Dashes,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape as escape_markup
 
-from activetest.render import _words as words
+from activetest.render.document import words
 from activetest.render.plots.axes import Axis
 
 # Pixels: the edge of a picture, and letters of a name that fit beside a row.

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from activetest.nouns.report import Report
 from activetest.nouns.report_details import AnnotatorAnswers, ContestedItem, ReportDetails
-from activetest.render import _words as words
-from activetest.render._blocks import (
+from activetest.render.document import words
+from activetest.render.document.blocks import (
     Block,
     Columns,
     Item,
@@ -14,7 +14,7 @@ from activetest.render._blocks import (
     Table,
     tabulate,
 )
-from activetest.render._extent import Extent
+from activetest.render.document.extent import Extent
 
 PLACE = 12
 TITLE = "Annotators"

@@ -7,9 +7,9 @@ from decimal import Decimal, InvalidOperation
 from activetest.nouns.name_lists import list_few
 from activetest.nouns.report import Report
 from activetest.nouns.report_details import ConfusionCell, ConfusionTable
-from activetest.render import _words as words
-from activetest.render._blocks import Block, Columns, Map, MapCell, Table, tabulate
-from activetest.render._extent import Extent
+from activetest.render.document import words
+from activetest.render.document.blocks import Block, Columns, Map, MapCell, Table, tabulate
+from activetest.render.document.extent import Extent
 
 PLACE = 8
 TITLE = "Classes that are confused"

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from activetest.nouns.report import Gate, Report, count_verdicts
-from activetest.render import _words as words
-from activetest.render._blocks import (
+from activetest.render.document import words
+from activetest.render.document.blocks import (
     Block,
     Bullets,
     Columns,
@@ -12,7 +12,7 @@ from activetest.render._blocks import (
     draw_bars,
     tabulate,
 )
-from activetest.render._extent import Extent
+from activetest.render.document.extent import Extent
 
 PLACE = 1
 TITLE = "Gates"

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from activetest import catalog
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.report import EstimateRow, Report
-from activetest.render import _words as words
-from activetest.render._blocks import (
+from activetest.render.document import words
+from activetest.render.document.blocks import (
     Bar,
     Bars,
     Block,
@@ -17,7 +17,7 @@ from activetest.render._blocks import (
     tabulate,
     write_left_out,
 )
-from activetest.render._extent import Extent, is_ranked, list_known
+from activetest.render.document.extent import Extent, is_ranked, list_known
 from activetest.render.sections.metrics import (
     ALL,
     find_usual,

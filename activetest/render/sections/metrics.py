@@ -3,8 +3,8 @@
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from activetest.nouns.report import EstimateRow, Report
-from activetest.render import _words as words
-from activetest.render._blocks import (
+from activetest.render.document import words
+from activetest.render.document.blocks import (
     Block,
     Columns,
     Matrix,
@@ -13,7 +13,7 @@ from activetest.render._blocks import (
     draw_bars,
     tabulate,
 )
-from activetest.render._extent import Extent, list_gates, list_known
+from activetest.render.document.extent import Extent, list_gates, list_known
 
 PLACE = 5
 TITLE = "Metrics"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from activetest.nouns.curve import Curve
 from activetest.nouns.report import Report
-from activetest.render import _words as words
-from activetest.render._blocks import Block, Chart, Columns, Figure, Point, tabulate
-from activetest.render._extent import Extent
+from activetest.render.document import words
+from activetest.render.document.blocks import Block, Chart, Columns, Figure, Point, tabulate
+from activetest.render.document.extent import Extent
 from activetest.render.plots import axes
 
 PLACE = 9

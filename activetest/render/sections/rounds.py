@@ -4,9 +4,17 @@ from collections.abc import Iterator, Sequence
 
 from activetest.nouns.report import Report
 from activetest.nouns.report_details import HistoryPoint, ReportDetails
-from activetest.render import _words as words
-from activetest.render._blocks import Block, Chart, Columns, Figure, Point, Sentence, tabulate
-from activetest.render._extent import Extent
+from activetest.render.document import words
+from activetest.render.document.blocks import (
+    Block,
+    Chart,
+    Columns,
+    Figure,
+    Point,
+    Sentence,
+    tabulate,
+)
+from activetest.render.document.extent import Extent
 from activetest.render.plots import axes
 
 PLACE = 6

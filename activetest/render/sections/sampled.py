@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from activetest.nouns.name_lists import list_few
 from activetest.nouns.report import Report
 from activetest.nouns.report_details import SampledShare
-from activetest.render import _words as words
-from activetest.render._blocks import Block, Fold, Key, Sentence, Slices
-from activetest.render._extent import Extent
+from activetest.render.document import words
+from activetest.render.document.blocks import Block, Fold, Key, Sentence, Slices
+from activetest.render.document.extent import Extent
 
 PLACE = 11
 TITLE = "Labels against the pool"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from activetest.nouns.report import Report
 from activetest.nouns.report_details import ReportDetails, WorstItem
-from activetest.render import _words as words
-from activetest.render._blocks import Block, Item, Items, Sentence
-from activetest.render._extent import Extent
+from activetest.render.document import words
+from activetest.render.document.blocks import Block, Item, Items, Sentence
+from activetest.render.document.extent import Extent
 
 PLACE = 10
 TITLE = "The worst labelled items"

@@ -162,7 +162,7 @@ class StudySurface:
         Raises ChoiceError for an attribute that is not there or has too many values, and for a file
         that is no earlier map, unless `force` is set; StorageError for a file of the study.
         """
-        from activetest.render.plots import heat_map
+        from activetest.wings.surfaces import heat_map
 
         if path is not None:
             path = read_path("path", path, StorageError)
@@ -205,8 +205,9 @@ class StudySurface:
     def __str__(self) -> str:
         """The short answer as text, as wide as the terminal."""
         from activetest.render import text
+        from activetest.wings.surfaces.sections.surface import list_short
 
-        return text.surface(self.summary())
+        return text.write_blocks(list_short(self.summary()))
 
     def __repr__(self) -> str:
         """One line."""
@@ -219,8 +220,9 @@ class StudySurface:
     def _repr_html_(self) -> str:
         """The short answer, for notebooks."""
         from activetest.render.notebook import html
+        from activetest.wings.surfaces.sections.surface import list_short
 
-        return html.surface(self.summary())
+        return html.write_blocks(list_short(self.summary()))
 
     def _write_csv(self, *, all: bool) -> Iterator[str]:
         """The table as text, in pieces."""

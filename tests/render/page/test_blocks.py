@@ -8,7 +8,7 @@ import pytest
 from activetest.nouns.report import Note
 from activetest.nouns.report_details import WorstItem
 from activetest.render import markdown, text
-from activetest.render._blocks import (
+from activetest.render.document.blocks import (
     Attachment,
     Bar,
     Bars,
@@ -31,7 +31,7 @@ from activetest.render._blocks import (
     Slices,
     Table,
 )
-from activetest.render._extent import Extent
+from activetest.render.document.extent import Extent
 from activetest.render.notebook import html as notebook
 from activetest.render.page.blocks import write_block, write_blocks
 from activetest.render.plots.axes import choose_axis
@@ -69,7 +69,7 @@ def test_every_sort_of_block_is_written_by_every_format(blocks):
     assert set(blocks) == set(get_args(Block))
     for sort, block in blocks.items():
         written = [
-            text._write([block], None, None),
+            text.write_blocks([block], None, None),
             markdown._write([block]),
             "".join(notebook._write([block])),
         ]

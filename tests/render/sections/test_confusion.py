@@ -2,8 +2,8 @@
 
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.report_details import ConfusionCell, ConfusionTable
-from activetest.render._blocks import Map
-from activetest.render._extent import Extent
+from activetest.render.document.blocks import Map
+from activetest.render.document.extent import Extent
 from activetest.render.sections import confusion
 
 

@@ -9,7 +9,7 @@ from activetest import catalog
 from activetest.nouns.report import JudgeReport
 from activetest.nouns.surface_report import SurfaceMap, SurfaceReport
 from activetest.render import html
-from tests.render.sections.test_surface import make_cell
+from tests.wings.surfaces.sections.test_surface import make_cell
 
 
 def read_section(report, key: str) -> str:

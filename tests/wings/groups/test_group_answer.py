@@ -6,12 +6,12 @@ from scipy.stats import betabinom
 
 from activetest.nouns.log import LABELLED
 from activetest.nouns.report import Weight
-from activetest.render.sections.question import sentence
 from activetest.study.ingest import ingest
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 from activetest.wings.groups.group_ranking import GroupRank
+from activetest.wings.groups.sections.question import sentence
 from tests.makers import init
 
 SIZE = 90

@@ -8,8 +8,8 @@ import pytest
 
 from activetest.errors import ChoiceError, StorageError
 from activetest.nouns.surface_report import SurfaceMap
-from activetest.render.plots import heat_map
-from tests.render.sections.test_surface import JOBS, RACES, make_cell, make_map
+from activetest.wings.surfaces import heat_map
+from tests.wings.surfaces.sections.test_surface import JOBS, RACES, make_cell, make_map
 
 SVG = "{http://www.w3.org/2000/svg}"
 

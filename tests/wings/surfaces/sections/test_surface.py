@@ -12,6 +12,7 @@ from activetest.nouns.surface_report import SurfaceCell, SurfaceMap, SurfaceRepo
 from activetest.render import json as as_json
 from activetest.render import markdown, text
 from activetest.render.notebook import html
+from activetest.wings.surfaces.sections.surface import list_short
 
 RACES = ("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White")
 JOBS = ("Federal-gov", "Local-gov", "Never-worked", "Private", "Self-emp-inc", "State-gov")
@@ -115,12 +116,14 @@ def test_an_attribute_that_is_called_like_another_column_is_shown(shown, found):
 
 
 def test_of_an_error_the_worst_is_the_highest(found):
-    printed = text.surface(replace(found, metric="error", higher_better=False), width=200)
+    printed = text.write_blocks(
+        list_short(replace(found, metric="error", higher_better=False)), width=200
+    )
     assert printed.startswith("Error is highest where")
 
 
 def test_without_a_combination_of_enough_items_the_sentence_says_so(found):
-    printed = text.surface(replace(found, worst=(), best=()), width=200)
+    printed = text.write_blocks(list_short(replace(found, worst=(), best=())), width=200)
     assert printed.startswith("No combination of race, job has 5 items.")
 
 
@@ -197,7 +200,7 @@ def test_json_has_the_cells_and_not_every_combination(shown):
 
 def test_parts_of_items_are_counted_in_parts(found):
     part = make_cell(0.5, {"race": "Black", "job": "Private"}, items=12.345, labels=0.25)
-    printed = text.surface(replace(found, worst=(part,)), width=200)
+    printed = text.write_blocks(list_short(replace(found, worst=(part,))), width=200)
     assert "0.2 labels there" in printed and "12.3" in printed
 
 

@@ -11,9 +11,9 @@ from functools import partial
 from activetest.nouns.group_beliefs import Density, GroupBelief, GroupBeliefs
 from activetest.nouns.group_report import Assessment, Comparison
 from activetest.nouns.quantity import Quantity
-from activetest.render import _words as words
-from activetest.render.plots._files import Origin, check_picture, save_picture
+from activetest.render.document import words
 from activetest.render.plots.axes import choose_axis
+from activetest.render.plots.picture_files import Origin, check_picture, save_picture
 from activetest.render.plots.svg import EDGE, Frame, shorten, wrap, write
 
 FORMATS = (".svg",)

@@ -14,9 +14,9 @@ from activetest.nouns.group_report import (
     Reliability,
 )
 from activetest.nouns.report import EstimateRow, Report
-from activetest.render import _words as words
 from activetest.render import json
-from activetest.render._blocks import (
+from activetest.render.document import words
+from activetest.render.document.blocks import (
     MOST_CONFUSED,
     Block,
     Bullets,
@@ -28,7 +28,7 @@ from activetest.render._blocks import (
     tabulate,
     write_left_out,
 )
-from activetest.render._extent import Extent, is_ranked
+from activetest.render.document.extent import Extent, is_ranked
 
 PLACE = 2
 TITLE = "The question about groups"

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from activetest.render import _simulation, html, markdown, text
+from activetest.render import html, markdown, text
+from activetest.render.document.simulation import explain_answers, tabulate_answers, write_wait
 from activetest.render.plots.panels import draw_picture
 
 
@@ -45,7 +46,7 @@ def estimates(answers) -> list[dict]:
 
 
 def test_answers_are_shown_at_the_budgets_and_how_long_they_took(answers):
-    first, second = _simulation.tabulate_answers(answers, {20, 100})
+    first, second = tabulate_answers(answers, {20, 100})
     assert first.title == "identify the worst group of place by accuracy"
     shown = [dict(zip(first.headings, row, strict=True)) for row in first.rows]
     assert [(each["budget"], each["acquisition"]) for each in shown] == [
@@ -61,37 +62,35 @@ def test_answers_are_shown_at_the_budgets_and_how_long_they_took(answers):
     assert (thompson["decided"], thompson["wrong then"]) == ("77 +- 6.2", "12 %")
     assert uniform["right and decided"] == uniform["decided"] == "not within 100"
     assert uniform["wrong then"] == "-"
-    assert _simulation.write_wait(wait(1, 1800, 138.4)) == "1,800 +- 138"
+    assert write_wait(wait(1, 1800, 138.4)) == "1,800 +- 138"
 
 
 def test_where_no_look_is_at_a_budget_the_last_one_is_shown(answers):
-    first, _ = _simulation.tabulate_answers(answers, {500})
+    first, _ = tabulate_answers(answers, {500})
     assert {row[0] for row in first.rows} == {"100"}
 
 
 def test_several_surrogates_are_named(answers):
     answers[1]["surrogate"] = "forest"
-    assert all(
-        "surrogate" in table.headings for table in _simulation.tabulate_answers(answers, {100})
-    )
+    assert all("surrogate" in table.headings for table in tabulate_answers(answers, {100}))
 
 
 def test_estimates_have_errors_and_no_end(estimates):
-    (only,) = _simulation.tabulate_answers(estimates, {100})
+    (only,) = tabulate_answers(estimates, {100})
     assert not {"right", "decided", "mrr"} & set(only.headings)
     assert "weighted rmse" in only.headings
-    (remark,) = _simulation.explain_answers(estimates)
+    (remark,) = explain_answers(estimates)
     assert "weighted rmse" in remark
 
 
 def test_remarks_explain_what_is_shown(answers):
-    remarks = " ".join(_simulation.explain_answers(answers))
+    remarks = " ".join(explain_answers(answers))
     assert "at least 0.95" in remarks and "labels after >" in remarks
     for each in answers:
         for name in ("until_right", "until_sure", "until_decided"):
             each[name] = wait(1, 20)
-    assert "labels after >" not in " ".join(_simulation.explain_answers(answers))
-    assert _simulation.tabulate_answers([], {10}) == _simulation.explain_answers([]) == []
+    assert "labels after >" not in " ".join(explain_answers(answers))
+    assert tabulate_answers([], {10}) == explain_answers([]) == []
 
 
 @pytest.mark.parametrize("write", [text.simulation, markdown.simulation, html.simulation])

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from activetest.nouns.report import ColumnSlope, EstimateRow, JudgeReport, Report
-from activetest.render import _words as words
 from activetest.render import json
-from activetest.render._blocks import (
+from activetest.render.document import words
+from activetest.render.document.blocks import (
     Bar,
     Bars,
     Block,
@@ -17,7 +17,7 @@ from activetest.render._blocks import (
     tabulate,
     write_left_out,
 )
-from activetest.render._extent import Extent
+from activetest.render.document.extent import Extent
 from activetest.render.sections.groups import count_labels
 
 PLACE = 4

@@ -11,9 +11,9 @@ import pytest
 from activetest import catalog
 from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.specification import find_metric
-from activetest.render import _words as words
 from activetest.render import html, markdown, text
 from activetest.render import json as as_json
+from activetest.render.document import words
 
 
 @pytest.mark.parametrize(

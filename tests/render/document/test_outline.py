@@ -7,8 +7,8 @@ import pytest
 from activetest import catalog
 from activetest.render import html, markdown, text
 from activetest.render import json as as_json
-from activetest.render._extent import Extent
-from activetest.render._outline import headline, list_names, outline
+from activetest.render.document.extent import Extent
+from activetest.render.document.outline import headline, list_names, outline_report
 
 
 @pytest.fixture
@@ -35,18 +35,18 @@ def test_sections_stand_in_one_order_and_have_places_of_their_own():
 
 
 def test_a_report_has_the_sections_of_its_parts(answer, answered, judged):
-    assert [each.key for each in outline(answered(answer), Extent()).sections] == [
+    assert [each.key for each in outline_report(answered(answer), Extent()).sections] == [
         *("question", "metrics", "groups"),
     ]
-    assert outline(judged, Extent()).sections[0].key == "gates"
+    assert outline_report(judged, Extent()).sections[0].key == "gates"
 
 
 @pytest.mark.parametrize("section", ["question", "groups", "gates", "confusion"])
 def test_without_the_file_of_a_section_reports_lack_it_alone(answer, answered, without, section):
     report = answered(answer)
-    before = outline(report, Extent(verbose=True)).list_blocks()
+    before = outline_report(report, Extent(verbose=True)).list_blocks()
     without(section)
-    left = outline(report, Extent(verbose=True)).list_blocks()
+    left = outline_report(report, Extent(verbose=True)).list_blocks()
     assert all(block in before for block in left)
     assert (len(left) < len(before)) == (section == "question")
     for write in (text.render, markdown.render, html.render, as_json.render):

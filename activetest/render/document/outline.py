@@ -7,10 +7,9 @@ from typing import Any
 
 from activetest import catalog
 from activetest.nouns.report import Report
-from activetest.render import _extent
-from activetest.render import _words as words
-from activetest.render._blocks import Block, Facts, Notes, Sentence
-from activetest.render._extent import Extent
+from activetest.render.document import words
+from activetest.render.document.blocks import Block, Facts, Notes, Sentence
+from activetest.render.document.extent import Extent, list_notes
 from activetest.render.sections.metrics import is_of_matrix
 
 _FAMILY = "sections"
@@ -57,7 +56,7 @@ class Outline:
         ]
 
 
-def outline(report: Report, extent: Extent) -> Outline:
+def outline_report(report: Report, extent: Extent) -> Outline:
     """The report, as far as a format shows it."""
     return Outline(
         title(report),
@@ -67,7 +66,7 @@ def outline(report: Report, extent: Extent) -> Outline:
             Section(name, section.TITLE, list(section.write(part, report, extent)))
             for name, section, part in _find_sections(report, paged=extent.paged)
         ],
-        Notes(_extent.notes(report, verbose=extent.verbose)),
+        Notes(list_notes(report, verbose=extent.verbose)),
         [Sentence(line, style="small") for line in _list_remarks(report, extent) if line],
     )
 
@@ -178,7 +177,7 @@ def _describe_left_out(report: Report, more: str) -> str:
         if hasattr(section, "list_hidden")
         for name in section.list_hidden(part, report)
     ]
-    shown = _extent.notes(report, verbose=False)
+    shown = list_notes(report, verbose=False)
     hidden = [words.label(note) for note in report.notes if note not in shown]
     for kind in sorted(set(hidden)):
         count = hidden.count(kind)

@@ -10,7 +10,7 @@ import pytest
 from activetest.errors import ChoiceError, StorageError
 from activetest.nouns.group_beliefs import Density, GroupBelief, GroupBeliefs
 from activetest.nouns.quantity import Quantity
-from activetest.render.plots import group_picture
+from activetest.wings.groups import group_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 CURVE = Density((0.5, 0.6, 0.7, 0.8), (0.0, 6.0, 4.0, 0.0))

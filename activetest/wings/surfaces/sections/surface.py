@@ -8,19 +8,20 @@ from typing import Any
 from activetest.nouns.report import Report
 from activetest.nouns.surface import name_columns
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap, SurfaceReport
-from activetest.render import _words as words
 from activetest.render import json
-from activetest.render._blocks import (
+from activetest.render.document import words
+from activetest.render.document.blocks import (
     Block,
     Columns,
     Facts,
     Lead,
     Map,
     MapCell,
+    Sentence,
     Table,
     tabulate,
 )
-from activetest.render._extent import Extent
+from activetest.render.document.extent import Extent
 
 PLACE = 3
 TITLE = "Combinations of attributes"
@@ -70,6 +71,11 @@ def lead(surface: SurfaceReport, report: Report) -> list[Lead]:
 def write(surface: SurfaceReport, report: Report, extent: Extent) -> list[Block]:
     """How the surface was judged, its tables, and maps."""
     return describe(surface, verbose=extent.verbose)
+
+
+def list_short(surface: SurfaceReport) -> list[Block]:
+    """A surface without the rest of a report."""
+    return [Sentence(sentence(surface)), *describe(surface)]
 
 
 def describe(surface: SurfaceReport, *, verbose: bool = False) -> list[Block]:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from activetest.nouns.quantity import Measured
 from activetest.nouns.report import Note
-from activetest.render import _words as words
+from activetest.render.document import words
 from activetest.render.plots.axes import Axis, is_shares
 
 # Cells shown where a whole matrix has no room, the largest first.

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from activetest.render.sections import question as words
+from activetest.wings.groups.sections import question as words
 
 
 def groups(ranked, *estimates, method="posterior"):

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
-from activetest.render import _words as words
-from activetest.render._blocks import Block, Bullets, Columns, Table, tabulate
+from activetest.render.document import words
+from activetest.render.document.blocks import Block, Bullets, Columns, Table, tabulate
 
 
-def list_blocks(results: Sequence[dict], answers: Sequence[dict]) -> list[Block]:
+def list_simulation_blocks(results: Sequence[dict], answers: Sequence[dict]) -> list[Block]:
     """Answers to a question, one row per strategy, metric and budget, and what columns mean."""
     budgets = {result["budget"] for result in results}
     return [

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from activetest.nouns.inspection import Column, Inspection
-from activetest.render._blocks import Block, Code, Facts, Sentence, Table
+from activetest.render.document.blocks import Block, Code, Facts, Sentence, Table
 from activetest.system.safe_text import escape_controls
 
 # Columns of a file that a table shows, and letters of their names.
@@ -13,7 +13,7 @@ _MOST, _LONGEST = 40, 40
 _MANY = 6
 
 
-def list_blocks(found: Inspection) -> list[Block]:
+def list_inspection_blocks(found: Inspection) -> list[Block]:
     """The format and the size, columns, what is known besides, and each way to go on."""
     blocks: list[Block] = [Sentence(_describe_size(found), style="title")]
     if found.columns:

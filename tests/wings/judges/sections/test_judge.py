@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from activetest.nouns.report import ColumnSlope, JudgeReport
-from activetest.render._extent import Extent
-from activetest.render.sections import judge as judges
+from activetest.render.document.extent import Extent
+from activetest.wings.judges.sections import judge as judges
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.report import EstimateRow, Gate, Note, Report, Weight
-from activetest.render import _words as words
+from activetest.render.document import words
 
 # The way to see the rest of a report that shows less, where nobody says it better.
 MORE = "`report.to_markdown(verbose=True)`"
@@ -32,7 +32,7 @@ class Extent:
     more: str = MORE
 
 
-def notes(report: Report, *, verbose: bool) -> list[Note]:
+def list_notes(report: Report, *, verbose: bool) -> list[Note]:
     """Notes to read before believing a number, heaviest first.
 
     Answers to what was requested, and the cautions that matter most.

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap
-from activetest.render import _words as words
-from activetest.render.plots._files import Origin, check_picture, save_picture
+from activetest.render.document import words
+from activetest.render.plots.picture_files import Origin, check_picture, save_picture
 from activetest.render.plots.svg import EDGE, escape, wrap, write
-from activetest.render.sections import surface
+from activetest.wings.surfaces.sections import surface
 
 FORMATS = (".svg",)
 _MARK = 'data-drawn-by="activetest-map"'

@@ -1,0 +1,1 @@
+"""Sections of reports: see activetest.render.sections for what each file has."""

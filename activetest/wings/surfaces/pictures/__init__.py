@@ -1,0 +1,1 @@
+"""Pictures of reports: see activetest.study.plots for what each file has."""
