@@ -381,6 +381,12 @@ def test_help_starts_without_anything_heavy(words):
     assert len(modules) <= 2 * len(loaded("import typer"))
 
 
+@pytest.mark.parametrize("words", [("--version",), ("nxt",)])
+def test_the_version_and_a_mistyped_command_start_like_help(words):
+    code = f"from activetest.cli.app import main\nassert main({list(words)!r}) in (0, 2)"
+    assert "pydantic" not in loaded(code)
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """A study of the digits with one pending batch of ten in batch.csv."""
@@ -408,3 +414,8 @@ def study(tmp_path_factory):
 def test_the_verbs_of_the_loop_load_nothing_that_starts_slowly(study, words):
     modules = loaded(command(*words), folder=study)
     assert not modules & {"sklearn", "scipy.stats", "torch", "pandas", "openpyxl"}
+
+
+def test_status_of_a_study_reads_no_pool(study):
+    modules = loaded(command("status"), folder=study)
+    assert not modules & {"pyarrow", "scipy", "activetest.cache.cache", "activetest.pool.pool"}

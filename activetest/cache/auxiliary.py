@@ -9,19 +9,17 @@ from collections.abc import Iterable, Mapping
 
 from activetest import catalog
 from activetest.cache.cache import Cache
-from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN, TRAINED
+from activetest.cache.parts import (
+    EVIDENCE,
+    EXTERNAL,
+    FEATURES,
+    TRAIN,
+    TRAINED,
+    find_surrogates_using,
+)
 from activetest.errors import ChoiceError, PoolError
 from activetest.pool.pool import Pool
 
-# The facts by which the file of a surrogate states that it uses a part, and those by which it does
-# where there is one.
-_USES = {
-    FEATURES: ("NEEDS_FEATURES",),
-    TRAIN: ("NEEDS_FEATURES", "USES_EVIDENCE"),
-    EXTERNAL: ("USES_OTHER_MODELS",),
-    EVIDENCE: ("USES_EVIDENCE",),
-    TRAINED: ("USES_EVIDENCE",),
-}
 # The fact by which a surrogate states that it saw all features in rounds of earlier versions.
 _SAW_FEATURES = "SAW_FEATURES"
 
@@ -126,15 +124,6 @@ def check_unused_files(
 def needs_other_models(name: str) -> bool:
     """Whether a surrogate cannot do without outputs of other models."""
     return bool(catalog.fact("surrogates", name, "NEEDS_OTHER_MODELS"))
-
-
-def find_surrogates_using(part: str, names: Iterable[str]) -> list[str]:
-    """Those of the surrogates of these names whose beliefs rest on a part of the cache."""
-    return sorted(
-        name
-        for name in names
-        if any(catalog.fact("surrogates", name, fact) for fact in _USES[part])
-    )
 
 
 def find_surrogates_that_saw(part: str, past: Iterable[str]) -> list[str]:

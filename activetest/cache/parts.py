@@ -4,7 +4,7 @@ So is what takes long to compute: results are arrays, kept with what they follow
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from activetest import catalog
 from activetest.cache.store import Store, StoreWriter, announce_rebuild, mark_damaged
 from activetest.errors import CacheDamaged
 from activetest.nouns.rows import Array
@@ -22,10 +23,28 @@ PARTS = "features", "train", "external", "evidence", "trained"
 FEATURES, TRAIN, EXTERNAL, EVIDENCE, TRAINED = PARTS
 # Beside the columns of evidence; and beside training rows, how many letters of texts are read.
 FACTS, LONGEST = "facts", "longest"
+# The facts by which the file of a surrogate states that it uses a part, and those by which it does
+# where there is one.
+_USES = {
+    FEATURES: ("NEEDS_FEATURES",),
+    TRAIN: ("NEEDS_FEATURES", "USES_EVIDENCE"),
+    EXTERNAL: ("USES_OTHER_MODELS",),
+    EVIDENCE: ("USES_EVIDENCE",),
+    TRAINED: ("USES_EVIDENCE",),
+}
 PART_VERSION = 7
 RESULTS = "results"
 # Bytes of zeros written at once.
 _ZEROS = 2**20
+
+
+def find_surrogates_using(part: str, names: Iterable[str]) -> list[str]:
+    """Those of the surrogates of these names whose beliefs rest on a part of the cache."""
+    return sorted(
+        name
+        for name in names
+        if any(catalog.fact("surrogates", name, fact) for fact in _USES[part])
+    )
 
 
 class Part(Store):

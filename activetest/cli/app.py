@@ -12,7 +12,6 @@ from typing import Annotated, TextIO
 import typer
 from typer import Option
 
-from activetest import __version__
 from activetest.cli import formatter, streams
 from activetest.cli.interrupts import BUG, ExitCode, Interrupts, is_interrupted
 from activetest.errors import (
@@ -53,12 +52,11 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
-    version: Annotated[bool, Option("--version", help="Print the version.")] = False,
+    version: Annotated[bool, Option(formatter.VERSION, help="Print the version.")] = False,
 ) -> None:
     """Estimate how good a model is, with intervals, from few well-chosen labels."""
-    if version:
-        streams.write(f"activetest {__version__}\n")
-    elif context.invoked_subcommand is None:
+    # The version is written while the line is read: see formatter.Group.
+    if context.invoked_subcommand is None:
         streams.write(context.get_help() + "\n")
 
 

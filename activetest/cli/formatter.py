@@ -11,6 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from activetest import __version__
+from activetest.cli import streams
 from activetest.errors import ChoiceError
 from activetest.nouns.name_lists import join_names
 
@@ -20,6 +22,7 @@ _OTHERS = "Options"
 _SEVERAL = "Options with ,... take several values: separated by commas, or given again."
 _COLUMN = 22
 ALL = "--help-all"
+VERSION = "--version"
 # The family of the catalogue whose methods an option names.
 _FAMILIES = {"estimator": "estimators"}
 # Names of what commands show in an output format, where they are not the commands' own.
@@ -83,15 +86,21 @@ class Group(TyperGroup):
         """The examples, one a line."""
         _write_examples(self, formatter)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command of this name. Raises ChoiceError, with the nearest name, for none."""
-        name = args[0]
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the line. Raises ChoiceError, with the nearest name, for no command.
+
+        A mistyped command and --version need no parser of values, which is slow to import.
+        """
+        name = args[0] if args else ""
+        if name == VERSION and not ctx.resilient_parsing:
+            streams.write(f"activetest {__version__}\n")
+            ctx.exit()
         known = self.list_commands(ctx)
-        if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
+        if name and name not in known and not name.startswith("-") and not ctx.resilient_parsing:
             from activetest import catalog
 
             raise ChoiceError(f"No such command {name!r}", catalog.nearest(name, known))
-        return super().resolve_command(ctx, args)
+        return super().parse_args(ctx, args)
 
 
 @cache

@@ -7,6 +7,7 @@ numbers, nobody knows. The patterns are those of Python and of RE2 alike.
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 # Texts for "no value" in a column of numbers.
 NO_VALUE = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
@@ -22,6 +23,11 @@ _CODES = (
 )
 # A sign before or behind a number, alone.
 SIGN = rf"%|[$€£¥₹₩₺₽₪฿]|(?:US|CA|A|R)\$|(?:{_CODES})|kr\.?|zł|Kč|Fr\.?"
+# Behind the form of a column whose percent signs divide.
+DIVIDED = "/100"
+# Behind the form of a column in which words stand where there is no number.
+WORDS = "/words"
+_FORM = re.compile(rf"[.,](?:(?:{SIGN})(?:{DIVIDED})?)?(?:{WORDS})?")
 # All that a text has beside its sign.
 DIGITS = rf"[eE][+-]?[0-9]+|[-+{MINUS}().,{_QUOTES}0-9{_SPACE}]"
 
@@ -92,3 +98,12 @@ def read_number(text: str, decimal: str) -> float:
     (1200.5, 1200.0, 1.2)
     """
     return float(re.sub(IDLE[decimal], "", text).replace(decimal, "."))
+
+
+def is_form(text: Any) -> bool:
+    """Whether this says how a column is written: its decimal mark, its sign, and more behind it.
+
+    >>> is_form(",%/100"), is_form(".$"), is_form("./words"), is_form(".x")
+    (True, True, True, False)
+    """
+    return isinstance(text, str) and _FORM.fullmatch(text) is not None

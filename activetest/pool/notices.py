@@ -9,11 +9,10 @@ from activetest.formats import read_file_notes
 from activetest.nouns.choices import Scale
 from activetest.nouns.class_sets import find_sets
 from activetest.nouns.name_lists import shorten_list
-from activetest.nouns.written_numbers import COMMA, PERCENT
+from activetest.nouns.written_numbers import COMMA, DIVIDED, PERCENT, WORDS
 from activetest.pool.column_names import is_index
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
 from activetest.pool.image_shape import write_shape
-from activetest.pool.number_texts import DIVIDED, WORDS
 from activetest.pool.roles import (
     OTHER_MODELS,
     is_telling,

@@ -11,6 +11,7 @@ import pyarrow.types as kinds
 from activetest.nouns.written_numbers import (
     BRACKETS,
     DIGITS,
+    DIVIDED,
     IDLE,
     MINUS,
     NO_VALUE,
@@ -18,27 +19,14 @@ from activetest.nouns.written_numbers import (
     PERCENT,
     POINT,
     SIGN,
+    WORDS,
 )
 
-# Behind the form of a column whose percent signs divide.
-DIVIDED = "/100"
-# Behind the form of a column in which words stand where there is no number.
-WORDS = "/words"
-_FORM = re.compile(rf"[.,](?:(?:{SIGN})(?:{DIVIDED})?)?(?:{WORDS})?")
 # Words for no grade; others, such as tie and none, are verdicts.
 _NONE = (
     r"(?i)error|refus|exception|time.?out|pars|invalid|missing|unknown|skip|(un|not )graded|"
     r"^\W*$|^\W*(null|nan|n/?a)\W*$"
 )
-
-
-def is_form(text: Any) -> bool:
-    """Whether this says how a column is written: its decimal mark, its sign, and more behind it.
-
-    >>> is_form(",%/100"), is_form(".$"), is_form("./words"), is_form(".x")
-    (True, True, True, False)
-    """
-    return isinstance(text, str) and _FORM.fullmatch(text) is not None
 
 
 def read_texts(column: pa.Array, form: str) -> tuple[pa.Array, int | None]:

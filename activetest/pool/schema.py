@@ -16,10 +16,9 @@ from activetest.nouns.records import (
     read_record,
     write_record,
 )
-from activetest.nouns.written_numbers import DECIMALS
+from activetest.nouns.written_numbers import DECIMALS, is_form
 from activetest.pool.groups import columns_of
 from activetest.pool.image_shape import write_shape
-from activetest.pool.number_texts import is_form
 
 # Before the number of a row, counting from 0, in ids that no other program makes.
 ROW_PREFIX = "row-"
@@ -81,7 +80,7 @@ class Schema:
     shape         height and width of the image that the features are, and its channels if several
     texts         columns of free text that surrogates learn from
     written       columns of text that are read as numbers
-    forms         how each of them is written: see number_texts
+    forms         how each of them is written: see nouns.written_numbers
     decimal       the decimal mark of numbers written as text, as the user said; empty otherwise
     """
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from activetest.cache.cache import Cache
 from activetest.errors import StorageError
 from activetest.estimation.looks import plan_looks_of_log
 from activetest.ledger.ledger import Ledger, is_forbidden
 from activetest.nouns.choices import Choices, Interval
 from activetest.nouns.log import Log, Round
+from activetest.nouns.pool import PoolView
 from activetest.nouns.report import Note, Weight
 from activetest.nouns.study_lists import (
     FIRST,
@@ -57,7 +57,7 @@ def add_plan(round: Round, choices: Choices, *, count: int, looks: tuple[int, ..
     )
 
 
-def list_looks(choices: Choices, log: Log, cache: Cache) -> tuple[int, ...] | None:
+def list_looks(choices: Choices, log: Log, cache: PoolView) -> tuple[int, ...] | None:
     """Numbers of draws at which looks are planned; None in a study without looks."""
     plan = plan_looks_of_log(choices, log, cache)
     return None if plan is None else plan.due

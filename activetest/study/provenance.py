@@ -11,7 +11,14 @@ from typing import Any
 
 from activetest.cache import auxiliary
 from activetest.cache.cache import Cache
-from activetest.cache.parts import EVIDENCE, EXTERNAL, FEATURES, TRAIN, TRAINED
+from activetest.cache.parts import (
+    EVIDENCE,
+    EXTERNAL,
+    FEATURES,
+    TRAIN,
+    TRAINED,
+    find_surrogates_using,
+)
 from activetest.errors import PoolChanged, PoolError
 from activetest.pool.pool import Pool
 from activetest.study.frames import name_source
@@ -86,7 +93,7 @@ class Provenance:
     def find_missing_part(self, cache: Cache) -> str | None:
         """The part that the coming surrogate sees and the cache lacks; None where it has all."""
         for part, key in KEYS.items():
-            used = auxiliary.find_surrogates_using(part, {self.coming})
+            used = find_surrogates_using(part, {self.coming})
             if used and self.entries.get(key) and part not in cache.parts:
                 return part
         return None
@@ -94,7 +101,7 @@ class Provenance:
     def check_unchanged(self, cache: Cache) -> None:
         """Raises PoolChanged where the coming surrogate would see other values than past ones."""
         for part, users, before, now in self._list_seen(cache):
-            if not users or not auxiliary.find_surrogates_using(part, {self.coming}):
+            if not users or not find_surrogates_using(part, {self.coming}):
                 continue
             if now and before not in (None, now):
                 raise PoolChanged(

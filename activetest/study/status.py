@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from activetest.cache.auxiliary import find_surrogates_using
-from activetest.cache.cache import Cache
-from activetest.cache.parts import EVIDENCE, TRAINED, find_part
+from activetest.cache.parts import EVIDENCE, TRAINED, find_part, find_surrogates_using
 from activetest.estimation.looks import has_looks, plan_looks, plan_looks_of_log
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.history import Draw
@@ -23,8 +22,11 @@ from activetest.study.folder import CACHE
 from activetest.study.results import Status
 from activetest.study.stored import StoredStudy
 
+if TYPE_CHECKING:
+    from activetest.cache.cache import Cache
 
-def status(study: StoredStudy, cache: Cache | None = None) -> Status:
+
+def status(study: StoredStudy, cache: "Cache | None" = None) -> Status:
     """The counts, and a sentence about what `next` would do.
 
     cache  of the pool, where that is known; else it is opened if it is needed
@@ -69,7 +71,7 @@ def status(study: StoredStudy, cache: Cache | None = None) -> Status:
     return Status(counts, sentence)
 
 
-def _list_evidence(study: StoredStudy, cache: Cache | None) -> tuple[str, ...]:
+def _list_evidence(study: StoredStudy, cache: "Cache | None") -> tuple[str, ...]:
     """How well features, texts and training rows foretell; of no cache, by what is kept."""
     notices: list[str] = []
     for part in (EVIDENCE, TRAINED) if study.pool.get("train") else (EVIDENCE,):
@@ -83,7 +85,7 @@ def _list_evidence(study: StoredStudy, cache: Cache | None) -> tuple[str, ...]:
 
 
 def _describe_look(
-    study: StoredStudy, cache: Cache | None, record: Record, statuses: Sequence[int | None]
+    study: StoredStudy, cache: "Cache | None", record: Record, statuses: Sequence[int | None]
 ) -> str:
     """The next look of sequential gates and when it comes.
 
@@ -119,7 +121,7 @@ def _list_missing(draws: Sequence[Draw], statuses: Sequence[int | None]) -> list
     ]
 
 
-def _sum_prices(cache: Cache, ids: list[str]) -> float:
+def _sum_prices(cache: "Cache", ids: list[str]) -> float:
     """Price of labels of these items; an id counts as often as it stands there."""
     places = cache.find(ids)
     prices = cache.take(places[places >= 0]).price

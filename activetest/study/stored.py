@@ -9,12 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from activetest.cache import cache as caches
-from activetest.cache.cache import Cache
 from activetest.errors import (
     FULL,
     CacheRebuilt,
@@ -37,14 +35,9 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.nouns.rows import Array
 from activetest.nouns.study_lists import Part
-from activetest.pool import convert
-from activetest.pool.files import Files
-from activetest.pool.outputs import LARGEST
-from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices, check_lasting_choices
-from activetest.study import absent_pool, config
-from activetest.study.conversion import Conversion
+from activetest.study import config
 from activetest.study.declared import describe_plan
 from activetest.study.folder import (
     CACHE,
@@ -55,9 +48,16 @@ from activetest.study.folder import (
     is_study,
 )
 from activetest.study.frames import name_pool
-from activetest.study.provenance import FILES, Provenance
 from activetest.study.restart import finish_restart, prepare_restart
 from activetest.system import atomic, locks
+
+if TYPE_CHECKING:
+    from activetest.cache.cache import Cache
+    from activetest.pool.pool import Pool
+    from activetest.study.conversion import Conversion
+    from activetest.study.provenance import Provenance
+
+# The pool and its cache are slow to import: the methods that open them do it.
 
 # How a file system says that a folder may only be read.
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -172,7 +172,7 @@ class StoredStudy:
         }
         return config.make_relative(pool, self.folder) | unchanged
 
-    def open_pool(self, *, thorough: bool = False) -> Pool:
+    def open_pool(self, *, thorough: bool = False) -> "Pool":
         """The pool, with the roles of columns as `init` understood them.
 
         thorough  read all of a conversion, and make it again where it is damaged
@@ -181,6 +181,9 @@ class StoredStudy:
         inside the study are not removed while this object lives. Raises PoolError where there is no
         pool, OSError when its conversion cannot be written.
         """
+        from activetest.pool.files import Files
+        from activetest.pool.pool import Pool
+
         self.check_pool_is_there()
         schema = self.schema
         if not self.converts_pool:
@@ -199,12 +202,15 @@ class StoredStudy:
         return self.open_pool().show(rows, columns)
 
     @contextmanager
-    def reading_pool(self) -> Iterator[Pool]:
+    def reading_pool(self) -> Iterator["Pool"]:
         """The pool by its content, whatever sizes and times of files say; the study stays as it is.
 
         Where the study has no sound conversion of that content, the pool is converted among the
         system's temporary files. Raises PoolError where there is no pool, OSError.
         """
+        from activetest.pool.files import Files
+        from activetest.pool.pool import Pool
+
         if not self.converts_pool:
             yield self.open_pool()
             return
@@ -219,8 +225,10 @@ class StoredStudy:
             yield Pool(self.uri, schema, Files(str(path)))
 
     @property
-    def _conversion(self) -> Conversion:
+    def _conversion(self) -> "Conversion":
         """The study's conversion of a pool of another format than Parquet."""
+        from activetest.study.conversion import Conversion
+
         return Conversion(self.uri, self.folder, self.schema.id, self.pool.get(config.GRADED_BY))
 
     def _hold(self, path: Path) -> bool:
@@ -232,6 +240,8 @@ class StoredStudy:
     @property
     def converts_pool(self) -> bool:
         """Whether the pool is no Parquet: what is read is the study's conversion of it."""
+        from activetest.pool import convert
+
         return convert.needs_conversion(self.uri)
 
     def find_missing_pool(self) -> str | None:
@@ -252,7 +262,7 @@ class StoredStudy:
             f"`Study.create(newpath, {str(self.folder)!r})`",
         )
 
-    def cache(self, *, auxiliary: bool = True) -> Cache:
+    def cache(self, *, auxiliary: bool = True) -> "Cache":
         """The cache of the pool, built again when the pool's files have changed.
 
         auxiliary  attach the data that the surrogates of past and coming rounds use; it is not
@@ -278,12 +288,14 @@ class StoredStudy:
             cache.reopen = lambda: (again := opened()) and again(auxiliary=auxiliary)
             return cache
 
-    def keep_summary(self, cache: Cache) -> None:
+    def keep_summary(self, cache: "Cache") -> None:
         """Keep what reports need of the pool, in a study that may be written.
 
         Warns with SummaryMissing where there is no space for it: the study is whole without. Raises
         OSError.
         """
+        from activetest.study import absent_pool
+
         try:
             absent_pool.keep(cache, self.folder)
         except OSError as error:
@@ -298,12 +310,14 @@ class StoredStudy:
             elif error.errno not in _FORBIDDEN:
                 raise
 
-    def known_cache(self) -> Cache:
+    def known_cache(self) -> "Cache":
         """As cache; where the pool is not at hand, what the study keeps of it.
 
         `absence` says afterwards which of the two it is. Raises PoolError where nothing is kept,
         StudyError where that is damaged, or too little for the study's surrogate.
         """
+        from activetest.study import absent_pool
+
         if self._recalled is None:
             if not self._lacks_pool():
                 return self.cache()
@@ -328,11 +342,13 @@ class StoredStudy:
             return True
         return False
 
-    def _ensure_cache(self, pool: Pool, place: Path, *, auxiliary: bool) -> Cache:
-        cache = caches.ensure_cache(pool, place, expected=self.ledger.fingerprint)
+    def _ensure_cache(self, pool: "Pool", place: Path, *, auxiliary: bool) -> "Cache":
+        from activetest.cache.cache import ensure_cache
+
+        cache = ensure_cache(pool, place, expected=self.ledger.fingerprint)
         return self.provenance().attach(cache, pool) if auxiliary else cache
 
-    def _ensure_temporary_cache(self, pool: Pool, *, auxiliary: bool) -> Cache:
+    def _ensure_temporary_cache(self, pool: "Pool", *, auxiliary: bool) -> "Cache":
         """A cache of a study that may only be read, among the system's temporary files.
 
         It is removed with this object. Warns with CacheRebuilt when it is built.
@@ -347,12 +363,14 @@ class StoredStudy:
             )
         return self._ensure_cache(pool, self._temporary / CACHE, auxiliary=auxiliary)
 
-    def _open_sound_pool(self) -> Pool:
+    def _open_sound_pool(self) -> "Pool":
         """As open_pool; before a cache is built from it, a damaged conversion is made again."""
+        from activetest.cache.cache import open_cache
+
         pool = self.open_pool()
         if not self.converts_pool:
             return pool
-        known = caches.open_cache(self.folder / CACHE)
+        known = open_cache(self.folder / CACHE)
         if known is not None and known.matches(pool):
             return pool
         return self.open_pool(thorough=True)
@@ -363,12 +381,14 @@ class StoredStudy:
         surrogate: str | None = None,
         files: Mapping[str, str | None] | None = None,
         changed: Collection[str] = (),
-    ) -> Provenance:
+    ) -> "Provenance":
         """Where its auxiliary data come from.
 
         surrogate  of coming rounds; files and changed as in Provenance. Those of the study unless
                    given
         """
+        from activetest.study.provenance import FILES, Provenance
+
         return Provenance(
             self.pool,
             files or {key: self.addresses.get(key) for key in FILES},
@@ -377,7 +397,7 @@ class StoredStudy:
             frozenset(changed),
         )
 
-    def log(self, cache: Cache, record: Record | None = None) -> Log:
+    def log(self, cache: "Cache", record: Record | None = None) -> Log:
         """The log, as the methods read it: pool positions and class codes or values.
 
         record  of the ledger; the latest unless given
@@ -506,13 +526,15 @@ def _holds_study(folder: Path) -> bool:
 
 def _is_value(label: str) -> bool:
     """Whether a label is a number as labels of values are."""
+    from activetest.pool.outputs import LARGEST
+
     try:
         return abs(float(label)) <= LARGEST
     except ValueError:
         return False
 
 
-def find_items(ids: Sequence[str], cache: Cache) -> Array:
+def find_items(ids: Sequence[str], cache: "Cache") -> Array:
     """(D,) pool positions of items that the ledger names.
 
     Raises StudyError where the pool does not have one of them.
@@ -528,7 +550,7 @@ def find_items(ids: Sequence[str], cache: Cache) -> Array:
 
 
 def encode_outcomes(
-    ids: Sequence[str], known: Mapping[str, tuple[int, str]], cache: Cache
+    ids: Sequence[str], known: Mapping[str, tuple[int, str]], cache: "Cache"
 ) -> tuple[Array, Array]:
     """(D,) status, and (D,) label of each item: class code or value, NaN unless labelled."""
     outcomes = [known.get(id, (PENDING, "")) for id in ids]
@@ -537,7 +559,7 @@ def encode_outcomes(
     return np.array([status for status, _ in outcomes], np.int64), np.array(values, float)
 
 
-def _encode_answers(ids: list[str], record: Record, cache: Cache) -> Array:
+def _encode_answers(ids: list[str], record: Record, cache: "Cache") -> Array:
     """(R, J) code of what each annotator said of each item, as in Log."""
     encode, classes = make_label_encoder(cache.classes), len(cache.classes)
     labels = [each for each in record.answers if each.status == LABELLED]
@@ -550,7 +572,7 @@ def _encode_answers(ids: list[str], record: Record, cache: Cache) -> Array:
     return given
 
 
-def _class_probs(ids: list[str], inferred: InferredLabels, cache: Cache) -> Array:
+def _class_probs(ids: list[str], inferred: InferredLabels, cache: "Cache") -> Array:
     """(R, C) probability of each class for every item; what is missing to one is outside them."""
     places = {name: code for code, name in enumerate(cache.classes)}
     inside = [code for code, name in enumerate(inferred.names) if name in places]

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from activetest.cache import auxiliary, cache
+from activetest.cache.parts import find_surrogates_using
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
 from activetest.pool.pool import Pool
@@ -105,11 +106,7 @@ def staged(
         made = cache.build_cache(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
         truth = read_answer_key(made, key, unmatched=pool.schema.open_classes)
-        rows = (
-            str(files["train"])
-            if train and auxiliary.find_surrogates_using("train", [name])
-            else None
-        )
+        rows = str(files["train"]) if train and find_surrogates_using("train", [name]) else None
         made = auxiliary.attach_auxiliary(made, pool, [name], train=rows, other_models=other_models)
         chosen = {key: value for key, value in choices.items() if value is not None}
         chosen.setdefault("metrics", (chosen["metric"],))
