@@ -257,7 +257,7 @@ def read_docstrings(tree: ast.AST) -> list[str]:
 
 
 def test_no_sentence_of_a_page_opens_with_what_which_or_that_unless_it_asks():
-    pages = [ROOT / "README.md", ROOT / ".github" / "CONTRIBUTING.md"]
+    pages = [ROOT / "README.md", *sorted((ROOT / ".github").glob("*.md"))]
     pages += [ROOT / "tests" / "benchmarks" / "README.md", *sorted((PACKAGE / "docs").glob("*.md"))]
     for page in pages:
         text = re.sub(r"^ {4}.*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
