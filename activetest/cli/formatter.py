@@ -91,11 +91,10 @@ class Group(TyperGroup):
 
         A mistyped command and --version need no parser of values, which is slow to import.
         """
-        name = args[0] if args else ""
-        if name == VERSION and not ctx.resilient_parsing:
+        if args[:1] == [VERSION] and not ctx.resilient_parsing:
             streams.write(f"activetest {__version__}\n")
             ctx.exit()
-        known = self.list_commands(ctx)
+        known, name = self.list_commands(ctx), next((each for each in args if each != "--"), "")
         if name and name not in known and not name.startswith("-") and not ctx.resilient_parsing:
             from activetest import catalog
 

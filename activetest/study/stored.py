@@ -181,20 +181,17 @@ class StoredStudy:
         inside the study are not removed while this object lives. Raises PoolError where there is no
         pool, OSError when its conversion cannot be written.
         """
-        from activetest.pool.files import Files
-        from activetest.pool.pool import Pool
-
         self.check_pool_is_there()
         schema = self.schema
         if not self.converts_pool:
             if self.pool["uri"].startswith(INSIDE):
                 self._hold(Path(self.uri))
-            return Pool(self.uri, schema)
+            return self._open(schema)
         while True:
             path = self._conversion.ensure(schema.columns, thorough=thorough)
             # Another process may have removed it before it was held.
             if self._hold(path):
-                return Pool(self.uri, schema, Files(str(path)))
+                return self._open(schema, path)
 
     def show(self, ids: Sequence[str], columns: Sequence[str]) -> dict[str, list[Any]]:
         """{column: its values for these items}. Raises PoolError for one that is not there."""
@@ -208,9 +205,6 @@ class StoredStudy:
         Where the study has no sound conversion of that content, the pool is converted among the
         system's temporary files. Raises PoolError where there is no pool, OSError.
         """
-        from activetest.pool.files import Files
-        from activetest.pool.pool import Pool
-
         if not self.converts_pool:
             yield self.open_pool()
             return
@@ -218,11 +212,18 @@ class StoredStudy:
         schema = self.schema
         path = self._conversion.find(by_content=True)
         if path is not None and self._hold(path):
-            yield Pool(self.uri, schema, Files(str(path)))
+            yield self._open(schema, path)
             return
         with atomic.temporary_folder() as folder:
             path = self._conversion.write(folder, schema.columns)
-            yield Pool(self.uri, schema, Files(str(path)))
+            yield self._open(schema, path)
+
+    def _open(self, schema: Schema, conversion: Path | None = None) -> "Pool":
+        """The pool with these roles; its rows are those of the conversion, where there is one."""
+        from activetest.pool.files import Files
+        from activetest.pool.pool import Pool
+
+        return Pool(self.uri, schema, Files(str(conversion)) if conversion else None)
 
     @property
     def _conversion(self) -> "Conversion":

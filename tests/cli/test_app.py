@@ -76,6 +76,7 @@ def test_a_used_up_pool_is_no_error(study, capsys):
     ("words", "problem"),
     [
         (["nxt"], "No such command 'nxt'"),
+        (["--", "nxt"], "No such command 'nxt'"),
         (["next", "--m", "3"], "No such option: --m"),
         (["next", "--n", "three"], "--n is 'three', not a whole number"),
         (["init", "--floor", "low"], "--floor is 'low', not a number"),
