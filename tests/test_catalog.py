@@ -53,12 +53,13 @@ from activetest.estimators.lure import estimate
 INTERVAL = '''
 """Everything between the bounds of what is known."""
 
-from activetest.nouns.estimate import Interval
+from activetest.nouns.quantity import Quantity
 
 
 def interval(estimate, level):
     lower, upper = estimate.limits[:, 0]
-    return Interval(float(lower), float(upper), level, "their-interval", 0.0)
+    mean = float(estimate.mean[0])
+    return Quantity(mean, float(lower), float(upper), level, "their-interval", variance=0.0)
 '''
 METRIC = '''
 """The share of items whose mistake is at least so many classes away."""

@@ -21,8 +21,9 @@ from activetest.estimation.evidence import Evidence, Group
 from activetest.intervals import betting
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import why_not_bettable
-from activetest.nouns.estimate import Increments, Interval
+from activetest.nouns.estimate import Increments
 from activetest.nouns.log import DECLINED, LABELLED
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rounding import is_above
 from activetest.nouns.rows import Array
 
@@ -80,14 +81,15 @@ class Bets:
             None if self.most is None else self.most.until(draws),
         )
 
-    def interval(self, level: float, limits: tuple[float, float]) -> Interval:
+    def interval(self, level: float, limits: tuple[float, float]) -> Quantity:
         """The confidence sequence, within what is known for certain of the metric."""
         low, high = limits
         if not is_above(high, low):
-            return Interval(low, high, level, "exact", 0.0)
+            return Quantity(None, low, high, level, "exact", variance=0.0)
         if self.most is not None:
             found, most = replace(self, most=None).interval(level, limits), self.most
-            return replace(found, upper=max(found.upper, most.interval(level, limits).upper))
+            ends = found.find_ends()[1], most.interval(level, limits).find_ends()[1]
+            return replace(found, upper=max(ends))
         if len(self.values) == 1:
             return betting.interval(self.increments[0], level, low=low, high=high)
         # The values of a ratio that no bettor has refuted, from increments at those of a grid.
@@ -95,7 +97,7 @@ class Bets:
         lower, upper = (find_first_unrefuted(*about, up=up) for up in (True, False))
         if lower is None or upper is None or lower > upper:
             lower, upper = self.values[0], self.values[-1]
-        return Interval(float(lower), float(upper), level, "betting", np.nan)
+        return Quantity(None, float(lower), float(upper), level, "betting")
 
 
 def bet_on_metric(

@@ -13,7 +13,8 @@ import numpy as np
 
 from activetest.estimation.delta_method import divide_by_answered, linearise_metric
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.estimate import FEW, Estimate, Interval, Sample
+from activetest.nouns.estimate import FEW, Estimate, Sample
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rows import Array
 
 
@@ -37,10 +38,10 @@ def list_classes(metric: Metric, means: Estimate, sample: Sample) -> list[tuple[
 
 
 def widen_average(
-    found: Interval,
+    found: Quantity,
     classes: list[tuple[float, Estimate]],
-    build: Callable[[Estimate, float], Interval],
-) -> Interval:
+    build: Callable[[Estimate, float], Quantity],
+) -> Quantity:
     """The interval of an average, joined with the one that the intervals of its classes leave.
 
     Only where a class has fewer than 3 labels that raise its value, or that lower it. The distances
@@ -53,15 +54,15 @@ def widen_average(
         return found
     value, squares = 0.0, []
     for share, each in classes:
-        own, at = build(each, found.level), float(np.clip(each.mean[0], *each.limits[:, 0]))
+        low, high = build(each, found.level).find_ends()
+        at = float(np.clip(each.mean[0], *each.limits[:, 0]))
         value += share * at
-        squares.append([(share * (at - own.lower)) ** 2, (share * (own.upper - at)) ** 2])
+        squares.append([(share * (at - low)) ** 2, (share * (high - at)) ** 2])
     chosen = np.array(few)
     of_known, of_few = np.array(squares)[~chosen], np.array(squares)[chosen]
     below, above = np.sqrt(of_known.sum(axis=0) + of_few.max(axis=0)).tolist()
-    return replace(
-        found, lower=min(found.lower, value - below), upper=max(found.upper, value + above)
-    )
+    lower, upper = found.find_ends()
+    return replace(found, lower=min(lower, value - below), upper=max(upper, value + above))
 
 
 def _take_class(averaged: Callable[[Array], tuple[Array, Array]], code: int, mean: Array) -> Array:

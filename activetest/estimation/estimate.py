@@ -5,6 +5,7 @@ of statistics; a metric makes one number of them, with the variance of its linea
 method); an interval is built around that number.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -23,7 +24,8 @@ from activetest.estimation.delta_method import (
 )
 from activetest.estimation.value import FEWEST_PASSES, Value, WorstCase
 from activetest.item_statistics.metric import Metric, take_mean
-from activetest.nouns.estimate import Estimate, Interval, Sample
+from activetest.nouns.estimate import Estimate, Sample
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rounding import is_above
 from activetest.nouns.rows import Array
 
@@ -94,7 +96,7 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
 
 def build_interval(
     value: Value, level: float, *, group: bool = False, decides: bool = False
-) -> Interval:
+) -> Quantity:
     """The interval of a value, with the variance of its linear estimate.
 
     Of one mean, it is built for the mean over what was open before the first draw, and then for
@@ -133,11 +135,11 @@ def build_interval(
             classes = list_classes(value.metric, value.means, value.sample)
             found = widen_average(found, classes, build)
         found = _widen_tails(value, _widen_curve(value, found), level)
-    ends = [_limit(scale * end, *value.metric.bounds) for end in (found.lower, found.upper)]
+    ends = [_limit(scale * end, *value.metric.bounds) for end in found.find_ends()]
     ends = [float(value.metric.transform(np.array([end]))) for end in ends]
     # The linear form of a curve knows no bounds.
     lower, upper = np.sort([_limit(end, *value.possible) for end in ends]).tolist()
-    return replace(found, lower=lower, upper=upper)
+    return replace(found, estimate=float(value.value), lower=lower, upper=upper)
 
 
 def _choose_method(value: Value, *, group: bool) -> str:
@@ -171,15 +173,16 @@ def restrict_to_open(estimate: Estimate) -> Estimate:
     )
 
 
-def include_known(interval: Interval, estimate: Estimate) -> Interval:
+def include_known(interval: Quantity, estimate: Estimate) -> Quantity:
     """The interval of the whole mean, from that of the mean over what was open."""
     known, share = estimate.known, estimate.open_share
     if (known, share) == (0.0, 1.0):
         return interval
+    lower, upper = interval.find_ends()
     return replace(
         interval,
-        lower=known + share * interval.lower,
-        upper=known + share * interval.upper,
+        lower=known + share * lower,
+        upper=known + share * upper,
         variance=interval.variance * share**2,
     )
 
@@ -189,7 +192,7 @@ def _limit(number: float, lower: float, upper: float) -> float:
     return min(max(number, lower), upper)
 
 
-def _widen_curve(value: Value, found: Interval) -> Interval:
+def _widen_curve(value: Value, found: Quantity) -> Quantity:
     """The interval of an area under a curve, on the nearer side at least half as wide as in all.
 
     Such an area is no sum of what labels add to it: as its linear form is the curve of the labels
@@ -198,9 +201,9 @@ def _widen_curve(value: Value, found: Interval) -> Interval:
     linear = np.isinf(value.metric.bounds).all() and np.isfinite(value.possible).all()
     if not linear or found.method == "exact":
         return found
-    centre, half = float(value.estimate.limited_mean[0]), (found.upper - found.lower) / 2
-    lower, upper = min(found.lower, centre - half), max(found.upper, centre + half)
-    return replace(found, lower=lower, upper=upper)
+    lower, upper = found.find_ends()
+    centre, half = float(value.estimate.limited_mean[0]), (upper - lower) / 2
+    return replace(found, lower=min(lower, centre - half), upper=max(upper, centre + half))
 
 
 def lacks_bounds(value: Value) -> bool:
@@ -213,7 +216,7 @@ def lacks_bounds(value: Value) -> bool:
     return not (bounded or (excess is not None and excess.bounded))
 
 
-def _widen_tails(value: Value, found: Interval, level: float) -> Interval:
+def _widen_tails(value: Value, found: Quantity, level: float) -> Quantity:
     """The interval of a number without bounds, made to hold where values may be farther off.
 
     The share of the pool that is farther than the farthest of n draws is about 1 / n, and of a tail
@@ -224,7 +227,7 @@ def _widen_tails(value: Value, found: Interval, level: float) -> Interval:
     estimate = value.estimate
     if not lacks_bounds(value) or found.method == "exact" or not len(estimate.terms):
         return found
-    centre = float(estimate.limited_mean[0])
+    centre, (lower, upper) = float(estimate.limited_mean[0]), found.find_ends()
     few = _FEW_DEGREES / estimate.spread_freedom
     hidden = _FARTHEST * min(few, 1.0)
     if any(each.power > 1 for each in value.metric.statistics):
@@ -233,7 +236,7 @@ def _widen_tails(value: Value, found: Interval, level: float) -> Interval:
     below, above = (
         float(np.hypot(distance, times * each))
         for distance, each in zip(
-            (centre - found.lower, found.upper - centre),
+            (centre - lower, upper - centre),
             value.of_pool.estimate.farthest,
             strict=True,
         )
@@ -241,7 +244,7 @@ def _widen_tails(value: Value, found: Interval, level: float) -> Interval:
     return replace(found, lower=centre - below, upper=centre + above)
 
 
-def _widen_gaps(value: Value, found: Interval, level: float, *, decides: bool) -> Interval:
+def _widen_gaps(value: Value, found: Quantity, level: float, *, decides: bool) -> Quantity:
     """The interval of a sum of gaps, made to hold where one kind of label was hardly met yet.
 
     Every further label of the rarer kind may be in a bin where it adds to the gap: the sum can be
@@ -259,14 +262,14 @@ def _widen_gaps(value: Value, found: Interval, level: float, *, decides: bool) -
     share = linearise_metric(value.means, value.sample, overall, (0.0, 1.0))
     own = catalog.load("intervals", "korn-graubard").interval(share, level, decides=decides)
     centre = float(share.limited_mean[0])
-    room = centre - own.lower if is_above(centre, 0.5) else own.upper - centre
+    room = centre - own.find_ends()[0] if is_above(centre, 0.5) else own.find_ends()[1] - centre
     estimated = method.remove_bias(value.means)
-    return replace(found, upper=max(found.upper, estimated + room))
+    return replace(found, upper=max(found.find_ends()[1], estimated + room))
 
 
 def _build_hull(
     value: Value, worst: WorstCase, level: float, *, group: bool, decides: bool
-) -> Interval:
+) -> Quantity:
     """The hull of a value's interval without these worst cases and those of them.
 
     Its variance is what an interval as wide would come from without missing answers. Declined items
@@ -279,17 +282,23 @@ def _build_hull(
         return own
     ends, cases = value.find_ends(worst), filter(None, (worst.low, worst.high))
     found = [own, *(build_interval(each, level, group=group, decides=decides) for each in cases)]
-    lower = min(*ends, *(each.lower for each in found))
-    upper = max(*ends, *(each.upper for each in found))
+    lower, upper = _join_ends(found, ends)
     if own.method == "exact":
         # A metric may be certain over the items that can be answered, and not over all.
         doubtful = [each for each in found if each.method not in ("exact", WORST_CASE)]
         method = "exact" if lower == upper else WORST_CASE
         of = doubtful[0] if doubtful else replace(own, method=method)
         return replace(of, lower=lower, upper=upper)
-    share = (upper - lower) / (own.upper - own.lower) if own.upper > own.lower else 1.0
+    width = own.find_ends()[1] - own.find_ends()[0]
+    share = (upper - lower) / width if width > 0 else 1.0
     variance = own.variance if declined else own.variance * share**2
     return replace(own, lower=lower, upper=upper, variance=variance)
+
+
+def _join_ends(intervals: Sequence[Quantity], ends: Sequence[float]) -> tuple[float, float]:
+    """The ends of the hull of intervals, and of one with these ends."""
+    lowers, uppers = zip(*(each.find_ends() for each in intervals), strict=True)
+    return min(ends[0], *lowers), max(ends[1], *uppers)
 
 
 def _load_gaps(metric: Metric) -> Any:
@@ -312,7 +321,7 @@ def _gap_scale(metric: Metric, means: Estimate) -> float:
 
 def estimate_difference(
     first: Value, second: Value, level: float, *, decides: bool = False
-) -> tuple[float, Interval]:
+) -> Quantity:
     """The metric in first group minus that in another, from first log, and its joint interval.
 
     Where answers are missing, or items were declined, the interval is the hull of those of worst
@@ -322,25 +331,27 @@ def estimate_difference(
         return _difference_at_worst(first, second, level, decides=decides)
     apart, joint = combine_difference(first, second)
     found = catalog.load("intervals", "group-t").interval(joint, level)
-    return apart, widen_difference(found, apart, first, second, decides=decides)
+    return widen_difference(found, apart, first, second, decides=decides)
 
 
 def widen_difference(
-    found: Interval, apart: float, first: Value, second: Value, *, decides: bool
-) -> Interval:
+    found: Quantity, apart: float, first: Value, second: Value, *, decides: bool
+) -> Quantity:
     """The interval of a difference, at least as wide as the intervals of the two values make it.
 
     The distances from the values to their limits add up as squares, each on the side that counts
     (Zou and Donner 2008): what too few labels of one value leave possible, its difference has.
     """
+    found = replace(found, estimate=float(apart))
     if found.method == "exact":
         return found
-    left, right = (
-        build_interval(value, found.level, group=True, decides=decides) for value in (first, second)
+    (least, most), (other_least, other_most) = (
+        build_interval(value, found.level, group=True, decides=decides).find_ends()
+        for value in (first, second)
     )
-    below = np.hypot(first.value - left.lower, right.upper - second.value)
-    above = np.hypot(left.upper - first.value, second.value - right.lower)
-    lower, upper = min(found.lower, apart - below), max(found.upper, apart + above)
+    below = np.hypot(first.value - least, other_most - second.value)
+    above = np.hypot(most - first.value, second.value - other_least)
+    lower, upper = _join_ends([found], (apart - below, apart + above))
     span = first.metric.upper - first.metric.lower
     return replace(found, lower=float(max(lower, -span)), upper=float(min(upper, span)))
 
@@ -387,15 +398,13 @@ def combine_difference(first: Value, second: Value) -> tuple[float, Estimate]:
     return apart, joint
 
 
-def _difference_at_worst(
-    first: Value, second: Value, level: float, *, decides: bool
-) -> tuple[float, Interval]:
+def _difference_at_worst(first: Value, second: Value, level: float, *, decides: bool) -> Quantity:
     """The difference where answers are missing, or items declined, in one of two groups or both.
 
     No item is in both, so that one group can be at its lowest while the other is at its highest.
     """
     plain = first.plain, second.plain
-    apart, own = estimate_difference(*plain, level, decides=decides)
+    own = estimate_difference(*plain, level, decides=decides)
     cases = [
         value.declined if value.declined and value.declined.bounded else value.worst
         for value in (first, second)
@@ -409,7 +418,6 @@ def _difference_at_worst(
     )
     # A metric may fall where its mean rises.
     pairs = product((lows[0], highs[0]), (lows[1], highs[1]))
-    found = [estimate_difference(*pair, level, decides=decides)[1] for pair in pairs]
-    lower = min(own.lower, *(each.lower for each in found))
-    upper = max(own.upper, *(each.upper for each in found))
-    return apart, replace(own, lower=lower, upper=upper)
+    found = [estimate_difference(*pair, level, decides=decides) for pair in pairs]
+    lower, upper = _join_ends(found, own.find_ends())
+    return replace(own, lower=lower, upper=upper)

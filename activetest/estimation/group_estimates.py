@@ -41,7 +41,7 @@ def estimate_group(view: View, metric: Metric, group: Group) -> GroupEstimate | 
     variance = find_metric_variance(value)
     if not np.isfinite(variance):
         return None
-    return GroupEstimate(value.value, interval.lower, interval.upper, variance)
+    return GroupEstimate(value.value, *interval.find_ends(), variance)
 
 
 def count_labelled(

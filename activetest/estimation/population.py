@@ -31,9 +31,10 @@ from activetest.estimation.evidence import Evidence, Group
 from activetest.estimation.samples import find_metric_steps
 from activetest.estimation.value import KnownItems, SampledPool, Value
 from activetest.item_statistics.metric import Metric, take_mean
-from activetest.nouns.estimate import Estimate, Interval, Sample, Shape, Sides
+from activetest.nouns.estimate import Estimate, Sample, Shape, Sides
 from activetest.nouns.log import PENDING
 from activetest.nouns.pool import PoolView
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rounding import floor_count
 from activetest.nouns.rows import Array
 from activetest.system.parallel import map_reduce
@@ -95,7 +96,7 @@ def generalise_difference(
     level: float,
     *,
     decides: bool = False,
-) -> tuple[float, Interval]:
+) -> Quantity:
     """As estimate_difference, for the population. A cluster may have items in both groups."""
     assert first.sampled is not None and second.sampled is not None
     pools = first.sampled.value, second.sampled.value
@@ -110,12 +111,12 @@ def generalise_difference(
     found = widen_difference(found, apart, first.plain, second.plain, decides=decides)
     if any(value.worst or value.declined for value in pools):
         # Missing answers and declined items widen it by as much as they do for this pool.
-        plain = estimate_difference(pools[0].plain, pools[1].plain, level)[1]
-        hull = estimate_difference(*pools, level)[1]
-        lower = max(lower, found.lower - (plain.lower - hull.lower))
-        upper = min(upper, found.upper + (hull.upper - plain.upper))
+        plain = estimate_difference(pools[0].plain, pools[1].plain, level)
+        hull = estimate_difference(*pools, level)
+        lower = max(lower, found.find_ends()[0] - (plain.find_ends()[0] - hull.find_ends()[0]))
+        upper = min(upper, found.find_ends()[1] + (hull.find_ends()[1] - plain.find_ends()[1]))
         found = replace(found, lower=lower, upper=upper)
-    return apart, found
+    return found
 
 
 def list_known_items(evidence: Evidence, sample: Sample, metric: Metric) -> KnownItems:

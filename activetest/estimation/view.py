@@ -31,10 +31,11 @@ from activetest.estimation.raw import add_raw, add_raw_to_value, give_shares, ne
 from activetest.estimation.value import Value
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Augmentation, Choices, Selection
-from activetest.nouns.estimate import Interval, Sample
+from activetest.nouns.estimate import Sample
 from activetest.nouns.log import PENDING, Log, Round, truncate_log
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rounding import is_above
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import OF_FITS, get_surrogate, list_labelled, restore_surrogate
@@ -168,7 +169,7 @@ class View:
         level: float,
         *,
         decides: bool = False,
-    ) -> tuple[float, Interval]:
+    ) -> Quantity:
         """The metric in the first of two groups minus that in the second, and its interval.
 
         decides as in estimate.build_interval.
@@ -233,7 +234,7 @@ class View:
         group: Group | None = None,
         *,
         decides: bool = False,
-    ) -> Interval:
+    ) -> Quantity:
         """The interval of a value, of one of INTERVALS; decides as in estimate.build_interval.
 
         Raises NotEstimable, with the reason.
@@ -247,12 +248,12 @@ class View:
 
     def confidence_sequence(
         self, metric: Metric, level: float, group: Group | None = None
-    ) -> Interval:
+    ) -> Quantity:
         """The metric's anytime-valid interval; it needs no estimate. Raises NotEstimable."""
         group = group or self.evidence.groups[0]
         low, high = limits = self.possible_range(metric, group)
         if not is_above(high, low):
-            return Interval(low, high, level, "exact", 0.0)
+            return Quantity(None, low, high, level, "exact", variance=0.0)
         bets, _ = self.bet_on_metric(metric, group, low, limits)
         return bets.interval(level, limits)
 

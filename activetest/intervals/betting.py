@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.nouns.estimate import Increments, Interval
+from activetest.nouns.estimate import Increments
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rounding import is_above, is_below
 from activetest.nouns.rows import Array
 
@@ -30,7 +31,7 @@ _ROUNDING = 1e-12
 _STEPS = 50
 
 
-def interval(increments: Increments, level: float, *, low: float, high: float) -> Interval:
+def interval(increments: Increments, level: float, *, low: float, high: float) -> Quantity:
     """The means that no bettor has refuted, after any of the M draws: it never widens.
 
     low, high   range of the mean that what is known now leaves possible; finite
@@ -44,7 +45,7 @@ def interval(increments: Increments, level: float, *, low: float, high: float) -
     if not np.isfinite([low, high]).all():
         raise ValueError("betting needs a bounded mean")
     if not is_above(high, low):
-        return Interval(low, high, level, "exact", 0.0)
+        return Quantity(None, low, high, level, "exact", variance=0.0)
     limit = np.log(2 / (1 - level))
     slack = rounding(increments)
     floor = max(low, (increments.offset + increments.least).max(initial=low) - slack)
@@ -57,7 +58,7 @@ def interval(increments: Increments, level: float, *, low: float, high: float) -
     )
     if lower is None or upper is None or lower > upper:
         lower, upper = sorted((floor, ceiling))
-    return Interval(float(lower), float(upper), level, "betting", np.nan)
+    return Quantity(None, float(lower), float(upper), level, "betting")
 
 
 def log_e_values(increments: Increments, theta: float) -> tuple[Array, Array]:

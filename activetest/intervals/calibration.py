@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.estimate import Estimate
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rows import Array
 
 OF_GAPS = True
@@ -27,7 +28,7 @@ _STEPS = 60
 _ROUNDING = 1e-6
 
 
-def interval(estimate: Estimate, level: float) -> Interval:
+def interval(estimate: Estimate, level: float) -> Quantity:
     """Interval for sum_b |a_b - c_b|, from means (2B,): a what happened, and c what was claimed.
 
     A claim is known of every item, so that its guess is its value. One more mean, where
@@ -43,7 +44,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
     found = estimate_gaps(estimate)
     total = float(np.abs(found.mean).sum())
     if estimate.exact:
-        return Interval(total, total, level, "exact", 0.0)
+        return Quantity(total, total, total, level, "exact", variance=0.0)
     freedom = min(estimate.freedom, max(int(np.count_nonzero(estimate.inside)), 3) - 1)
     times, rarely = -stdtrit(freedom, np.array([1 - level, (1 - level) / 2]) / 2)
     upper = max(total, _find_sum_behind(total, np.sqrt(found.variance), times))
@@ -54,7 +55,8 @@ def interval(estimate: Estimate, level: float) -> Interval:
     # Two ways to be too high share their error, and this one can be so on both sides of zero.
     overall = abs(found.mean.sum()) - rarely * np.sqrt(max(careful.sum(), found.overall))
     lower = max(0.0, total - noise, overall)
-    return Interval(float(lower), float(upper), level, "calibration", float(found.variance.sum()))
+    variance = float(found.variance.sum())
+    return Quantity(total, float(lower), float(upper), level, "calibration", variance=variance)
 
 
 def remove_bias(estimate: Estimate) -> float:

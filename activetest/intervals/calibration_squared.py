@@ -8,13 +8,14 @@ import numpy as np
 from scipy.special import stdtrit
 
 from activetest.intervals.calibration import estimate_gaps
-from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.estimate import Estimate
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rows import Array
 
 REMOVES_BIAS = True
 
 
-def interval(estimate: Estimate, level: float) -> Interval:
+def interval(estimate: Estimate, level: float) -> Quantity:
     """Interval for sum_b (a_b - c_b)^2 / w_b, from means (3B,) of a, of c, and of the shares w.
 
     The debiased sum has variance 4 sum_b d^2 V / w^2 + 2 sum_b V^2 / w^2 for normal gaps d. An
@@ -23,12 +24,13 @@ def interval(estimate: Estimate, level: float) -> Interval:
     mean, variance, share = _squares(estimate)
     value = remove_bias(estimate)
     if estimate.exact:
-        return Interval(value, value, level, "exact", 0.0)
+        return Quantity(value, value, value, level, "exact", variance=0.0)
     freedom = min(estimate.freedom, max(int(np.count_nonzero(estimate.inside)), 3) - 1)
     spread = 4 * mean**2 * variance + 2 * variance**2
     total = float((spread / share**2).sum())
     half = -stdtrit(freedom, (1 - level) / 2) * total**0.5
-    return Interval(max(value - half, 0.0), value + half, level, "calibration-squared", total)
+    lower, upper = max(value - half, 0.0), value + half
+    return Quantity(value, lower, upper, level, "calibration-squared", variance=total)
 
 
 def remove_bias(estimate: Estimate) -> float:

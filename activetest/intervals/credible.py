@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.estimate import Estimate
+from activetest.nouns.quantity import Quantity
 
 
-def interval(estimate: Estimate, level: float) -> Interval:
+def interval(estimate: Estimate, level: float) -> Quantity:
     """Equal-tailed credible interval for one mean (d = 1), from the surrogate's members.
 
     The posterior of an active surrogate estimate (Kossen 2022), with labels drawn. For ALT-MAS the
@@ -19,4 +20,5 @@ def interval(estimate: Estimate, level: float) -> Interval:
     mean = estimate.mean[0]
     lower, upper = np.fmin(lower, mean), np.fmax(upper, mean)
     method = "exact" if estimate.exact else "credible"
-    return Interval(float(lower), float(upper), level, method, float(estimate.variance[0, 0]))
+    variance = float(estimate.variance[0, 0])
+    return Quantity(float(mean), float(lower), float(upper), level, method, variance=variance)

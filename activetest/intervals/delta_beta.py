@@ -10,10 +10,11 @@ import numpy as np
 
 from activetest.intervals._belief import raise_variances, widen_unmet
 from activetest.intervals._shares import binomial_limits, effective_size
-from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.estimate import Estimate
+from activetest.nouns.quantity import Quantity
 
 
-def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Interval:
+def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Quantity:
     """Interval for one value (d = 1) between the estimate's limits, which are the metric's.
 
     Each end is the farther one of two: by the variance as it stands, with its own degrees of
@@ -22,7 +23,7 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     low, high = estimate.limits[:, 0]
     value = float(np.clip(estimate.mean[0], low, high))
     if estimate.exact:
-        return Interval(value, value, level, "exact", 0.0)
+        return Quantity(value, value, value, level, "exact", variance=0.0)
     variance = max(estimate.variance[0, 0], estimate.model_variance)
     freedom = min(estimate.freedom, max(2 * estimate.weighted_minority_count, 2.0))
     share, draws = (value - low) / (high - low), estimate.inside.sum()
@@ -39,4 +40,4 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
         upper = max(upper, limit(raised[1], estimate.freedom)[1])
     ends = low + (high - low) * float(lower), low + (high - low) * float(upper)
     lower, upper = widen_unmet(estimate, ends, level)
-    return Interval(lower, upper, level, "delta-beta", max(raised))
+    return Quantity(value, lower, upper, level, "delta-beta", variance=float(max(raised)))

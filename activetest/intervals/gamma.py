@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import gammaincinv, ndtri, stdtrit
 
 from activetest.intervals._belief import widen_loss
-from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.estimate import Estimate
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rows import Array
 
 # Imaginary draws that showed the surrogate's variance.
@@ -29,7 +30,7 @@ _HIDDEN_SKEWNESS, _DOUBT_OF_TAIL = 0.75, 0.4
 _LEAST_SKEWNESS, _MOST_SKEWNESS = 1e-3, 3.0
 
 
-def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Interval:
+def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Quantity:
     """Interval for one mean (d = 1); what is known bounds it.
 
     Of a loss between bounds, what was not met yet may put the ends farther apart. decides is for
@@ -38,7 +39,7 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     lower, upper = estimate.limits[:, 0]
     mean = float(np.clip(estimate.mean[0], lower, upper))
     if estimate.exact:
-        return Interval(mean, mean, level, "exact", 0.0)
+        return Quantity(mean, mean, mean, level, "exact", variance=0.0)
     variance, tail = _raise_variance(estimate), (1 - level) / 2
     if variance > 0:
         freedom, skewness = estimate.spread_freedom, estimate.skewness
@@ -53,7 +54,7 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
         # Otherwise nothing that was seen speaks against the smallest mean.
         upper = np.clip(ends[1], lower, upper)
     lower, upper = widen_loss(estimate, (lower, upper), level, decides=decides)
-    return Interval(float(lower), float(upper), level, "gamma", variance)
+    return Quantity(mean, float(lower), float(upper), level, "gamma", variance=variance)
 
 
 def _standard_limits(skewness: float, tail: float) -> Array:

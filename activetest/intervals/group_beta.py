@@ -14,7 +14,8 @@ from activetest.intervals._shares import (
     effective_size,
     round_outward,
 )
-from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.estimate import Estimate
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rounding import is_above, is_below
 
 
@@ -26,7 +27,7 @@ def believe_variance(estimate: Estimate) -> float:
 
 def interval(
     estimate: Estimate, level: float, *, decides: bool = False, counted: bool = False
-) -> Interval:
+) -> Quantity:
     """Interval for one value (d = 1) of a group, between the estimate's limits.
 
     Few draws fall inside a small group, and their variance collapses when they happen to agree: it
@@ -38,7 +39,7 @@ def interval(
     low, high = estimate.limits[:, 0]
     value = float(np.clip(estimate.mean[0], low, high))
     if estimate.exact or high <= low:
-        return Interval(value, value, level, "exact", 0.0)
+        return Quantity(value, value, value, level, "exact", variance=0.0)
     variance = max(estimate.variance[0, 0], estimate.model_variance)
     freedom = max(int(np.count_nonzero(estimate.inside)), 3) - 1
     share, draws = (value - low) / (high - low), estimate.inside.sum()
@@ -60,4 +61,4 @@ def interval(
     ends = float(max(min(lower, value), low)), float(min(max(upper, value), high))
     ends = widen_unmet(estimate, ends, level)
     lower, upper = widen_loss(estimate, ends, level, decides=decides)
-    return Interval(lower, upper, level, "group-beta", max(raised))
+    return Quantity(value, lower, upper, level, "group-beta", variance=float(max(raised)))

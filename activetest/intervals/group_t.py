@@ -4,12 +4,13 @@ import numpy as np
 from scipy.special import stdtrit
 
 from activetest.intervals._belief import raise_variances
-from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.estimate import Estimate
+from activetest.nouns.quantity import Quantity
 
 NEEDS_INSIDE = 10
 
 
-def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Interval:
+def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Quantity:
     """Interval for one mean (d = 1) of a group.
 
     Few draws fall inside a small group, and their variance collapses when they happen to agree: it
@@ -18,10 +19,11 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     """
     mean = float(np.clip(estimate.mean[0], *estimate.limits[:, 0]))
     if estimate.exact:
-        return Interval(mean, mean, level, "exact", variance=0.0)
+        return Quantity(mean, mean, mean, level, "exact", variance=0.0)
     variance = max(estimate.variance[0, 0], estimate.model_variance)
     freedom = max(int(np.count_nonzero(estimate.inside)), 3) - 1
     raised = raise_variances(estimate, variance, decides=decides)
     below, above = -stdtrit(freedom, (1 - level) / 2) * np.sqrt(raised)
     lower, upper = np.clip([mean - below, mean + above], *estimate.limits[:, 0])
-    return Interval(float(lower), float(upper), level, "group-t", variance=max(raised))
+    ends = float(lower), float(upper)
+    return Quantity(mean, *ends, level, "group-t", variance=float(max(raised)))

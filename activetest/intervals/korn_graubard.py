@@ -13,7 +13,8 @@ import numpy as np
 
 from activetest.intervals._belief import ENOUGH, limit_share, widen_share
 from activetest.intervals._shares import CLOPPER_PEARSON, JEFFREYS, round_outward
-from activetest.nouns.estimate import HIGH_FLOOR, Estimate, Interval
+from activetest.nouns.estimate import HIGH_FLOOR, Estimate
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rounding import is_above
 
 # Labels of the rarer kind, as uniform draws would have shown them, with which the observed variance
@@ -25,7 +26,7 @@ _ENOUGH_NEAR, _ENOUGH_FAR = 8.0, 20.0
 _LEFT_OUT = 0.5
 
 
-def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Interval:
+def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Quantity:
     """Interval for one mean (d = 1) of a statistic that is 0 or 1.
 
     Labels of the rarer kind are counted as uniform draws would have shown them. The lower the floor
@@ -44,7 +45,7 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     floor, ceiling = estimate.limits[:, 0]
     mean = float(np.clip(estimate.mean[0], floor, ceiling))
     if estimate.exact:
-        return Interval(mean, mean, level, "exact", 0.0)
+        return Quantity(mean, mean, mean, level, "exact", variance=0.0)
     share, count = min(mean, 1 - mean), estimate.uniform_minority_count
     support = count / _ENOUGH_NEAR if decides else 1.0
     freedom = estimate.freedom
@@ -63,7 +64,8 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     lower, upper = (1 - far, 1 - near) if is_above(mean, 0.5) else (near, far)
     lower, upper = widen_share(estimate, (lower, upper), level, decides=decides)
     lower, upper = np.clip(round_outward(lower, upper, estimate.open_items), floor, ceiling)
-    return Interval(float(lower), float(upper), level, "korn-graubard", variance)
+    ends = float(lower), float(upper)
+    return Quantity(mean, *ends, level, "korn-graubard", variance=variance)
 
 
 def _count_freedom(estimate: Estimate, support: float) -> float:

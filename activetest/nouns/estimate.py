@@ -1,4 +1,4 @@
-"""The nouns between a log and a number: samples, estimates, intervals. Axes as in rows."""
+"""The nouns between a log and a number: samples and estimates. Axes as in rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -351,21 +351,6 @@ class Estimate(Remembers):
     def undrawn(self) -> float:
         """Share of what was open before the first draw that was not drawn."""
         return max(1 - float(self.inside.sum()) / self.open_items, 0.0)
-
-
-@dataclass(frozen=True)
-class Interval:
-    """[lower, upper] at a level, the method that made it, and the variance it rests on.
-
-    method     name in the catalogue, or "exact" where everything is known
-    variance   of the mean statistic; 0.0 where the interval is exact
-    """
-
-    lower: float
-    upper: float
-    level: float
-    method: str
-    variance: float
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A number with its interval, as rows, gates, groups, bins, cells and comparisons hold it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -105,7 +105,9 @@ def add_bought(first: Saving, *others: Saving) -> Saving:
 
 @dataclass(frozen=True)
 class Quantity:
-    """An estimate and its interval. Numbers that do not exist are None.
+    """An estimate and its interval, from the method that builds it to the page that shows it.
+
+    Numbers that do not exist are None: an anytime-valid interval needs no estimate.
 
     estimate        the value
     lower, upper    ends of its interval
@@ -120,6 +122,8 @@ class Quantity:
     declined        what declined items leave open; None where none is among the items
     assumptions     what the interval rests on besides the draws, as the user wrote it; None where
                     that is nothing
+    variance        of the mean statistic that the interval rests on, 0.0 where it is exact; NaN
+                    where it rests on none. No format shows it
     """
 
     estimate: float | None
@@ -132,6 +136,16 @@ class Quantity:
     one_look: bool = False
     declined: DeclinedItems | None = None
     assumptions: str | None = None
+    variance: float = field(default=math.nan, compare=False, repr=False)
+
+    def find_ends(self) -> tuple[float, float]:
+        """Both ends of the interval, where the caller knows that there is one.
+
+        Raises ValueError otherwise.
+        """
+        if self.lower is None or self.upper is None:
+            raise ValueError("this number has no interval")
+        return self.lower, self.upper
 
     @property
     def kind(self) -> str | None:

@@ -82,10 +82,10 @@ def _propose(
             continue
         if proposed is None or not assumed.find_assumptions(metric, whole):
             continue
-        found = assumed.interval(assumed.value(metric, HEADLINE), row.level)
-        if not is_above(found.upper - found.lower, _NARROW * (row.upper - row.lower)):
+        low, high = assumed.interval(assumed.value(metric, HEADLINE), row.level).find_ends()
+        if not is_above(high - low, _NARROW * (row.upper - row.lower)):
             check = check_assumption(proposed, view.evidence, view.choices.level)
-            lower, upper = (f"{cut_digits(end):.2g}" for end in (found.lower, found.upper))
+            lower, upper = (f"{cut_digits(end):.2g}" for end in (low, high))
             text = (
                 f"{_count(check)}: up to {_percent(check.upper)} of these items may be. If at most "
                 f"one in {1 / check.at_most:,.0f} of them is "

@@ -5,6 +5,7 @@ robust estimate of any group, and the part's own share of the pool is known.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -115,12 +116,12 @@ def _estimate_share(view: View, metric: Metric, group: Group, share: float) -> Q
         interval = view.interval(value, level, group=group)
     except NotEstimable:
         return nothing
-    return Quantity(
-        share * value.value,
-        share * interval.lower,
-        share * interval.upper,
-        level,
-        interval.method,
+    lower, upper = interval.find_ends()
+    return replace(
+        interval,
+        estimate=share * value.value,
+        lower=share * lower,
+        upper=share * upper,
         reliable=is_reliable(value, interval.method),
     )
 

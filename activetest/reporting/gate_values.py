@@ -9,7 +9,6 @@ from activetest.estimation.view import FIXED, View
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import suggest_bound
-from activetest.nouns.estimate import Interval
 from activetest.nouns.quantity import DeclinedItems, Quantity, Saving
 from activetest.reporting.requirements import Requirement
 from activetest.reporting.rows import (
@@ -70,8 +69,8 @@ class GateValue:
 
     value: float
     few: bool
-    find_interval: Callable[[float], Interval]
-    check_interval: Callable[[Interval], bool]
+    find_interval: Callable[[float], Quantity]
+    check_interval: Callable[[Quantity], bool]
     declined: DeclinedItems | None = None
     doubted: bool = False
 
@@ -84,7 +83,7 @@ class GateValue:
         return found.least, found.most
 
     def describe(
-        self, quantity: Quantity, interval: Interval, *, reliable: bool = True
+        self, quantity: Quantity, interval: Quantity, *, reliable: bool = True
     ) -> Quantity:
         """The quantity of a gate with this value and an interval of it."""
         return replace(
@@ -133,7 +132,7 @@ def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
         )
     pair, second = (subject.group, subject.against), values[1]
 
-    def check_both(interval: Interval) -> bool:
+    def check_both(interval: Quantity) -> bool:
         """Whether each group has an interval of its own that is reliable."""
         return all(
             is_reliable(value, view.interval(value, interval.level, FIXED, group).method)
@@ -143,7 +142,7 @@ def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
     return GateValue(
         first.value - second.value,
         few,
-        lambda level: view.difference(first, second, pair, level, decides=True)[1],
+        lambda level: view.difference(first, second, pair, level, decides=True),
         check_both,
         declined,
         first.sample.doubted,

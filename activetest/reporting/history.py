@@ -12,7 +12,6 @@ from activetest.estimation.samples import find_metric_steps
 from activetest.estimation.value import Value
 from activetest.estimation.view import ANYTIME, FIXED, View
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.estimate import Interval
 from activetest.nouns.log import PENDING, Log
 from activetest.nouns.quantity import Quantity, Saving, SavingKind, write_level
 from activetest.nouns.report import EstimateRow
@@ -177,7 +176,7 @@ class _Running:
             return None
         return _Running(bets, find_metric_steps(view.evidence, metric))
 
-    def interval(self, then: View, metric: Metric, level: float) -> Interval:
+    def interval(self, then: View, metric: Metric, level: float) -> Quantity:
         """The interval as it was then: from bets on the draws until then."""
         draws = int(np.searchsorted(self.places, then.evidence.used))
         limits = then.possible_range(metric, then.evidence.groups[0])
@@ -198,6 +197,4 @@ def _estimate_running(
     if running is None:
         return replace(row, quantity=replace(nothing, estimate=value.value))
     found = running.interval(then, metric, level)
-    return replace(
-        row, quantity=Quantity(value.value, found.lower, found.upper, level, found.method)
-    )
+    return replace(row, quantity=replace(found, estimate=value.value))

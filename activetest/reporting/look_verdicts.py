@@ -18,7 +18,7 @@ from activetest.estimation.view import View
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import why_not_bettable
-from activetest.nouns.estimate import Interval
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.nouns.rounding import MARGIN
 from activetest.reporting.gate_values import GateValue, Hypothesis, measure_gate
@@ -45,8 +45,8 @@ class Ends:
     """
 
     found: GateValue
-    interval: Interval
-    strict: Interval
+    interval: Quantity
+    strict: Quantity
 
 
 class LookVerdicts:
@@ -128,11 +128,9 @@ class LookVerdicts:
         if not enough:
             return replace(gate, reason=ends.found.explain_unreliable()), False
         requirement = about.requirement
-        word = decide_by_interval(
-            requirement, interval.lower, interval.upper, strict=(strict.lower, strict.upper)
-        )
+        word = decide_by_interval(requirement, *interval.find_ends(), strict=strict.find_ends())
         if word == UNDECIDED:
-            shared = explain_shared_error(requirement, interval.lower, interval.upper, self.count)
+            shared = explain_shared_error(requirement, *interval.find_ends(), self.count)
             return replace(gate, reason=shared), False
         return replace(gate, verdict=word), True
 
@@ -153,7 +151,7 @@ class LookVerdicts:
         if interval.method not in _CERTAIN:
             return None
         quantity = found.describe(gate.quantity, interval)
-        verdict = decide_by_interval(about.requirement, interval.lower, interval.upper)
+        verdict = decide_by_interval(about.requirement, *interval.find_ends())
         reason = "every answer is known"
         if verdict == UNDECIDED:
             reason += ", and declined items leave it open"
@@ -270,7 +268,7 @@ class LookVerdicts:
 
 def _find_z_score(
     requirement: Requirement,
-    interval: Interval,
+    interval: Quantity,
     ends: tuple[float, float],
     level: float,
     *,
@@ -283,7 +281,7 @@ def _find_z_score(
     """
     rises = (requirement.op == ">=") == toward
     value = ends[0] if rises else ends[1]
-    room = value - interval.lower if rises else interval.upper - value
+    room = value - interval.find_ends()[0] if rises else interval.find_ends()[1] - value
     distance = value - requirement.threshold if rises else requirement.threshold - value
     reach = -float(ndtri(level))
     if room <= MARGIN or not np.isfinite(reach):

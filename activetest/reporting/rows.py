@@ -19,7 +19,7 @@ from activetest.estimation.value import Value
 from activetest.estimation.view import ANYTIME, FIXED, View
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.estimate import ENOUGH_RESIDUALS, FEW, RARE, Estimate, Interval
+from activetest.nouns.estimate import ENOUGH_RESIDUALS, FEW, RARE, Estimate
 from activetest.nouns.log import PENDING, count_answers
 from activetest.nouns.quantity import DeclinedItems, Quantity, Saving, SavingKind, add_bought
 from activetest.nouns.report import EstimateRow
@@ -216,12 +216,9 @@ def estimate_row(
     reliable = own or is_reliable(value, interval.method)
     draws = expect_random_draws(view.cache, group)
     saving = measure_saving(value, interval, draws, bought, reliable=reliable)
-    quantity = Quantity(
+    quantity = replace(
+        interval,
         estimate=float(value.value),
-        lower=interval.lower,
-        upper=interval.upper,
-        level=level,
-        method=interval.method,
         reliable=reliable,
         # Random labels would be compared with what the outputs say of the same items, too.
         saving=saving if design and metric.against is None else bought,
@@ -330,7 +327,7 @@ def _count_bought(view: View, group: Group) -> Saving:
 
 
 def measure_saving(
-    value: Value, interval: Interval, draws: RandomDraws, bought: Saving, *, reliable: bool
+    value: Value, interval: Quantity, draws: RandomDraws, bought: Saving, *, reliable: bool
 ) -> Saving:
     """How many random draws would leave the variance of the interval, beside what was bought.
 
@@ -398,7 +395,7 @@ def _find_shown(estimate: Estimate) -> float:
     return max(_count_rarer(estimate), 1 / (1 + missed))
 
 
-def find_variance_of_items(value: Value, interval: Interval) -> float:
+def find_variance_of_items(value: Value, interval: Quantity) -> float:
     """The variance of one uniform draw; of a share, as its interval takes it to be.
 
     Where a share r of the items can change the metric, n draws meet r n of these: they leave
@@ -438,17 +435,13 @@ def _subtract_pairs(
     pairs = list(combinations(estimates, 2))
     rows = []
     for (group, value), (other, subtracted) in pairs:
-        apart, interval = view.difference(value, subtracted, (group, other), level)
+        interval = view.difference(value, subtracted, (group, other), level)
         bought = count_bought(view, group, other)
         labels = sum(count_labelled(view, each, metric, alike=True) for each in (group, other))
         rows.append(
             EstimateRow(
-                quantity=Quantity(
-                    float(apart),
-                    interval.lower,
-                    interval.upper,
-                    level,
-                    interval.method,
+                quantity=replace(
+                    interval,
                     reliable=not value.sample.doubted,
                     saving=bought,
                     declined=describe_declined(view, [value, subtracted]),

@@ -258,9 +258,7 @@ def _judge_anytime(view: View, about: Hypothesis, count: int) -> Gate:
     gate = _undecided_gate(view, about)
     interval = bets.interval(gate.level, (low, high))
     if verdict.word == UNDECIDED:
-        reason = requirements.explain_shared_error(
-            requirement, interval.lower, interval.upper, count
-        )
+        reason = requirements.explain_shared_error(requirement, *interval.find_ends(), count)
     value = _value_or_none(view, metric, group)
     return replace(
         gate,
@@ -335,7 +333,7 @@ def _judge_once(view: View, about: Hypothesis, count: int) -> Gate:
     interval = found.find_interval(gate.level)
     strict = found.find_interval(1 - 2 * (1 - view.choices.level) / count)
     verdict = requirements.decide_by_interval(
-        requirement, interval.lower, interval.upper, strict=(strict.lower, strict.upper)
+        requirement, *interval.find_ends(), strict=strict.find_ends()
     )
     enough, reason = found.check_interval(interval), None
     if not enough:
@@ -343,9 +341,7 @@ def _judge_once(view: View, about: Hypothesis, count: int) -> Gate:
     elif interval.method not in ("exact", WORST_CASE):
         reason = "a fixed interval holds for one look at a number of labels chosen in advance"
         if verdict == UNDECIDED:
-            shared = requirements.explain_shared_error(
-                requirement, interval.lower, interval.upper, count
-            )
+            shared = requirements.explain_shared_error(requirement, *interval.find_ends(), count)
             reason = join_reasons(shared, reason)
     if view.population:
         reason = join_reasons("it is about the population that this pool is a sample of", reason)

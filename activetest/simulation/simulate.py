@@ -377,7 +377,7 @@ class _Study:
                     interval = view.interval(value, choices.level, plan.interval)
                 except NotEstimable:
                     continue
-                numbers = value.value, interval.lower, interval.upper, float(len(self.log.rows))
+                numbers = value.value, *interval.find_ends(), float(len(self.log.rows))
                 paid = count_random_labels(built, self.log.rows)
                 self.found[estimator, metric.title, budget] = numbers + paid
         if choices.question and not _answers_every_round(choices):

@@ -176,7 +176,7 @@ def _estimate(
     # There is no model of the variance of such draws, only their sample variance.
     observed = replace(value.estimate, model_variance=float(value.estimate.variance[0, 0]))
     interval = estimate.build_interval(replace(value, estimate=observed), choices.level)
-    return value.value, interval.lower, interval.upper
+    return value.value, *interval.find_ends()
 
 
 def collect_sample(draws: ReplacedDraws, cache: PoolView, truth: Array, metric: Metric) -> Sample:

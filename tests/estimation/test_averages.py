@@ -13,7 +13,8 @@ from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
-from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.estimate import Estimate
+from activetest.nouns.quantity import Quantity
 from tests.makers import build_table, label_items, play_rounds
 
 CHOICES = Choices("error", ("error",), "agreement")
@@ -33,13 +34,14 @@ def make_estimate(value: float, minority_count: float, half: float) -> Estimate:
     )
 
 
-def build(one: Estimate, level: float) -> Interval:
+def build(one: Estimate, level: float) -> Quantity:
     """An interval that reaches twice as far down as up."""
     half = float(one.variance[0, 0]) ** 0.5
-    return Interval(one.mean[0] - 2 * half, one.mean[0] + half, level, "delta-beta", half**2)
+    ends = one.mean[0] - 2 * half, one.mean[0] + half
+    return Quantity(one.mean[0], *ends, level, "delta-beta", variance=half**2)
 
 
-FOUND = Interval(0.79, 0.81, 0.95, "delta-beta", 1e-4)
+FOUND = Quantity(0.8, 0.79, 0.81, 0.95, "delta-beta", variance=1e-4)
 
 
 def test_distances_to_the_limits_add_up_as_squares():

@@ -250,7 +250,8 @@ def test_a_difference_has_the_variance_of_the_differences_of_terms(pool, truth, 
     pool, truth = values if choices is VALUES else (pool, truth)
     log = drawn(pool, truth, choices, 20, 20)
     one, two = (estimate_metric(pool, log, choices, name, group) for group in (1, 2))
-    apart, interval = estimate.estimate_difference(one, two, 0.9)
+    interval = estimate.estimate_difference(one, two, 0.9)
+    apart = interval.estimate
     assert apart == approx(one.value - two.value)
     terms = one.slope * one.estimate.terms[:, 0] - two.slope * two.estimate.terms[:, 0]
     weights = one.estimate.weights
@@ -260,7 +261,7 @@ def test_a_difference_has_the_variance_of_the_differences_of_terms(pool, truth, 
     bold = [
         replace(each, estimate=replace(each.estimate, model_variance=0.0)) for each in (one, two)
     ]
-    assert estimate.estimate_difference(*bold, 0.9)[1].variance == approx(shown)
+    assert estimate.estimate_difference(*bold, 0.9).variance == approx(shown)
     assert (interval.method, interval.level) == ("group-t", 0.9)
 
 
@@ -288,7 +289,8 @@ def test_a_difference_is_as_wide_as_the_intervals_of_its_values_make_it(pool, tr
     for first in (one, replace(one, estimate=unseen)):
         _, joint = estimate.combine_difference(first, two)
         plain = group_t.interval(joint, 0.9)
-        apart, found = estimate.estimate_difference(first, two, 0.9)
+        found = estimate.estimate_difference(first, two, 0.9)
+        apart = found.estimate
         left, right = (estimate.build_interval(each, 0.9, group=True) for each in (first, two))
         below = np.hypot(first.value - left.lower, right.upper - two.value)
         above = np.hypot(left.upper - first.value, two.value - right.lower)
@@ -300,10 +302,10 @@ def test_a_difference_is_as_wide_as_the_intervals_of_its_values_make_it(pool, tr
 def test_a_difference_the_other_way_round_is_the_mirror_image(pool, truth):
     log = drawn(pool, truth, CLASSES, 20, 20)
     one, two = (estimate_metric(pool, log, CLASSES, "error", group) for group in (1, 2))
-    (apart, interval), (back, mirrored) = (
+    interval, mirrored = (
         estimate.estimate_difference(*pair, 0.95) for pair in ((one, two), (two, one))
     )
-    assert back == approx(-apart)
+    assert mirrored.estimate == approx(-interval.estimate)
     assert (mirrored.lower, mirrored.upper) == approx((-interval.upper, -interval.lower))
 
 
@@ -314,7 +316,7 @@ def test_groups_share_draws_so_their_difference_is_no_sum_of_variances(pool, tru
     one, two = (
         replace(each, estimate=replace(each.estimate, model_variance=0.0)) for each in (one, two)
     )
-    _, interval = estimate.estimate_difference(one, two, 0.95)
+    interval = estimate.estimate_difference(one, two, 0.95)
     separate = one.estimate.variance[0, 0] + two.estimate.variance[0, 0]
     assert interval.variance != approx(separate, rel=1e-6)
     weights = one.estimate.weights
@@ -326,7 +328,8 @@ def test_groups_share_draws_so_their_difference_is_no_sum_of_variances(pool, tru
 def test_a_difference_of_what_is_known_is_exact(pool, truth):
     log = drawn(pool, truth, CLASSES, 40, 20)
     one, two = (estimate_metric(pool, log, CLASSES, "f1[cat]", group) for group in (1, 2))
-    apart, interval = estimate.estimate_difference(one, two, 0.95)
+    interval = estimate.estimate_difference(one, two, 0.95)
+    apart = interval.estimate
     rows = pool.rows(0, SIZE)
     first, second = (
         evaluate(one.metric, rows[here].outputs, truth[here])
@@ -353,7 +356,8 @@ def test_a_group_of_which_everything_is_known_adds_no_doubt_to_a_difference(pool
     assert not two.estimate.exact
     alone = max(two.estimate.variance[0, 0], two.estimate.model_variance)
     for pair in ((one, two), (two, one)):
-        apart, interval = estimate.estimate_difference(*pair, 0.9)
+        interval = estimate.estimate_difference(*pair, 0.9)
+        apart = interval.estimate
         assert apart == approx(pair[0].value - pair[1].value)
         assert (interval.method, interval.variance) == ("group-t", approx(alone))
 
@@ -504,3 +508,20 @@ def test_members_that_are_asked_about_a_few_alike_items_say_what_they_say_about_
     assert few.mean == approx(whole.mean)
     assert few.posterior == approx(whole.posterior, rel=1e-4)
     assert whole.posterior.std() > 0.5
+
+
+@pytest.mark.parametrize("metric", ["error", "f1[cat]"])
+def test_a_number_keeps_its_record_from_the_interval_to_the_row(pool, truth, metric):
+    """The record that a report shows is the one that the method of the interval built."""
+    log = drawn(pool, truth, CLASSES, 20, 20)
+    value = estimate_metric(pool, log, CLASSES, metric)
+    found = estimate.build_interval(value, 0.9)
+    assert (found.estimate, found.level) == (value.value, 0.9) and np.isfinite(found.variance)
+    assert (
+        found.find_ends() == (found.lower, found.upper)
+        and found.lower <= found.estimate <= found.upper
+    )
+    # The variance is for savings alone: it makes no other number of one.
+    assert replace(found, variance=7.0) == found and "variance" not in repr(found)
+    with pytest.raises(ValueError, match="no interval"):
+        _ = replace(found, lower=None).find_ends()

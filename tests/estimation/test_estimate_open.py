@@ -15,7 +15,8 @@ from activetest.estimation.estimate import (
 )
 from activetest.item_statistics.metric import Metric, linear_metric
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.estimate import Interval, Sample
+from activetest.nouns.estimate import Sample
+from activetest.nouns.quantity import Quantity
 
 ZERO_ONE = Statistic("zero_one", lambda outputs, labels: labels, lower=0.0, upper=1.0)
 LOSS = replace(ZERO_ONE, name="loss", upper=np.inf)
@@ -118,7 +119,7 @@ def test_an_estimate_of_the_open_part_becomes_one_of_the_whole_again():
     assert part.weights @ part.terms == approx(part.mean)
     factor = 1497 / 797
     assert part.variance == approx(value.variance * factor**2)
-    found = include_known(Interval(0.1, 0.3, 0.9, "x", 0.02), value)
+    found = include_known(Quantity(None, 0.1, 0.3, 0.9, "x", variance=0.02), value)
     assert found.lower == approx((50 + 79.7) / 1497)
     assert found.upper == approx((50 + 3 * 79.7) / 1497)
     assert (found.level, found.method) == (0.9, "x")

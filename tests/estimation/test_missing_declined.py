@@ -210,13 +210,13 @@ def test_a_difference_is_at_its_worst_where_one_group_is_low_and_the_other_high(
     first, second = (
         there.value(find(pool, "error"), "doubly-robust", group, alike=True) for group in groups
     )
-    _, interval = there.difference(first, second, groups, 0.9)
+    interval = there.difference(first, second, groups, 0.9)
     for high, low in ((first, second), (second, first)):
-        _, joint = estimate.estimate_difference(high.declined.high, low.declined.low, 0.9)
+        joint = estimate.estimate_difference(high.declined.high, low.declined.low, 0.9)
         ends = (joint.lower, joint.upper) if high is first else (-joint.upper, -joint.lower)
         assert interval.lower <= ends[0] + 1e-12 and ends[1] <= interval.upper + 1e-12
     plain = [replace(each, declined=None) for each in (first, second)]
-    _, own = estimate.estimate_difference(*plain, 0.9)
+    own = estimate.estimate_difference(*plain, 0.9)
     assert interval.upper - interval.lower > own.upper - own.lower
 
 

@@ -180,7 +180,8 @@ def test_a_cluster_with_items_in_both_groups_does_not_count_twice_in_their_diffe
     there, (error,) = view(pool, log, "error", population=Population(clusters))
     groups = list_groups(pool)[1:]
     values = [there.value(error, "doubly-robust", each) for each in groups]
-    apart, found = there.difference(*values, groups, 0.95)
+    found = there.difference(*values, groups, 0.95)
+    apart = found.estimate
     means = [wrong[codes == each.code].mean() for each in groups]
     assert apart == approx(means[0] - means[1])
     u = sum(
@@ -271,7 +272,7 @@ def test_missing_answers_widen_the_populations_interval_as_they_do_the_pools(poo
             ends[name, population is None] = found.interval(value, 0.95)
             groups = list_groups(pool)[1:]
             values = [found.value(error, "doubly-robust", one, alike=True) for one in groups]
-            ends[name, population is None, "apart"] = found.difference(*values, groups, 0.95)[1]
+            ends[name, population is None, "apart"] = found.difference(*values, groups, 0.95)
     for more in ((), ("apart",)):
         here, there = (ends["gaps", own, *more] for own in (True, False))
         assert there.lower < here.lower
@@ -293,11 +294,9 @@ def test_missing_answers_widen_the_populations_interval_as_they_do_the_pools(poo
     ]
     for pair in (values, [values[0], certain[1]], [certain[0], values[1]]):
         whole = [replace(each, worst=None) for each in certain]
-        hull = found.difference(*pair, groups, 0.95)[1]
-        plain = found.difference(*whole, groups, 0.95)[1]
-        here = [
-            estimate_difference(*(each.of_pool for each in two), 0.95)[1] for two in (pair, whole)
-        ]
+        hull = found.difference(*pair, groups, 0.95)
+        plain = found.difference(*whole, groups, 0.95)
+        here = [estimate_difference(*(each.of_pool for each in two), 0.95) for two in (pair, whole)]
         assert here[0].lower < here[1].lower and here[0].upper > here[1].upper
         assert plain.lower - hull.lower == approx(here[1].lower - here[0].lower)
         assert hull.upper - plain.upper == approx(here[0].upper - here[1].upper)
@@ -482,7 +481,8 @@ def test_items_that_draws_left_out_add_nothing_to_a_ratio_of_others(pool, truth)
     assert value.sampled.clustered == approx(expected, rel=0.03)
     groups = list_groups(pool)[1:]
     values = [there.value(precision, "doubly-robust", each, alike=True) for each in groups]
-    apart, found = there.difference(*values, groups, 0.95)
+    found = there.difference(*values, groups, 0.95)
+    apart = found.estimate
     codes = pool.rows(0, 200).codes[:, 0]
     inside = [(pred == 2) & (codes == each.code) for each in groups]
     assert apart == approx(right[inside[0]].mean() - right[inside[1]].mean())

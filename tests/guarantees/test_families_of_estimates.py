@@ -9,7 +9,8 @@ from activetest.errors import NotEstimable
 from activetest.estimation import estimate as assess
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
-from activetest.nouns.estimate import Estimate, Increments, Interval, PassSums, Sample
+from activetest.nouns.estimate import Estimate, Increments, PassSums, Sample
+from activetest.nouns.quantity import Quantity
 
 MODEL_BASED = catalog.having("estimators", "MODEL_BASED")
 ERROR = specification.find_metric("error", Facts("classification", ("cat", "dog")))
@@ -116,7 +117,7 @@ def test_an_estimate_from_too_few_draws_does_not_exist(name, draws):
 
 def build_interval(
     name: str, level: float, *, exact: bool = False, spread: float = 1.0
-) -> Interval:
+) -> Quantity:
     """The interval for 0.3, of draws that are so many times as far apart as they might be."""
     rng = np.random.default_rng(11)
     if name == "betting":

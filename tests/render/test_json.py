@@ -96,7 +96,8 @@ def test_gates_are_objects_in_the_order_asked(judged):
 
 def test_nothing_that_a_row_or_a_gate_knows_is_left_out(judged):
     document = json.loads(as_json.render(judged))
-    numbers = {field.name for field in fields(Quantity)} - {"saving", "declined"}
+    # The variance is there for savings, which are shown.
+    numbers = {field.name for field in fields(Quantity)} - {"saving", "declined", "variance"}
     numbers |= {"n_answers", *OF_DECLINED}
     for kind, key in ((EstimateRow, "estimates"), (Gate, "gates")):
         names = {field.name.replace("class_name", "class") for field in fields(kind)}

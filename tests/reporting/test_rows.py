@@ -16,9 +16,9 @@ from activetest.estimation.view import View, build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
-from activetest.nouns.estimate import Estimate, Interval, Shape, Sides
+from activetest.nouns.estimate import Estimate, Shape, Sides
 from activetest.nouns.log import DECLINED, PENDING, Log, count_answers
-from activetest.nouns.quantity import Saving
+from activetest.nouns.quantity import Quantity, Saving
 from activetest.reporting import rows
 from activetest.reporting.notes import note_kinds
 from activetest.reporting.requirements import parse_requirement
@@ -258,7 +258,7 @@ def saving_of(
         several=several,
         possible=bounds,
     )
-    interval = Interval(0.1, 0.3, 0.95, method, variance)
+    interval = Quantity(0.2, 0.1, 0.3, 0.95, method, variance=variance)
     return rows.measure_saving(
         value, interval, RandomDraws(size), bought or Saving(20), reliable=reliable
     )

@@ -317,7 +317,7 @@ def _bound_share(view: View, metric: Metric, level: float) -> tuple[float, float
     if not value.estimate.inside.any():
         return view.possible_range(metric, group)
     interval = view.interval(value, level)
-    return interval.lower, interval.upper
+    return interval.find_ends()
 
 
 def _list_values(view: View, metrics: Sequence[Metric], few: Array) -> list[tuple[Value, bool]]:
