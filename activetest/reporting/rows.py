@@ -44,19 +44,6 @@ _TAIL = 8.0
 _TAIL_INDEX = 1.2
 
 
-def estimate_overall(
-    view: View, metrics: list[Metric], estimators: tuple[str, ...], kind: str
-) -> list[EstimateRow]:
-    """A row for every metric and estimator; the first is the headline."""
-    level = view.choices.level
-    pairs, rows = [(metric, name) for metric in metrics for name in estimators], []
-    with step("estimating metrics", len(pairs)) as estimating:
-        for metric, name in pairs:
-            rows.append(estimate_row(view, metric, name, level=level, kind=kind))
-            estimating.advance()
-    return [replace(row, headline=place == 0) for place, row in enumerate(rows)]
-
-
 def estimate_groups(
     view: View, metrics: list[Metric], columns: tuple[str, ...], kind: str, *, simultaneous: bool
 ) -> list[EstimateRow]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from activetest import catalog
@@ -61,6 +62,7 @@ from activetest.study.results import Report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
 from activetest.system.parallel import one_blas_thread
+from activetest.system.progress import go_through
 
 # Items by which is measured what the evidence of the pool changes.
 _SAMPLE = 1 << 14
@@ -180,7 +182,11 @@ def report(
             "assume": [each.assumption for each in checks],
         },
     )
-    estimates = rows.estimate_overall(view, shown, estimators, kind)
+    estimates = [
+        rows.estimate_row(view, metric, name, level=choices.level, kind=kind)
+        for metric, name in go_through("estimating metrics", [*product(shown, estimators)])
+    ]
+    estimates[0] = replace(estimates[0], headline=True)
     answers = study.ledger.record().answers
     notes = [
         *about.write_notes(view, estimates, shown[0], answers),

@@ -7,9 +7,12 @@ step costs next to nothing.
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
+
+T = TypeVar("T")
 
 # Of fewer parts than this, what goes on inside a part says more.
 _FEW = 4
@@ -104,3 +107,11 @@ def step(title: str, total: int | None = None, *, unit: str = "", done: int = 0)
         return
     with watch.entering(begun):
         yield begun
+
+
+def go_through(title: str, parts: Sequence[T]) -> Iterator[T]:
+    """The parts, one after another, as a step that counts those that are done; see step."""
+    with step(title, len(parts)) as counting:
+        for part in parts:
+            yield part
+            counting.advance()

@@ -592,7 +592,7 @@ def test_intervals_that_hold_for_one_look_are_marked_among_anytime_valid_ones(fa
     metric = find_metric(farm, "error")
     both = ("doubly-robust", "ase")
     for kind, marked in (("anytime", True), ("fixed", False)):
-        found = rows.estimate_overall(view, [metric], both, kind)
+        found = [rows.estimate_row(view, metric, each, level=0.95, kind=kind) for each in both]
         found += rows.estimate_differences(view, [metric], ("shift",), simultaneous=False)
         found = rows.mark_one_look(found, kind)
         kinds = [row.quantity.kind for row in found]

@@ -88,7 +88,7 @@ def test_a_gate_is_on_disk_before_its_number_is_computed(begin, monkeypatch):
     def fail(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(rows, "estimate_overall", fail)
+    monkeypatch.setattr(rows, "estimate_row", fail)
     with pytest.raises(KeyboardInterrupt):
         study.report(require="error<=0.9")
     assert [each.requirement for each in ledger_of(study).gates()] == ["error<=0.9"]

@@ -105,3 +105,12 @@ def test_a_pass_over_pieces_that_come_one_by_one_may_know_how_many_there_are(wat
     parallel.map_reduce(iter([1, 2]), int, combine)
     parallel.map_reduce(iter([1, 2]), int, combine, total=2)
     assert seen == [None, 2]
+
+
+def test_parts_are_counted_as_somebody_goes_through_them():
+    watch = progress.Watch()
+    with progress.watching(watch):
+        parts = progress.go_through("p", "ab")
+        seen = [(part, watch.step.title, watch.step.done) for part in parts]
+        assert seen == [("a", "p", 0), ("b", "p", 1)] and watch.step is None
+    assert list(progress.go_through("p", [])) == []
