@@ -97,7 +97,7 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
 def build_interval(
     value: Value, level: float, *, group: bool = False, decides: bool = False
 ) -> Quantity:
-    """The interval of a value, with the variance of its linear estimate.
+    """A value with its interval, and the variance of its linear estimate.
 
     Of one mean, it is built for the mean over what was open before the first draw, and then for
     all. Where answers are missing, it is the hull of the intervals that the worst labels would
@@ -173,17 +173,18 @@ def restrict_to_open(estimate: Estimate) -> Estimate:
     )
 
 
-def include_known(interval: Quantity, estimate: Estimate) -> Quantity:
-    """The interval of the whole mean, from that of the mean over what was open."""
+def include_known(found: Quantity, estimate: Estimate) -> Quantity:
+    """The whole mean with its interval, from the mean over what was open with its own."""
     known, share = estimate.known, estimate.open_share
     if (known, share) == (0.0, 1.0):
-        return interval
-    lower, upper = interval.find_ends()
+        return found
+    lower, upper = found.find_ends()
     return replace(
-        interval,
+        found,
+        estimate=float(estimate.limited_mean[0]),
         lower=known + share * lower,
         upper=known + share * upper,
-        variance=interval.variance * share**2,
+        variance=found.variance * share**2,
     )
 
 
@@ -270,7 +271,7 @@ def _widen_gaps(value: Value, found: Quantity, level: float, *, decides: bool) -
 def _build_hull(
     value: Value, worst: WorstCase, level: float, *, group: bool, decides: bool
 ) -> Quantity:
-    """The hull of a value's interval without these worst cases and those of them.
+    """A value with the hull of its interval without these worst cases and those of them.
 
     Its variance is what an interval as wide would come from without missing answers. Declined items
     leave it as it is: random labels would meet them as well.
@@ -288,7 +289,7 @@ def _build_hull(
         doubtful = [each for each in found if each.method not in ("exact", WORST_CASE)]
         method = "exact" if lower == upper else WORST_CASE
         of = doubtful[0] if doubtful else replace(own, method=method)
-        return replace(of, lower=lower, upper=upper)
+        return replace(of, estimate=own.estimate, lower=lower, upper=upper)
     width = own.find_ends()[1] - own.find_ends()[0]
     share = (upper - lower) / width if width > 0 else 1.0
     variance = own.variance if declined else own.variance * share**2

@@ -170,7 +170,7 @@ class View:
         *,
         decides: bool = False,
     ) -> Quantity:
-        """The metric in the first of two groups minus that in the second, and its interval.
+        """The metric in the first of two groups minus that in the second, with its interval.
 
         decides as in estimate.build_interval.
         """
@@ -235,13 +235,14 @@ class View:
         *,
         decides: bool = False,
     ) -> Quantity:
-        """The interval of a value, of one of INTERVALS; decides as in estimate.build_interval.
+        """A value with its interval, of one of INTERVALS; decides as in estimate.build_interval.
 
         Raises NotEstimable, with the reason.
         """
         group = group or self.evidence.groups[0]
         if kind == ANYTIME and value.estimate.draws is None:
-            return self.confidence_sequence(value.metric, level, group)
+            found = self.confidence_sequence(value.metric, level, group)
+            return replace(found, estimate=value.value)
         return estimate.build_interval(
             value, level, group=group.column is not None, decides=decides
         )

@@ -61,7 +61,7 @@ class GateValue:
 
     value           of the metric, or of its difference
     few             whether a group has too few labels for a gate
-    find_interval   the interval of a level, each end of which has to hold alone
+    find_interval   the value with its interval of a level, each end of which has to hold alone
     check_interval  whether there are enough labels to believe such an interval
     declined        what declined items leave open about the value
     doubted         whether no number of labels is enough, because annotators' errors are in doubt
@@ -82,18 +82,15 @@ class GateValue:
             return self.value, self.value
         return found.least, found.most
 
-    def describe(
-        self, quantity: Quantity, interval: Quantity, *, reliable: bool = True
-    ) -> Quantity:
-        """The quantity of a gate with this value and an interval of it."""
+    def describe(self, found: Quantity, gate: Quantity, *, reliable: bool = True) -> Quantity:
+        """The value with an interval of it, completed as the quantity of a gate."""
         return replace(
-            quantity,
-            estimate=self.value,
-            lower=interval.lower,
-            upper=interval.upper,
-            method=interval.method,
+            found,
+            level=gate.level,
             reliable=reliable,
+            saving=gate.saving,
             declined=self.declined,
+            assumptions=gate.assumptions,
         )
 
     def explain_unreliable(self) -> str:

@@ -124,7 +124,7 @@ class LookVerdicts:
             )
             return replace(gate, reason=reason), False
         enough = ends.found.check_interval(interval)
-        gate = replace(gate, quantity=ends.found.describe(quantity, interval, reliable=enough))
+        gate = replace(gate, quantity=ends.found.describe(interval, quantity, reliable=enough))
         if not enough:
             return replace(gate, reason=ends.found.explain_unreliable()), False
         requirement = about.requirement
@@ -150,7 +150,7 @@ class LookVerdicts:
             return None
         if interval.method not in _CERTAIN:
             return None
-        quantity = found.describe(gate.quantity, interval)
+        quantity = found.describe(interval, gate.quantity)
         verdict = decide_by_interval(about.requirement, *interval.find_ends())
         reason = "every answer is known"
         if verdict == UNDECIDED:

@@ -205,7 +205,6 @@ def estimate_row(
     saving = measure_saving(value, interval, draws, bought, reliable=reliable)
     quantity = replace(
         interval,
-        estimate=float(value.value),
         reliable=reliable,
         # Random labels would be compared with what the outputs say of the same items, too.
         saving=saving if design and metric.against is None else bought,

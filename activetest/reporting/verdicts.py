@@ -263,11 +263,10 @@ def _judge_anytime(view: View, about: Hypothesis, count: int) -> Gate:
     return replace(
         gate,
         quantity=replace(
-            gate.quantity,
+            interval,
             estimate=None if value is None else value.value,
-            lower=interval.lower,
-            upper=interval.upper,
-            method=interval.method,
+            saving=gate.quantity.saving,
+            assumptions=gate.quantity.assumptions,
             declined=None if value is None else describe_declined(view, [value]),
         ),
         verdict=verdict.word,
@@ -347,7 +346,7 @@ def _judge_once(view: View, about: Hypothesis, count: int) -> Gate:
         reason = join_reasons("it is about the population that this pool is a sample of", reason)
     return replace(
         gate,
-        quantity=found.describe(gate.quantity, interval, reliable=enough),
+        quantity=found.describe(interval, gate.quantity, reliable=enough),
         verdict=verdict,
         reason=reason,
     )

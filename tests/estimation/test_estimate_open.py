@@ -122,7 +122,7 @@ def test_an_estimate_of_the_open_part_becomes_one_of_the_whole_again():
     found = include_known(Quantity(None, 0.1, 0.3, 0.9, "x", variance=0.02), value)
     assert found.lower == approx((50 + 79.7) / 1497)
     assert found.upper == approx((50 + 3 * 79.7) / 1497)
-    assert (found.level, found.method) == (0.9, "x")
+    assert (found.estimate, found.level, found.method) == (approx(float(value.mean[0])), 0.9, "x")
     assert found.variance == approx(0.02 / factor**2)
     model = restrict_to_open(replace(value, model_variance=0.5))
     assert model.model_variance == approx(0.5 * factor**2)

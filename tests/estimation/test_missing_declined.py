@@ -86,6 +86,7 @@ def test_the_interval_is_the_hull_of_those_of_the_worst_answers_and_its_own(pool
     cases = [found[0], found[-1], replace(value, declined=None)]
     intervals = [build_interval(each, 0.9) for each in cases]
     hull = build_interval(value, 0.9)
+    assert hull.estimate == value.value
     assert hull.lower <= min(each.lower for each in intervals) + 1e-9
     assert hull.upper >= max(each.upper for each in intervals) - 1e-9
     # Of several labels that make the same value, any may be the worst.
@@ -135,7 +136,7 @@ def test_where_everything_is_known_the_ends_are_those_of_the_pool(pool, truth):
             found.append(evaluate(find(pool, name), outputs, labels))
         interval = there.interval(value, 0.95)
         assert (interval.lower, interval.upper) == approx((min(found), max(found)))
-        assert interval.method == "worst-case"
+        assert (interval.method, interval.estimate) == ("worst-case", value.value)
 
 
 def test_items_that_cannot_change_the_metric_leave_it_as_it_is(pool, truth):

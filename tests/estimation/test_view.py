@@ -124,6 +124,7 @@ def test_an_anytime_interval_is_of_the_group_that_was_asked_for(pool, play_round
     assert len({whole, barn, tree}) == 3
     value = found.value(error, "doubly-robust")
     assert limits(found.interval(value, 0.9, "anytime")) == whole
+    assert found.interval(value, 0.9, "anytime").estimate == value.value
     assert limits(found.interval(value, 0.9, "anytime", found.evidence.groups[1])) == barn
 
 
