@@ -1,8 +1,9 @@
 """The families of methods: a folder is a family, a file is a method, its name is the file's.
 
 A wing is a folder of `wings` with what few studies use. It brings methods to families: those in its
-folders of their names, as `wings/neural/surrogates`. The core reaches a wing by its methods alone.
-Without the folder of a wing everything else works, and its methods are unknown.
+folders of their names, as `wings/neural/surrogates`. The core reaches a wing by its methods alone,
+and by the choices that it declares: see activetest.wings. Without the folder of a wing everything
+else works, and its methods and choices are unknown.
 
 Methods that differ by a number or a word stand together in a file, a chapter. The literal CONTENTS
 of the folder's `__init__.py` lists them: {chapter: {method: {fact: value}}}. The object of the

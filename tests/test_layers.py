@@ -27,7 +27,7 @@ FLOORS = [
     | {"acquisition", "estimators", "intervals"},
     {"formats"},
     {"nouns", "catalog", "system"},
-    {"errors"},
+    {"errors", "wings"},
 ]
 
 # Rooms that each room sees: a new arrow is an edit here, which a reader sees.
@@ -76,13 +76,15 @@ ARROWS = {
     "render": "catalog nouns system errors",
     "formats": "catalog nouns system errors",
     "catalog": "errors",
-    "nouns": "errors",
+    "nouns": "errors wings",
     "system": "errors",
 }
 
 # Types of wings that signatures of the public face name.
 NAMED = {
     ("activetest.study.study", "activetest.wings.curves.study_curve.StudyCurve"),
+    ("activetest.study.study", "activetest.wings.groups.choices.QuestionChoices"),
+    ("activetest.study.study", "activetest.wings.surfaces.choices.SurfaceChoices"),
     ("activetest.study.study", "activetest.wings.surfaces.study_surface.StudySurface"),
 }
 
@@ -233,9 +235,7 @@ def test_every_room_stands_on_a_floor_and_every_floor_has_its_rooms():
     rooms = {
         room(".".join(("activetest", *each.parent.relative_to(PACKAGE).parts))) for each in folders
     }
-    assert rooms - {"sample_data", "wings"} | LOOSE - {"__init__", "__main__"} == set().union(
-        *FLOORS
-    )
+    assert rooms - {"sample_data"} | LOOSE - {"__init__", "__main__"} == set().union(*FLOORS)
 
 
 def test_nothing_else_lies_loose_at_the_top():

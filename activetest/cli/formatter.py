@@ -23,8 +23,8 @@ _SEVERAL = "Options with ,... take several values: separated by commas, or given
 _COLUMN = 22
 ALL = "--help-all"
 VERSION = "--version"
-# The family of the catalogue whose methods an option names.
-_FAMILIES = {"estimator": "estimators"}
+# The family of the catalogue whose methods an option names, where it is no declared choice.
+_FAMILIES = {"estimator": "estimators", "metric": "metrics"}
 # Names of what commands show in an output format, where they are not the commands' own.
 _SHOWN = {"inspect": "inspection", "simulate": "simulation"}
 # Kinds of numbers as the parser calls them, and how its older versions refuse other text.
@@ -179,7 +179,7 @@ def list_needed(command: Any) -> list[str]:
 
 
 def _write_options(command: Any, context: Any, formatter: Any) -> None:
-    from activetest.nouns.choices import Section
+    from activetest.nouns.declarations import Section
 
     sections: dict[str, list[tuple[str, str]]] = {}
     arguments = []
@@ -281,13 +281,10 @@ def _flags(parameter: Any) -> str:
 
 def _explain(parameter: Any, context: Any) -> str:
     """The meaning of an option, the methods it may name, and its default."""
-    from activetest.nouns.choices import DECLARATIONS
-
     parts = [parameter.help or ""]
-    declaration = DECLARATIONS.get(parameter.name)
-    family = declaration.completes if declaration else ""
+    family = getattr(getattr(parameter, "rich_help_panel", None), "family", "")
     family = _FAMILIES.get(parameter.name, family)
-    if family and family != "columns" and not getattr(parameter, "is_flag", False):
+    if family and family != "columns":
         from activetest import catalog
 
         known = catalog.usable_names(family, simulated=context.command.name == "simulate")

@@ -11,15 +11,7 @@ from typer import Argument, Option
 from activetest.cli import completion, formatter
 from activetest.errors import ChoiceError
 from activetest.nouns.answer_fields import BETWEEN_PAIRS, FIELDS
-from activetest.nouns.choices import (
-    DECLARATIONS,
-    Kind,
-    default_words,
-    list_columns,
-    list_declarations,
-    option,
-    split_list,
-)
+from activetest.nouns.declarations import Kind, split_list
 
 Names = list[str] | None
 _TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
@@ -28,15 +20,17 @@ _TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
 class Topic(str):
     """The section of the help that an option stands in.
 
-    rank  of the option among those that most people need, from 1; 0 of all others
+    rank    of the option among those that most people need, from 1; 0 of all others
+    family  of the catalogue whose methods it names, or "columns"; empty for most
     """
 
     rank: int
+    family: str
 
-    def __new__(cls, section: str, rank: int = 0) -> "Topic":
+    def __new__(cls, section: str, rank: int = 0, family: str = "") -> "Topic":
         """The heading of a section."""
         found = super().__new__(cls, section.capitalize())
-        found.rank = rank
+        found.rank, found.family = rank, family
         return found
 
 
@@ -49,6 +43,7 @@ def take(
     completes: str | Callable[[], Iterable[str]] = "",
     topic: str = "",
     rank: int = 0,
+    family: str = "",
     **more: Any,
 ) -> Any:
     """The type of a parameter that is an option.
@@ -58,7 +53,7 @@ def take(
     type       of the value; default: text
     values     that it may have, which stand for it in the help
     completes  what a shell completes it with: see completion.make_completer
-    topic, rank  as of Topic
+    topic, rank, family  as of Topic
     more       as of typer.Option
     """
     *flags, last = usage.split(", ")
@@ -73,7 +68,7 @@ def take(
             words[0],
             metavar=metavar or None,
             help=help,
-            rich_help_panel=Topic(topic, rank),
+            rich_help_panel=Topic(topic, rank, family),
             autocompletion=completion.make_completer(completes, values, more=several),
             **more,
         ),
@@ -160,6 +155,7 @@ def with_choices(name: str) -> Callable[[Callable], Callable]:
     what columns are.
     """
     from activetest import catalog
+    from activetest.nouns.choices import default_words, list_columns, list_declarations, option
 
     simulated = name == "simulate"
     declared = list_columns() if name == "inspect" else list_declarations(simulated=simulated)
@@ -178,6 +174,7 @@ def with_choices(name: str) -> Callable[[Callable], Callable]:
             completes=declaration.completes,
             topic=declaration.section,
             rank=declaration.rank.get(name, 0),
+            family=declaration.completes,
             show_default=default_words(each, simulated=simulated) or False,
         )
         kind = inspect.Parameter.KEYWORD_ONLY
@@ -200,6 +197,8 @@ def read_choices(given: Mapping[str, Any], *, simulated: bool = False) -> dict[s
 
     Raises ChoiceError for text that is no number.
     """
+    from activetest.nouns.choices import DECLARATIONS, option
+
     found = {}
     for name, value in given.items():
         kind = DECLARATIONS[name].kind
@@ -285,6 +284,8 @@ def read_numbers(flag: str, texts: Iterable[str], type: Callable[[str], Any]) ->
 
 def write_table(*, simulated: bool = False) -> str:
     """The declared options as a Markdown table, for the documentation."""
+    from activetest.nouns.choices import default_words, list_declarations, option
+
     lines = ["| option | meaning | values | default |", "|---|---|---|---|"]
     for name, declaration in list_declarations(simulated=simulated).items():
         metavar = "" if declaration.values else f" {declaration.metavar}"

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from activetest.cli import interrupts, options, progress_line, streams
-from activetest.nouns.choices import Interval, Section
+from activetest.nouns.choices import Interval
+from activetest.nouns.declarations import Section
 
 EXAMPLES = (
     "activetest simulate pool.parquet --labels key.csv --budget 50,100",

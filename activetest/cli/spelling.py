@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from activetest.cli import formatter
 from activetest.nouns.answer_fields import BETWEEN_PAIRS
-from activetest.nouns.choices import DECLARATIONS, Kind, option, split_list
+from activetest.nouns.declarations import Kind, split_list
 
 if TYPE_CHECKING:
     from activetest.nouns.group_report import Reliability
@@ -162,6 +162,8 @@ def _translate(span: str) -> str | None:
 
 def name_option(argument: str) -> str:
     """The option that an argument is, as --prior-strength."""
+    from activetest.nouns.choices import DECLARATIONS, option
+
     flag = option(argument) if argument in DECLARATIONS else f"--{argument.replace('_', '-')}"
     return _FLAGS.get(argument, flag)
 
@@ -243,12 +245,15 @@ def _write_value(flag: str, name: str, node: ast.expr, option: Any) -> str | Non
     values = [value for value in map(_read_value, nodes) if value]
     texts, bare = [text for text, _ in values], all(bare for _, bare in values)
     joined = ",".join(texts)
-    joins = name != "require" and (getattr(option, "metavar", None) or "").endswith(",...")
+    metavar = getattr(option, "metavar", None) or ""
+    joins = name != "require" and metavar.endswith(",...")
     if joins:
         kind = Kind.METRICS if flag == "--metric" else Kind.NAMES
         exact = split_list(kind, [joined]) == tuple(texts)
     else:
-        exact = len(texts) <= 1 + (name == "compare") or (option is not None and option.multiple)
+        # A,B stands for two values.
+        most = len(metavar.split(","))
+        exact = len(texts) <= most or (option is not None and option.multiple)
     # A file with the name of an option would be read as one.
     misread = not flag and joined.startswith("-") and not bare
     if not texts or len(texts) < len(nodes) or misread or not exact:

@@ -1,21 +1,33 @@
 """Choices of a user, declared once: meaning, option, values, default and rule of each choice.
 
 From these declarations come the options of `init` and `simulate`, their help, the checks of
-`study.toml`, and the table of options in the documentation. To add a choice, add a field here.
+`study.toml`, and the table of options in the documentation. To add a choice, add a field here, or
+to `choices.py` of the wing that it serves.
 """
 
 import math
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from activetest.nouns.records import LARGEST, Rule
+from activetest import wings
+from activetest.nouns.declarations import (
+    Count,
+    Declaration,
+    Kind,
+    Name,
+    Names,
+    Section,
+    Simulated,
+    declare,
+    declared,
+    derive,
+)
+from activetest.nouns.records import LARGEST, Rule, list_names
 from activetest.nouns.written_numbers import DECIMALS
 
-# A comma outside of brackets.
-_COMMA = re.compile(r",(?![^\[\]]*\])")
+T = TypeVar("T")
 
 
 class Task(StrEnum):
@@ -33,19 +45,8 @@ class Scale(StrEnum):
     CONFIDENCE = "confidence"
 
 
-# Leaves the model of uncertain attributes to how many of their values are known.
-AUTO = "auto"
-# The metric of questions that draws cannot aim at: see Choices.target.
-TARGET = "confusion"
 # Takes a question away again; a study without a question stores none.
 NO_QUESTION = "none"
-
-
-class Prior(StrEnum):
-    """Belief about a group before any label."""
-
-    INFORMATIVE = "informative"
-    UNIFORM = "uniform"
 
 
 class Selection(StrEnum):
@@ -117,13 +118,7 @@ class Refit(StrEnum):
 
 # Rules of values of choices. A text of more digits than that is no number to Python.
 _MOST_DIGITS = 18
-Name = Annotated[str, Rule("it must be a name")]
-Names = Annotated[tuple[str, ...], Rule("it must be a list of names")]
 ColumnNames = Annotated[tuple[str, ...], Rule("it must be a list of column names")]
-Pair = Annotated[
-    tuple[str, ...], Rule("it must be a list of two values", lambda value: len(value) in (0, 2))
-]
-Count = Annotated[int, Rule("it must be a whole number above 0", lambda value: 0 < value < LARGEST)]
 LookCount = Annotated[
     int,
     Rule(
@@ -132,7 +127,6 @@ LookCount = Annotated[
 ]
 Share = Annotated[float, Rule("it must be a number from 0 to 1", lambda value: 0 <= value <= 1)]
 Level = Annotated[float, Rule("it must be a number between 0 and 1", lambda value: 0 < value < 1)]
-Size = Annotated[float, Rule("it must be a number from 0 up", lambda value: 0 <= value < LARGEST)]
 Amount = Annotated[
     float,
     Rule(
@@ -144,11 +138,6 @@ Amount = Annotated[
 Power = Annotated[
     float, Rule("it must be a number above 0, at most 16", lambda value: 0 < value <= 16)
 ]
-# A prior that counts as more labels leaves nothing to learn.
-Strength = Annotated[
-    float,
-    Rule("it must be a number above 0, at most 1,000,000", lambda value: 0 < value <= 1_000_000),
-]
 Square = Annotated[
     tuple[tuple[float, ...], ...],
     Rule(
@@ -159,7 +148,6 @@ Square = Annotated[
         ),
     ),
 ]
-Target = Annotated[str, Rule("it must be confusion, or empty", ("", "confusion").__contains__)]
 Schedule = Annotated[
     str,
     Rule(
@@ -175,103 +163,6 @@ Schedule = Annotated[
         ),
     ),
 ]
-
-
-class Section(StrEnum):
-    """Where an option stands in the help."""
-
-    DATA = "data"
-    AIM = "aim"
-    SAMPLING = "sampling"
-    GROUPS = "groups"
-    ADVANCED = "advanced"
-
-
-class Kind(StrEnum):
-    """How the text of an option becomes a value. Lists may be separated by commas."""
-
-    TEXT = "text"
-    NUMBER = "number"
-    WHOLE = "whole number"
-    NAMES = "names"
-    METRICS = "metrics"
-
-    @property
-    def is_list(self) -> bool:
-        """Whether an option of this kind takes several values."""
-        return self in (Kind.NAMES, Kind.METRICS)
-
-
-class Simulated(StrEnum):
-    """Whether `simulate` takes a choice, too, and how many values of it."""
-
-    NO = "no"
-    ONCE = "once"
-    SEVERAL = "several"
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """One choice, as users see it.
-
-    meaning      one or two sentences for the help
-    section      where it stands in the help
-    kind         how text becomes a value
-    values       the values it takes, where they are few
-    metavar      stands for the value in the help; the values joined by "|" where it is empty
-    flag         the option; "--name" where it is empty
-    value        the default
-    default      the default in words, where it is no single value
-    simulated    whether `simulate` takes it
-    simulated_default  the default there in words, where it is another one
-    completes    what a shell completes its value with: a family of the catalogue or "columns"
-    rank         {command: place} among the ten options that its help explains first, from 1
-    needs        "family/method" of the catalogue without which it says nothing; empty for most
-    """
-
-    meaning: str
-    section: Section
-    kind: Kind = Kind.TEXT
-    values: tuple[str, ...] = ()
-    metavar: str = ""
-    flag: str = ""
-    value: Any = None
-    default: str = ""
-    simulated: Simulated = Simulated.ONCE
-    simulated_default: str = ""
-    completes: str = ""
-    rank: Mapping[str, int] = field(default_factory=dict)
-    needs: str = ""
-
-    def takes_several(self, *, simulated: bool = False) -> bool:
-        """Whether several values may be given, to a study or to `simulate`."""
-        return self.kind.is_list or (simulated and self.simulated == Simulated.SEVERAL)
-
-
-def declare(
-    meaning: str, section: Section, *, value: Any = None, required: bool = False, **more: Any
-) -> Any:
-    """A field of a dataclass that is a choice; value is its default, more as in Declaration."""
-    declaration = Declaration(meaning, section, value=value, **more)
-    metadata = {"declaration": declaration, "values": declaration.values}
-    if required:
-        return field(metadata=metadata)
-    return field(default=value, metadata=metadata)
-
-
-def derive() -> Any:
-    """A field of a dataclass that follows from choices and is stored with them."""
-    return field()
-
-
-def declared(*classes: type) -> dict[str, Declaration]:
-    """{name: declaration} of the fields of these dataclasses that users choose, in order."""
-    return {
-        each.name: each.metadata["declaration"]
-        for cls in classes
-        for each in fields(cls)
-        if "declaration" in each.metadata
-    }
 
 
 def option(name: str) -> str:
@@ -436,11 +327,9 @@ class Choices:
     also      further metrics that draws aim at
     costs     (C, C) cost of predicting (row) for the truth (column), or None
     question  None where nothing is asked about groups
-    target    what groups are judged by where it is not the metric: "confusion", for estimate alone
-    compare   values of the two groups to compare
 
-    The other fields are as declared. Metrics are specifications: a name, and what stands in
-    brackets after it.
+    The other fields are as declared; those that wings declare follow. Metrics are specifications:
+    a name, and what stands in brackets after it.
     """
 
     metric: Name = declare(
@@ -567,63 +456,37 @@ class Choices:
         Section.GROUPS, metavar="QUESTION", default="none",
         completes="questions",
     )  # fmt: skip
-    target: Target = ""
-    worst: Count = declare(
-        "How many of the worst groups to identify.",
-        Section.GROUPS, value=1, kind=Kind.WHOLE, metavar="M",
-        needs="questions/identify",
-    )  # fmt: skip
-    compare: Pair = declare(
-        "The two groups to compare.", Section.GROUPS, value=(), metavar="A,B",
-        needs="questions/compare",
-    )  # fmt: skip
-    prior: str = declare(
-        "Starting belief about each group: what the model's own probabilities say, or all values "
-        "equally likely.",
-        Section.GROUPS, value=Prior.INFORMATIVE.value,
-        values=tuple(Prior), needs="questions/identify",
-    )  # fmt: skip
-    prior_strength: Strength | None = declare(
-        "How many labels the starting belief counts as, at most 1,000,000.",
-        Section.GROUPS, kind=Kind.NUMBER, metavar="X", default="2; 1 for costs",
-        needs="questions/identify",
-    )  # fmt: skip
-    rope: Size = declare(
-        "Treat differences up to this size as equal, for compare.",
-        Section.GROUPS, value=0.05, kind=Kind.NUMBER, metavar="E",
-        needs="questions/compare",
-    )  # fmt: skip
-    surface: Name = declare(
-        "Method that fits the surface over the combinations of attributes.",
-        Section.GROUPS, value="stacked", metavar="NAME", completes="surfaces",
-        needs="findings/surface",
-    )  # fmt: skip
-    attribute_model: Name = declare(
-        "Model that joins what attr_prob columns say of uncertain attributes.",
-        Section.GROUPS, value=AUTO, metavar="NAME",
-        default="auto: full where 20 items have known values, else raw",
-        completes="attribute_models", needs="findings/surface",
-    )  # fmt: skip
-    min_support: Count = declare(
-        "Combinations with fewer items are neither ranked nor explored on purpose, for surface.",
-        Section.GROUPS, value=5, kind=Kind.WHOLE, metavar="N",
-        needs="findings/surface",
-    )  # fmt: skip
 
     @staticmethod
     def from_record(entries: Mapping[str, Any]) -> "Choices":
         """The choices that a round recorded."""
-        return Choices(**fill_older(entries))
+        return Choices(**list_known(fill_older(entries)))
+
+    def of(self, record: type[T]) -> T:
+        """These choices, as the wing that declares some of them in this record sees them."""
+        assert isinstance(self, record)
+        return self
 
     @property
     def lowest_share(self) -> float:
         """Least probability of an item in a draw, over that in a random draw."""
         return find_lowest_share(vars(self))
 
-    @property
-    def judged(self) -> str:
-        """The metric that groups are judged by: the target, else the metric."""
-        return self.target or self.metric
+
+if not TYPE_CHECKING:
+    # With the fields that wings declare: the core cannot name them, and a wing names them by `of`.
+    _RECORDS = [wing.CHOICES for wing in wings.load_each("choices")]
+    Choices = dataclass(frozen=True)(
+        type("Choices", (*reversed(_RECORDS), Choices), {"__doc__": Choices.__doc__})
+    )
+
+
+def list_known(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Entries of choices, without those of wings that this installation lacks."""
+    if wings.is_whole():
+        return dict(entries)
+    known = list_names(Choices)
+    return {name: value for name, value in entries.items() if name in known}
 
 
 def fill_older(entries: Mapping[str, Any]) -> dict[str, Any]:
@@ -648,10 +511,3 @@ DECLARATIONS: dict[str, Declaration] = {
     for name, declaration in declared(ColumnChoices, StudyChoices, Choices).items()
     if declaration.section == section
 }
-
-
-def split_list(kind: Kind, texts: Iterable[str]) -> tuple[str, ...]:
-    """The values in texts such as "a,b". Of metrics, commas in brackets belong to the name."""
-    if kind == Kind.METRICS:
-        return tuple(name.strip() for text in texts for name in _COMMA.split(text))
-    return tuple(name for text in texts for name in text.split(","))

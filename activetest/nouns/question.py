@@ -29,10 +29,20 @@ class Question(Protocol):
     def check(self, choices: Choices, pool: Mapping[str, Any]) -> None:
         """Raises ChoiceError for choices that make no sense in a pool with these roles."""
 
-    def resolve(
-        self, choices: Choices, cache: PoolView, compare: str | tuple[str, ...] | None
-    ) -> Choices:
-        """The choices once the pool's values are known. Raises ChoiceError for those it lacks."""
+    def split_metrics(self, named: tuple[str, ...]) -> dict[str, Any]:
+        """Settings of these metrics: those that draws aim at, and the one that it judges by."""
+
+    def name_judged(self, choices: Choices) -> str:
+        """The metric that it judges by."""
+
+    def resolve(self, choices: Choices, cache: PoolView, texts: Mapping[str, str]) -> Choices:
+        """The choices once the pool's values are known; texts are those of Settings.
+
+        Raises ChoiceError for values that the pool lacks.
+        """
+
+    def describe_pool(self, choices: Choices, kind: str) -> tuple[str, ...]:
+        """Sentences about what outputs of this kind cannot tell it, for a new study."""
 
     def describe(self, choices: Choices) -> str:
         """The question in plain words that follow "to"."""

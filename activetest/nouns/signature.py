@@ -6,14 +6,8 @@ from collections.abc import Callable, Sequence
 from textwrap import fill
 from typing import Any, TypeVar
 
-from activetest.nouns.choices import (
-    DECLARATIONS,
-    Declaration,
-    Kind,
-    default_words,
-    list_declarations,
-    option,
-)
+from activetest.nouns.choices import DECLARATIONS, default_words, list_declarations, option
+from activetest.nouns.declarations import Declaration, Kind
 
 _INDENTS: dict[str, Any] = {"initial_indent": " " * 4, "subsequent_indent": " " * 8}
 F = TypeVar("F", bound=Callable[..., Any])

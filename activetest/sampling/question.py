@@ -5,7 +5,7 @@ from typing import Any
 
 from activetest import catalog
 from activetest.errors import ChoiceError
-from activetest.nouns.choices import Choices, Task
+from activetest.nouns.choices import DECLARATIONS, Choices, Task
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.question import Question
@@ -21,12 +21,25 @@ def find_question(choices: Choices) -> Question | None:
     return catalog.load("questions", choices.question) if choices.question else None
 
 
-def resolve_question(
-    choices: Choices, cache: PoolView, compare: str | tuple[str, ...] | None
-) -> Choices:
+def resolve_question(choices: Choices, cache: PoolView, texts: Mapping[str, str]) -> Choices:
     """The choices once the pool's values are known: see Question.resolve."""
     question = find_question(choices)
-    return question.resolve(choices, cache, compare) if question else choices
+    return question.resolve(choices, cache, texts) if question else choices
+
+
+def split_metrics(metrics: Iterable[str], question: str | None) -> dict[str, Any]:
+    """The settings of the metrics that were named: see Question.split_metrics."""
+    named = tuple(dict.fromkeys(metrics))
+    if question is None:
+        return {"metric": named}
+    found: dict[str, Any] = catalog.load("questions", question).split_metrics(named)
+    return found
+
+
+def name_judged(choices: Choices) -> str:
+    """The metric that a question judges by; without a question, the metric."""
+    question = find_question(choices)
+    return question.name_judged(choices) if question else choices.metric
 
 
 def find_fact(question: str | None, name: str) -> Any:
@@ -55,6 +68,11 @@ def list_idle_choices(question: str | None) -> list[str]:
     return [name for name in _list_owners("RESETS") if name not in kept]
 
 
+def list_question_choices() -> list[str]:
+    """Choices that say nothing where no question is asked."""
+    return [*_list_owners("OWN")]
+
+
 def check_unasked(names: Iterable[str]) -> None:
     """Raises ChoiceError for choices about groups where no question is asked."""
     if names := sorted(names):
@@ -69,17 +87,19 @@ def check_settings(choices: Choices) -> None:
     owners = _list_owners("RESETS")
     for name in list_idle_choices(choices.question):
         own = owners[name] == choices.question
-        if not own and name != "target" and getattr(choices, name) != getattr(Choices, name):
+        if not own and getattr(choices, name) != getattr(Choices, name):
             about = (
                 f"on the question {choices.question}" if choices.question else "without a question"
             )
+            if name not in DECLARATIONS:
+                raise ChoiceError(f"{name} has no effect {about}", "leave it empty")
             raise ChoiceError(f"`{name}` has no effect {about}", f"`question='{owners[name]}'`")
 
 
 def describe_objective(choices: Choices) -> str:
     """The metrics that draws aim at, in words."""
     if chooses_between(choices.acquisition):
-        return choices.judged
+        return name_judged(choices)
     return join_names((choices.metric, *choices.also))
 
 
@@ -100,8 +120,6 @@ def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:
 
 def _check_without_question(choices: Choices) -> None:
     check_settings(choices)
-    if choices.target:
-        raise ChoiceError("target has no effect without a question", "leave it empty")
     for name in catalog.having("questions", "EXAMPLE"):
         if catalog.fact("acquisition", choices.acquisition, find_fact(name, "CHOOSES")):
             raise ChoiceError(

@@ -10,13 +10,8 @@ from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.item_statistics.specification import find_task
 from activetest.nouns.arguments import read_name, show
-from activetest.nouns.choices import (
-    DECLARATIONS,
-    ColumnChoices,
-    Kind,
-    Simulated,
-    Task,
-)
+from activetest.nouns.choices import DECLARATIONS, ColumnChoices, Task
+from activetest.nouns.declarations import Kind, Simulated
 from activetest.nouns.records import LARGEST, find_rule
 
 # Auxiliary files.
@@ -28,12 +23,13 @@ class Settings:
     """The user's settings, by who needs it; what was not given is left out.
 
     columns   for ColumnChoices
-    choices   for Choices, but for costs and compare
+    choices   for Choices, but for costs
     files     {"train": address, "other_models": address}; None where it was not given, empty where
               the study is to forget it
     seed      None where it was not given
     costs     address of the file of costs, or a mapping {predicted: {true: cost}}
-    compare   the two groups as text "A,B", or as two values
+    texts     of choices that are values of the pool, where they were given as "A,B": the separator
+              among several commas is seen when the pool's values are known
     """
 
     columns: dict[str, Any]
@@ -41,7 +37,7 @@ class Settings:
     files: dict[str, str | None]
     seed: int | None
     costs: str | Mapping[Any, Any] | None
-    compare: str | tuple[str, ...] | None
+    texts: dict[str, str]
 
 
 def read_settings(given: Mapping[str, Any], *, simulated: bool = False) -> Settings:
@@ -66,11 +62,17 @@ def read_settings(given: Mapping[str, Any], *, simulated: bool = False) -> Setti
         if value is not None:
             values[name] = _read_value(name, value, simulated)
     names = {field.name for field in fields(ColumnChoices)}
+    texts = {
+        name: value
+        for name, value in values.items()
+        if DECLARATIONS[name].kind == Kind.VALUES and isinstance(value, str)
+    }
+    values |= {name: text.rpartition(",")[::2] for name, text in texts.items()}
     return Settings(
         files={name: values.pop(name, None) for name in FILES},
         seed=values.pop("seed", None),
         costs=values.pop("costs", None),
-        compare=values.pop("compare", None),
+        texts=texts,
         columns={name: value for name, value in values.items() if name in names},
         choices={name: value for name, value in values.items() if name not in names},
     )
@@ -99,7 +101,8 @@ def _read_value(name: str, value: Any, simulated: bool) -> Any:
         if not values and name not in _MAY_BE_EMPTY:
             raise ChoiceError(f"`{name}` is empty", "name at least one, or leave it out")
         return values
-    if name == "compare" and not isinstance(value, str) and isinstance(value, Iterable):
+    several = declaration.kind == Kind.VALUES and not isinstance(value, str)
+    if several and isinstance(value, Iterable):
         return tuple(_read_one(name, each) for each in value)
     return _read_one(name, value)
 
@@ -116,7 +119,8 @@ def _read_one(name: str, value: Any) -> Any:
         hint = "write it to a file, and give the path"
         hint += ", or give a mapping {predicted: {true: cost}}" if name == "costs" else ""
         raise ChoiceError(f"`{name}` is of type {type(value).__name__}", hint)
-    rule = find_rule(_TYPES.get(DECLARATIONS[name].kind, str))
+    kind = DECLARATIONS[name].kind
+    rule = find_rule(_TYPES.get(kind, str))
     if not isinstance(value, str | int | float):
         raise ChoiceError(f"`{name}` is {show(value)}", rule.hint)
     if isinstance(value, str):
@@ -124,16 +128,16 @@ def _read_one(name: str, value: Any) -> Any:
     elif LARGEST <= abs(value) < math.inf:
         raise ChoiceError(f"`{name}` is {show(value)}", "it is too large")
     whole = isinstance(value, int) and not isinstance(value, bool)
-    if whole and name in _NAMES_OF_VALUES:
+    if whole and (kind == Kind.VALUES or name in _NAMES_OF_VALUES):
         return str(value)
-    if name in _CHECKED_HERE and not rule.holds(value):
+    if (kind == Kind.VALUES or name in _CHECKED_HERE) and not rule.holds(value):
         raise ChoiceError(f"`{name}` is {value!r}", rule.hint)
     return value
 
 
 _TYPES: dict[Kind, Any] = {Kind.NUMBER: float, Kind.WHOLE: int}
 _MAY_BE_EMPTY = ("features", "text", "groups", "attributes", "other_columns")
-# Names of classes and values of groups, and a schedule: whole numbers stand for text.
-_NAMES_OF_VALUES = ("positive", "classes", "compare", "refit")
+# Names of classes, and a schedule: whole numbers stand for text, as they do for values of the pool.
+_NAMES_OF_VALUES = ("positive", "classes", "refit")
 # Settings that are no field of Choices, whose values check_choices looks at.
-_CHECKED_HERE = (*(each.name for each in fields(ColumnChoices)), "seed", "compare")
+_CHECKED_HERE = (*(each.name for each in fields(ColumnChoices)), "seed")

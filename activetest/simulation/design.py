@@ -16,6 +16,7 @@ from activetest.sampling.question import (
     check_unasked,
     chooses_between,
     find_fact,
+    list_question_choices,
     usual_floor,
 )
 from activetest.sampling.settings import Settings
@@ -23,11 +24,6 @@ from activetest.sampling.settings import Settings
 ACQUISITIONS = ("optimal", "uniform")
 # Choices that all strategies share.
 _SHARED = ("floor", "floor_rule", "level", "augment", "refit")
-# Choices that say nothing without a question, but for compare, which is text.
-_OF_GROUPS = (
-    *("worst", "prior", "prior_strength", "rope"),
-    *("surface", "min_support", "attribute_model"),
-)
 
 
 @dataclass(frozen=True)
@@ -61,23 +57,19 @@ def choices_of_groups(settings: Settings, *, grouped: bool) -> dict[str, Any]:
     grouped  whether groups were named. Raises ChoiceError where settings have no effect without a
     question.
     """
-    given = {name: settings.choices[name] for name in _OF_GROUPS if name in settings.choices}
+    of_questions = list_question_choices()
+    given = {name: value for name, value in settings.choices.items() if name in of_questions}
     question = settings.choices.get("question")
     if question in (None, NO_QUESTION):
         check_unasked(
             [
                 *given,
-                *(["compare"] if settings.compare is not None else []),
                 *(["groups"] if grouped else []),
                 *(["attributes"] if settings.columns.get("attributes") else []),
             ]
         )
         return {}
-    compare = settings.compare
-    if isinstance(compare, str):
-        # The separator among several commas is seen when the pool's values are known.
-        compare = compare.rpartition(",")[::2]
-    return given | {"question": question, "compare": tuple(compare or ())}
+    return given | {"question": question}
 
 
 def list_strategies(

@@ -192,9 +192,7 @@ def simulate(
                     f"a budget of {plan.budgets[-1]} is more than the pool's {items} {which}",
                     "ask for less",
                 )
-            fitting = tuple(
-                resolve_question(each, built, given.compare) for each in plan.strategies
-            )
+            fitting = tuple(resolve_question(each, built, given.texts) for each in plan.strategies)
             plan = replace(plan, strategies=fitting)
             names = {each.surrogate for each in plan.strategies}
             built = auxiliary.attach_auxiliary(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from activetest.errors import ChoiceError, StudyError
-from activetest.nouns.choices import Choices, fill_older
+from activetest.nouns.choices import Choices, fill_older, list_known
 from activetest.nouns.report_settings import ReportSettings, read_report_settings
 from activetest.nouns.study_lists import Criterion, Model, Part, Rater
 from activetest.pool.schema import Schema
@@ -54,11 +54,13 @@ class Config:
     pool     the entries of [pool], and the address of the only part as "uri"
     choices  for the rounds to come
     report   what reports ask for
+    others   entries of [choices] of wings that this installation lacks, which stay as they are
     """
 
     pool: dict[str, Any]
     choices: Choices
     report: ReportSettings = field(default_factory=ReportSettings)
+    others: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_config(folder: Path) -> Config:
@@ -81,11 +83,13 @@ def read_config(folder: Path) -> Config:
     if not isinstance(entries.get("choices", {}), dict):
         raise ChoiceError(f"{path}: [choices] is no section", "restore what was there")
     chosen = fill_older(entries.get("choices", {}))
-    choices = check_choices(chosen, pool, where=name_section(folder, "choices"))
+    known = list_known(chosen)
+    others = {name: value for name, value in chosen.items() if name not in known}
+    choices = check_choices(known, pool, where=name_section(folder, "choices"))
     report = read_report_settings(entries.get("report", {}), name_section(folder, "report"))
     if report.require:
         _check_gates(report.require, path)
-    return Config(pool, choices, report)
+    return Config(pool, choices, report, others)
 
 
 def name_section(folder: Path, section: str) -> str:
@@ -192,7 +196,7 @@ def _to_toml(config: Config) -> str:
     address = pool.pop("uri")
     sections: dict[str, Mapping[str, Any]] = {f"[{name}]": each for name, each in _LISTS.items()}
     sections["[parts]"] = {**_LISTS["parts"], _ADDRESS: address}
-    sections |= {"pool": pool, "choices": asdict(config.choices)}
+    sections |= {"pool": pool, "choices": {**asdict(config.choices), **config.others}}
     if report := config.report.list_entries():
         sections["report"] = report
     for section, entries in sections.items():

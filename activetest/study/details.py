@@ -14,8 +14,9 @@ from activetest.estimation.view import FIXED, POSTERIOR, View
 from activetest.item_statistics.defaults import default_metrics, judge_metrics
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
-from activetest.nouns.choices import DECLARATIONS, Choices, declared
+from activetest.nouns.choices import DECLARATIONS, Choices
 from activetest.nouns.curve import Curve
+from activetest.nouns.declarations import declared
 from activetest.nouns.log import Log
 from activetest.nouns.records import to_lists
 from activetest.nouns.report import EstimateRow
@@ -33,7 +34,7 @@ from activetest.reporting.history import trace_history
 from activetest.reporting.rows import HEADLINE, estimate_row
 from activetest.reporting.sampled_shares import compare_with_pool
 from activetest.reporting.worst_items import find_worst_items
-from activetest.sampling.question import usual_acquisition, usual_floor
+from activetest.sampling.question import name_judged, usual_acquisition, usual_floor
 from activetest.study.export import DrawLog
 from activetest.study.folder import INSIDE
 from activetest.study.labelling import find_columns
@@ -201,8 +202,8 @@ def _list_settings(study: StoredStudy) -> dict[str, Any]:
     usual = _find_usual(choices, schema)
     named = (choices.metric, *choices.also)
     found: dict[str, Any] = {}
-    if choices.target:
-        found["metric"] = [choices.target, *([] if named == usual["metric"] else named)]
+    if (judged := name_judged(choices)) != choices.metric:
+        found["metric"] = [judged, *([] if named == usual["metric"] else named)]
     elif named != usual["metric"]:
         found["metric"] = list(named) if len(named) > 1 else named[0]
     for name in declared(Choices):

@@ -28,7 +28,7 @@ from activetest.pool.notices import describe_pool
 from activetest.pool.pool import Pool
 from activetest.pool.remote import reject_secrets
 from activetest.rounds.weighted import describe_floor_cost
-from activetest.sampling.question import find_fact, resolve_question
+from activetest.sampling.question import find_fact, find_question, resolve_question
 from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.study.config import GRADED_BY
 from activetest.study.conversion import Conversion, keep_conversion
@@ -60,7 +60,6 @@ from activetest.study.settings import (
     check_seed,
     choose_choices,
     describe_budget,
-    describe_priors,
     has_rounds,
     kept_columns,
 )
@@ -176,7 +175,7 @@ def init(
             )
             # Its files are closed before its folder moves.
             caches.enter_context(closing(built))
-            choices = resolve_question(choices, built, given.compare)
+            choices = resolve_question(choices, built, given.texts)
             notices = _list_notices(pool, built, choices, given, study, plan_log)
             notices += (CONVERTED,) * source.converted
             entries = _list_entries(source, pool, about.choose_fingerprints(built), files, judge)
@@ -249,8 +248,6 @@ def _read_choices(pool: Pool, given: Settings) -> dict[str, Any]:
     chosen = dict(given.choices)
     if given.costs is not None:
         chosen["costs"] = read_costs(given.costs, pool.schema.classes)
-    if given.compare is not None:
-        chosen["compare"] = given.compare
     return chosen
 
 
@@ -281,7 +278,9 @@ def _open_kept(folder: Path, parts: tuple[str, ...]) -> StoredStudy:
 def _describe_choices(pool: Pool, built: Cache, choices: Choices) -> tuple[str, ...]:
     """Meaning of the choices for this pool, in sentences."""
     notices = describe_findings(built, choices) + built.notices
-    notices += describe_priors(choices, pool) + describe_floor_cost(built, choices)
+    if question := find_question(choices):
+        notices += question.describe_pool(choices, pool.schema.kind)
+    notices += describe_floor_cost(built, choices)
     if pool.schema.shape and not catalog.fact("surrogates", choices.surrogate, "SEES_IMAGES"):
         notices += (
             f"the surrogate {choices.surrogate} sees the image as a list of numbers; "

@@ -576,7 +576,7 @@ def _describe_draws(choices: Choices) -> str:
         between = find_fact(choices.question, "SEPARATOR") or ", "
         line += f"; question: {between.join(filter(None, parts))}"
         if choices.also:
-            line += f"; groups are judged by {choices.judged} alone"
+            line += f"; groups are judged by {question.name_judged(choices)} alone"
     return line
 
 

@@ -9,10 +9,8 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics, judge_metrics
 from activetest.nouns.choices import (
     NO_QUESTION,
-    TARGET,
     Choices,
     Interval,
-    Prior,
     Selection,
     Task,
 )
@@ -28,8 +26,8 @@ from activetest.sampling.choices import (
 )
 from activetest.sampling.question import (
     chooses_between,
-    find_fact,
     list_idle_choices,
+    split_metrics,
     usual_acquisition,
     usual_floor,
 )
@@ -234,14 +232,6 @@ def _list_judge_metrics(schema: Schema) -> tuple[str, ...]:
     return judge_metrics(schema.task, schema.positive)
 
 
-def describe_priors(choices: Choices, pool: Pool) -> tuple[str, ...]:
-    """A notice where priors cannot be what was chosen."""
-    silent = pool.schema.kind == "pred"
-    if not find_fact(choices.question, "GROUPED") or choices.prior == Prior.UNIFORM or not silent:
-        return ()
-    return ("the pool has no probabilities: priors of groups are uniform",)
-
-
 def describe_budget(choices: Choices, given: Mapping[str, Any], *, began: bool) -> tuple[str, ...]:
     """A notice where a budget plans no looks of sequential gates, and none were declined.
 
@@ -326,11 +316,8 @@ def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool
         settings.setdefault("acquisition", usual)
         if fresh:
             settings.setdefault("metric", (_USUAL,))
-    if isinstance(settings.get("compare"), str):
-        # The separator among several commas is seen when the pool's values are known.
-        settings["compare"] = settings["compare"].rpartition(",")[::2]
     if "metric" in settings:
-        settings |= _split_target(settings["metric"], settings.get("question", stored.question))
+        settings |= split_metrics(settings["metric"], present)
     acquisition = settings.get("acquisition", stored.acquisition)
     before, after = (chooses_between(name) for name in (stored.acquisition, acquisition))
     if before != after:
@@ -369,11 +356,3 @@ def _check_late_looks(settings: Mapping[str, Any]) -> None:
             "draw: this study began without any",
             "start another study: `Study.create(pool, folder)`",
         )
-
-
-def _split_target(metrics: tuple[str, ...], question: str | None) -> dict[str, Any]:
-    """The metrics, and the target: a confusion matrix is no metric that draws can aim at."""
-    named = tuple(dict.fromkeys(metrics))
-    if named[0] != TARGET or question in (None, NO_QUESTION):
-        return {"metric": named, "target": ""}
-    return {"metric": named[1:] or (_USUAL,), "target": TARGET}

@@ -80,6 +80,7 @@ class StoredStudy:
         self.pool = found.pool
         self.choices = found.choices
         self.reports = found.report
+        self._others = found.others
         self.ledger = ledger
         self.seed = ledger.seed
         self._held: set[Path] = set()
@@ -138,7 +139,9 @@ class StoredStudy:
         self.choices = check_choices(asdict(choices), pool, where="the choices")
         self.pool = pool
         with raising_storage_errors(self.folder / config.CONFIG):
-            config.write_config(self.folder, config.Config(pool, choices, self.reports))
+            config.write_config(
+                self.folder, config.Config(pool, choices, self.reports, self._others)
+            )
         self.ledger.record_plan(describe_plan(choices, pool))
 
     def restart(
@@ -158,7 +161,7 @@ class StoredStudy:
         pool = self._relative_entries(pool)
         choices = check_choices(asdict(choices), pool, where="the choices")
         with raising_storage_errors(self.folder):
-            written = config.Config(pool, choices, self.reports)
+            written = config.Config(pool, choices, self.reports, self._others)
             prepare_restart(self.folder, written, seed=seed, fingerprint=fingerprint)
             self.ledger.restart(seed=seed, fingerprint=fingerprint, revision=revision)
             finish_restart(self.folder, self.ledger)

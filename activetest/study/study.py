@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from activetest.study.stored import StoredStudy
     from activetest.study.verify import Verification
     from activetest.wings.curves.study_curve import StudyCurve
+    from activetest.wings.groups.choices import QuestionChoices
+    from activetest.wings.surfaces.choices import SurfaceChoices
     from activetest.wings.surfaces.study_surface import StudySurface
+
+    class AllChoices(QuestionChoices, SurfaceChoices, Choices):
+        """Choices, as they are where no wing is missing."""
 
 # Modules that are slow to import are imported by the methods that use them.
 
@@ -677,13 +682,13 @@ class Study:
         return self._current().seed
 
     @property
-    def choices(self) -> Choices:
+    def choices(self) -> "AllChoices":
         """Choices for the rounds to come.
 
         >>> study.choices.groups
         ('ink',)
         """
-        return self._current().choices
+        return cast("AllChoices", self._current().choices)
 
     def check_report_files(
         self, path: str | Path | Sequence[str | Path], *, force: bool = False

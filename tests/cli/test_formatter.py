@@ -10,7 +10,8 @@ import pytest
 from activetest import catalog
 from activetest.cli import formatter, options
 from activetest.cli.app import main
-from activetest.nouns.choices import DECLARATIONS, Section, default_words, option
+from activetest.nouns.choices import DECLARATIONS, default_words, option
+from activetest.nouns.declarations import Section
 from tests.cli.programs import COMMANDS, program
 
 SECTIONED = ("init", "simulate")
@@ -142,6 +143,11 @@ def test_declarations_need_no_library():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"numpy", "pyarrow", "scipy", "sklearn", "torch", "activetest.catalog"}
     assert not set(done.stdout.split()) & heavy
+    ours = {each for each in done.stdout.split() if each.startswith("activetest.wings.")}
+    assert {each for each in ours if each.count(".") > 2} == {
+        "activetest.wings.groups.choices",
+        "activetest.wings.surfaces.choices",
+    }
 
 
 def test_formatter_lists_methods_of_simulations_for_simulations_alone():

@@ -9,7 +9,8 @@ from activetest.cli.app import main
 from activetest.cli.report import split_gates
 from activetest.errors import ChoiceError
 from activetest.nouns import choices
-from activetest.nouns.choices import DECLARATIONS, Simulated
+from activetest.nouns.choices import DECLARATIONS
+from activetest.nouns.declarations import Simulated
 
 COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
 

@@ -51,12 +51,14 @@ def test_files_seed_costs_and_two_groups_stand_for_themselves():
         {"train": Path("train.csv"), "other_models": "other.csv", "seed": 7, "costs": Path("c.csv")}
     )
     assert settings.files == {"train": "train.csv", "other_models": "other.csv"}
-    assert (settings.seed, settings.costs, settings.compare) == (7, "c.csv", None)
+    assert (settings.seed, settings.costs, settings.texts) == (7, "c.csv", {})
     costs = {"cat": {"dog": 2.0}}
     settings = read_settings({"costs": costs, "compare": [1, "b"]})
-    assert settings.costs is costs and settings.compare == ("1", "b")
+    assert settings.costs is costs and settings.choices == {"compare": ("1", "b")}
+    assert settings.texts == {}
     assert settings.files == {"train": None, "other_models": None}
-    assert read_settings({"compare": "a,b"}).compare == "a,b"
+    settings = read_settings({"compare": "a,b,c"})
+    assert settings.texts == {"compare": "a,b,c"} and settings.choices == {"compare": ("a,b", "c")}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ Active Bayesian Assessment (Ji 2021), Algorithm 1: a group by the acquisition, t
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.rounds.fit import make_generator
 from activetest.wings.groups.bandit import COMPARE, ESTIMATE, IDENTIFY, Bandit
+from activetest.wings.groups.choices import QuestionChoices
 from activetest.wings.groups.counts import GroupCounts, count_groups, task_group
 from activetest.wings.groups.partition import Partition
 
@@ -95,12 +97,12 @@ def make_bandit(found: GroupCounts, cache: PoolView, choices: Choices) -> Bandit
     """The question about these groups. Raises ChoiceError where they are not all there."""
     check_groups(cache, choices, group=found.partition.group)
     values = [meaning[found.partition.group] for meaning in found.arms.groups]
-    pair = None
+    pair, own = None, choices.of(QuestionChoices)
     assert choices.question is not None
     if choices.question == COMPARE:
-        first, second = choices.compare
+        first, second = own.compare
         pair = values.index(first), values.index(second)
-    return Bandit(found.arms, choices.question, choices.worst, pair, choices.rope)
+    return Bandit(found.arms, choices.question, own.worst, pair, own.rope)
 
 
 def check_groups(cache: PoolView, choices: Choices, group: str | None = None) -> None:
@@ -110,17 +112,18 @@ def check_groups(cache: PoolView, choices: Choices, group: str | None = None) ->
     """
     group = group or task_group(choices)
     values = cache.group_values[Partition(group).find_column(cache)]
+    own = choices.of(QuestionChoices)
     if choices.question == COMPARE:
-        for value in choices.compare:
+        for value in own.compare:
             if value not in values:
                 raise ChoiceError(
                     f"`compare`: {value!r} is no value of {group!r}",
                     f"its values are {_list_values(values)}",
                 )
-    if choices.question == IDENTIFY and choices.worst >= len(values):
+    if choices.question == IDENTIFY and own.worst >= len(values):
         count = f"{len(values)} group{'s' * (len(values) != 1)}"
         raise ChoiceError(
-            f"`worst={choices.worst}`: {group!r} has {count}",
+            f"`worst={own.worst}`: {group!r} has {count}",
             "ask for fewer than there are" if len(values) > 1 else "choose another for `groups`",
         )
 
@@ -147,9 +150,7 @@ def _list_values(values: list[str]) -> str:
     return ", ".join(values[:20]) + more
 
 
-def resolve_compared_groups(
-    choices: Choices, cache: PoolView, compare: str | tuple[str, ...] | None
-) -> Choices:
+def resolve_compared_groups(choices: Choices, cache: PoolView, text: str | None) -> Choices:
     """The choices, with the two groups that `compare` means now that the pool's are known.
 
     Two values are in the choices already; a text "A,B" becomes two values here.
@@ -157,8 +158,9 @@ def resolve_compared_groups(
     Raises ChoiceError where the task asks for groups that the pool does not have.
     """
     group = choices.groups[0]
-    if isinstance(compare, str):
+    if text is not None:
         values = cache.group_values[cache.group_names.index(group)]
-        choices = replace(choices, compare=parse_compared_groups(compare, values, group))
+        named: dict[str, Any] = {"compare": parse_compared_groups(text, values, group)}
+        choices = replace(choices, **named)
     check_groups(cache, choices)
     return choices

@@ -16,6 +16,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.pool.groups import PREDICTED
 from activetest.wings.groups.arms import ACCURACY, CONFUSION, COST, ECE, ERROR, KINDS, Arms
+from activetest.wings.groups.choices import Prior, QuestionChoices
 from activetest.wings.groups.exchangeable import exchangeable_counts, sum_by_outcome
 from activetest.wings.groups.partition import (
     EDGES,
@@ -68,7 +69,8 @@ def count_groups(
     what the groups are judged by). The pool is read once and never again. Raises ChoiceError if the
     pool or the choices lack what the kind needs: classes, probabilities, costs.
     """
-    specified = kind or choices.judged
+    own = choices.of(QuestionChoices)
+    specified = kind or name_judged(choices)
     kind = _check_kind(specified, cache, choices)
     by_class = kind in (COST, CONFUSION)
     partition = _choose_partition(specified, cache, task_group(choices) if group is None else group)
@@ -100,7 +102,7 @@ def count_groups(
         if (known == labelled).all()
         else sum_by_outcome(cells[labelled], outcome[labelled], None, shape),
         exchangeable_counts=exchangeable,
-        prior=_set_prior(totals, rows, cells, known | declined, choices, kind, width),
+        prior=_set_prior(totals, rows, cells, known | declined, own, kind, width),
     )
     return GroupCounts(
         arms=arms,
@@ -108,8 +110,13 @@ def count_groups(
         cells=totals.cells,
         labelled=np.bincount(cells[labelled], minlength=shape[0]),
         non_uniform=non_uniform,
-        informed=totals.prob_sums is not None and choices.prior == "informative",
+        informed=totals.prob_sums is not None and own.prior == Prior.INFORMATIVE,
     )
+
+
+def name_judged(choices: Choices) -> str:
+    """The metric that groups are judged by: the target, else the metric."""
+    return choices.of(QuestionChoices).target or choices.metric
 
 
 def task_group(choices: Choices) -> str:
@@ -223,7 +230,7 @@ def _set_prior(
     rows: Rows,
     cells: Array,
     excluded: Array,
-    choices: Choices,
+    choices: QuestionChoices,
     kind: str,
     width: int,
 ) -> Array:
@@ -234,7 +241,7 @@ def _set_prior(
     strength = _STRENGTHS[kind] if choices.prior_strength is None else choices.prior_strength
     cell_count, prob_sums = len(totals.size), totals.prob_sums
     equal = np.full((cell_count, width), 1 / width)
-    if choices.prior == "uniform" or prob_sums is None:
+    if choices.prior == Prior.UNIFORM or prob_sums is None:
         return strength * equal
     left = totals.size - np.bincount(cells[excluded], minlength=cell_count)
     excluded_sums = sum_probs(

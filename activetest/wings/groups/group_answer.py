@@ -24,6 +24,7 @@ from activetest.wings.groups import confusion as cells
 from activetest.wings.groups import group_notes as notes
 from activetest.wings.groups.arms import Arms, cell_variances
 from activetest.wings.groups.bandit import IDENTIFY, Bandit
+from activetest.wings.groups.choices import QuestionChoices
 from activetest.wings.groups.counts import GroupCounts, count_groups, task_group
 from activetest.wings.groups.group_ranking import (
     GroupRank,
@@ -59,12 +60,13 @@ def answer_question(
     """
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
     metric, level = specification.find_metric(choices.metric, facts), choices.level
+    own = choices.of(QuestionChoices)
     counts = _count_labels(log, cache, choices, facts, seed, surrogate)
     bandit = between_groups.make_bandit(counts.groups, cache, choices)
     rng = make_generator(seed, len(log.history) + 1, "groups")
     stands = summarise_groups(counts.groups, counts.view, metric, level, rng)
     _check_worst(choices, stands.n_answerable, declined=bool(log.declined))
-    groups, ranks = rank_groups(stands, choices.worst, level, rng)
+    groups, ranks = rank_groups(stands, own.worst, level, rng)
     comparison = _compare(bandit.pair, bandit, stands, choices) if bandit.pair else None
     probability: float | None = None
     if comparison:
@@ -82,10 +84,10 @@ def answer_question(
     answer = Assessment(
         question=choices.question or "",
         metric=metric.title,
-        target=choices.target,
+        target=own.target,
         column=task_group(choices),
-        worst=choices.worst,
-        rope=choices.rope,
+        worst=own.worst,
+        rope=own.rope,
         prior="informative" if counts.groups.informed else "uniform",
         prior_strength=float(bandit.arms.prior[0].sum()),
         level=level,
@@ -96,7 +98,7 @@ def answer_question(
         decided=decided,
         probability=probability,
         more_labels=more,
-        rmse=_matrix_rmse(counts.matrix.arms, matrix) if choices.target else stands.rmse,
+        rmse=_matrix_rmse(counts.matrix.arms, matrix) if own.target else stands.rmse,
     )
     return answer, notes.write_notes(answer)
 
@@ -128,9 +130,10 @@ def _check_worst(choices: Choices, n_answerable: int, *, declined: bool) -> None
 
     NotEstimable where items were declined, which nobody chose; else ChoiceError.
     """
-    if choices.question == IDENTIFY and choices.worst >= n_answerable:
+    worst = choices.of(QuestionChoices).worst
+    if choices.question == IDENTIFY and worst >= n_answerable:
         raise (NotEstimable if declined else ChoiceError)(
-            f"`worst={choices.worst}`: {n_answerable} groups of {task_group(choices)!r} have items "
+            f"`worst={worst}`: {n_answerable} groups of {task_group(choices)!r} have items "
             "that can be answered",
             "ask for fewer, or `study.change(question='none')`",
         )

@@ -12,6 +12,7 @@ from activetest.nouns.rows import Array
 from activetest.nouns.surface import Arms, Surface, SurfaceData
 from activetest.pool.hashing import uniforms
 from activetest.rounds.fit import make_generator
+from activetest.wings.surfaces.choices import SurfaceChoices
 from activetest.wings.surfaces.fitting import fit_surface
 
 
@@ -42,8 +43,8 @@ def allocate_arms(
     chosen = np.flatnonzero(share)
     if not len(chosen) and not choices.floor:
         raise NotEstimable(
-            f"every item of the combinations with at least {choices.min_support} items is drawn or "
-            "labelled",
+            "every item of the combinations with at least "
+            f"{choices.of(SurfaceChoices).min_support} items is drawn or labelled",
             hint="`study.report()`; `floor=0.1` draws from other combinations too",
         )
     if top:
@@ -86,9 +87,8 @@ def _share_draws(
     acquisition = catalog.load("acquisition", choices.acquisition)
     counts = acquisition.ArmCounts(support, known, left)
     alone = choices.selection == Selection.TOP
-    share: Array = acquisition.rank_arms(
-        surface, counts, choices.min_support, count, rng, alone=alone
-    )
+    least = choices.of(SurfaceChoices).min_support
+    share: Array = acquisition.rank_arms(surface, counts, least, count, rng, alone=alone)
     return share
 
 

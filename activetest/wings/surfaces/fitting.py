@@ -13,7 +13,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable, PoolError
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
-from activetest.nouns.choices import AUTO, Choices, Refit, Task
+from activetest.nouns.choices import Choices, Refit, Task
 from activetest.nouns.log import (
     DECLINED,
     LABELLED,
@@ -30,7 +30,9 @@ from activetest.pool.allocations import keeps_cells
 from activetest.pool.groups import LABEL, columns_of
 from activetest.pool.uncertain import list_uncertain
 from activetest.rounds.fit import make_generator, observe_statistics
+from activetest.sampling.question import name_judged
 from activetest.system.parallel import map_reduce, one_blas_thread
+from activetest.wings.surfaces.choices import AUTO, SurfaceChoices
 from activetest.wings.surfaces.membership import (
     FittedAttributes,
     fit_attributes,
@@ -79,7 +81,7 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
     attributes that no surface can be about, PoolError for too many arms.
     """
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
-    metric = find_surface_metric(choices.judged, facts)
+    metric = find_surface_metric(name_judged(choices), facts)
     positions, status, labels = log.item_rows, log.item_status, log.item_labels
     known = status == LABELLED
     items = positions[known]
@@ -112,7 +114,7 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
 def find_true_values(cache: PoolView, choices: Choices, truth: Array) -> tuple[Arms, Array]:
     """The arms of a pool whose labels (N,) are all known, and (A,) the metric of each."""
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
-    metric = find_surface_metric(choices.judged, facts)
+    metric = find_surface_metric(name_judged(choices), facts)
     arms = _find_labelled_arms(cache, choices, np.arange(cache.size), truth)
     values = [
         _observe(metric, cache.rows(start, stop), truth[start:stop])
@@ -130,7 +132,8 @@ def fit_surface(
     UnknownMethod for a surface that does not exist.
     """
     data = collect_surface_data(log, cache, choices)
-    name, options = catalog.split_options("surfaces", choices.surface)
+    specified = choices.of(SurfaceChoices).surface
+    name, options = catalog.split_options("surfaces", specified)
     method = catalog.load("surfaces", name)
 
     def fit_state(first: SurfaceData, count: int) -> Mapping[str, Array]:
@@ -145,7 +148,7 @@ def fit_surface(
             known = log.item_status == LABELLED
             since = np.concatenate([log.round, log.supplied_round])[known]
             first = data.select(np.argsort(since, kind="stable")[:count])
-            origin = [choices.surface, seed, METHODS, first.compute_digest()]
+            origin = [specified, seed, METHODS, first.compute_digest()]
             earlier = cache.compute_stored("surface", origin, lambda: fit_state(first, count))
         surface: Surface = method.fit(data, rng=rng, earlier=earlier, **options)
     return surface, data
@@ -226,11 +229,12 @@ def describe_arms(cache: PoolView, choices: Choices) -> tuple[str, ...]:
     """A notice about the combinations that occur; none without attributes. Raises as find_arms."""
     if not choices.attributes:
         return ()
-    arms = find_arms(cache, choices.attributes, choices.attribute_model)
-    enough = int((arms.support >= choices.min_support).sum())
+    own = choices.of(SurfaceChoices)
+    arms = find_arms(cache, choices.attributes, own.attribute_model)
+    enough = int((arms.support >= own.min_support).sum())
     notice = (
         f"combinations of attributes: {arms.attributes.count_combinations():,}, of which "
-        f"{len(arms):,} occur and {enough:,} have at least {choices.min_support:,} items"
+        f"{len(arms):,} occur and {enough:,} have at least {own.min_support:,} items"
     )
     if not enough:
         notice += ", as they need to be ranked: name fewer attributes, or lower `min_support`"
@@ -242,7 +246,7 @@ def _describe_uncertain(cache: PoolView, choices: Choices) -> tuple[str, ...]:
     uncertain = list_uncertain(cache, choices.attributes)
     if not uncertain:
         return ()
-    fitted = _fit_attributes(cache, choices.attributes, choices.attribute_model)
+    fitted = _fit_attributes(cache, choices.attributes, choices.of(SurfaceChoices).attribute_model)
     gold = int(fitted.data.gold.sum())
     notice = (
         f"uncertain attributes: {', '.join(uncertain)}, by the model {fitted.name}; "
@@ -275,7 +279,7 @@ def _find_arms(cache: PoolView, attributes: tuple[str, ...], model: str) -> Arms
 
 def _find_labelled_arms(cache: PoolView, choices: Choices, items: Array, labels: Array) -> Arms:
     """The arms where these items (n,) have these labels; they differ where one is an attribute."""
-    names, model = choices.attributes, choices.attribute_model
+    names, model = choices.attributes, choices.of(SurfaceChoices).attribute_model
     arms = find_arms(cache, names, model)
     if LABEL not in list_uncertain(cache, names):
         return arms

@@ -12,7 +12,6 @@ import numpy as np
 
 from activetest import catalog
 from activetest.errors import ChoiceError
-from activetest.nouns.choices import AUTO
 from activetest.nouns.log import METHODS
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rounding import DECIMALS
@@ -22,6 +21,7 @@ from activetest.nouns.uncertain import JointModel, UncertainAttributes
 from activetest.pool.groups import LABEL
 from activetest.pool.uncertain import list_uncertain
 from activetest.system.parallel import map_reduce, one_blas_thread
+from activetest.wings.surfaces.choices import AUTO
 
 # Smaller shares of an item are left out, and so are those beyond the largest few; the rest is
 # scaled to sum to 1.

@@ -17,7 +17,9 @@ from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData, name_columns
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap, SurfaceReport
+from activetest.sampling.question import name_judged
 from activetest.system.progress import step
+from activetest.wings.surfaces.choices import SurfaceChoices
 from activetest.wings.surfaces.fitting import find_surface_metric, fit_surface
 from activetest.wings.surfaces.surface_cells import check_attribute, find_codes, suggest_map
 from activetest.wings.surfaces.surface_values import (
@@ -106,13 +108,14 @@ def fit_pool_surface(log: Log, cache: PoolView, choices: Choices, *, seed: int) 
             "`study.report()` has the weighted number of every single value",
         )
     metric = find_surface_metric(
-        choices.judged, specification.describe_pool(cache.roles, choices.costs, cache)
+        name_judged(choices), specification.describe_pool(cache.roles, choices.costs, cache)
     )
     with step("fitting the surface"):
         surface, data = fit_surface(log, cache, choices, seed=seed)
     if not len(data.items):
         raise NotEstimable("no surface yet: there is no label", "`study.next(20)`")
-    return PoolSurface(surface, data, metric.title, choices.level, choices.min_support)
+    least = choices.of(SurfaceChoices).min_support
+    return PoolSurface(surface, data, metric.title, choices.level, least)
 
 
 def check_attributes(choices: Choices) -> None:

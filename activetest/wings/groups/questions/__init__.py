@@ -8,6 +8,7 @@ CONTENTS = {
             "CHOOSES": "CHOOSES_GROUPS",
             "GROUPED": True,
             "FINDING": "assessment",
+            "RESETS": ("target",),
             "KEEPS": ("prior", "prior_strength"),
         },
         "identify": {
@@ -16,7 +17,7 @@ CONTENTS = {
             "GROUPED": True,
             "FINDING": "assessment",
             "OWN": ("worst", "prior", "prior_strength", "groups"),
-            "RESETS": ("target", "worst", "prior", "prior_strength"),
+            "RESETS": ("worst", "prior", "prior_strength"),
             "KEEPS": ("prior", "prior_strength"),
             "ABOUT": "groups",
             "EXAMPLE": "question='identify', groups=[column]",

@@ -15,6 +15,8 @@ from activetest.sampling.question import check_settings, chooses_between
 from activetest.wings.groups import between_groups, partition
 from activetest.wings.groups.arms import ACCURACY, CONFUSION, COST, ECE, ERROR, KINDS
 from activetest.wings.groups.bandit import COMPARE, ESTIMATE, IDENTIFY
+from activetest.wings.groups.choices import TARGET, Prior, QuestionChoices
+from activetest.wings.groups.counts import name_judged
 
 # Metrics that groups can be judged by for each question.
 _METRICS = {
@@ -49,31 +51,49 @@ class GroupQuestion:
         return partition.row_weights(allocation, rows, cache)
 
     @staticmethod
-    def resolve(
-        choices: Choices, cache: PoolView, compare: str | tuple[str, ...] | None
-    ) -> Choices:
+    def split_metrics(named: tuple[str, ...]) -> dict[str, Any]:
+        """The metrics, and the target: a confusion matrix is no metric that draws can aim at."""
+        if named[0] != TARGET:
+            return {"metric": named, "target": ""}
+        return {"metric": named[1:] or (ACCURACY,), "target": TARGET}
+
+    @staticmethod
+    def name_judged(choices: Choices) -> str:
+        """The target, else the metric."""
+        return name_judged(choices)
+
+    @staticmethod
+    def resolve(choices: Choices, cache: PoolView, texts: Mapping[str, str]) -> Choices:
         """The choices with the groups that are compared: see resolve_compared_groups."""
-        return between_groups.resolve_compared_groups(choices, cache, compare)
+        return between_groups.resolve_compared_groups(choices, cache, texts.get("compare"))
+
+    @staticmethod
+    def describe_pool(choices: Choices, kind: str) -> tuple[str, ...]:
+        """A sentence where priors cannot be what was chosen."""
+        if kind != "pred" or choices.of(QuestionChoices).prior == Prior.UNIFORM:
+            return ()
+        return ("the pool has no probabilities: priors of groups are uniform",)
 
     @staticmethod
     def describe(choices: Choices) -> str:
         """The question in plain words that follow "to"."""
-        by, column = choices.judged, choices.groups[0]
+        by, column, own = name_judged(choices), choices.groups[0], choices.of(QuestionChoices)
         if choices.question == ESTIMATE:
             return f"estimate {by} of every group of {column}"
         if choices.question == IDENTIFY:
-            which = "worst group" if choices.worst == 1 else f"{choices.worst} worst groups"
+            which = "worst group" if own.worst == 1 else f"{own.worst} worst groups"
             return f"identify the {which} of {column} by {by}"
-        first, second = choices.compare
-        return f"compare {first} and {second} of {column} by {by}, rope {choices.rope:g}"
+        first, second = own.compare
+        return f"compare {first} and {second} of {column} by {by}, rope {own.rope:g}"
 
     @staticmethod
     def describe_settings(choices: Choices) -> str:
         """The prior in words; empty for the usual one."""
-        strength = choices.prior_strength
+        own = choices.of(QuestionChoices)
+        strength = own.prior_strength
         weight = "" if strength is None else f" with the weight of {strength:g} labels"
-        usual = choices.prior == Choices.prior and not weight
-        return "" if usual else f"{choices.prior} prior{weight}"
+        usual = own.prior == QuestionChoices.prior and not weight
+        return "" if usual else f"{own.prior} prior{weight}"
 
     @staticmethod
     def check(choices: Choices, pool: Mapping[str, Any]) -> None:
@@ -102,7 +122,7 @@ estimate = identify = compare = GroupQuestion()
 
 
 def _check_judged(choices: Choices, pool: Mapping[str, Any]) -> None:
-    kind, _ = specification.split_specification(choices.judged)
+    kind, _ = specification.split_specification(name_judged(choices))
     if kind == CONFUSION and choices.question != ESTIMATE:
         raise ChoiceError(
             f"a confusion matrix is no single number to {choices.question} groups by",
@@ -137,16 +157,15 @@ def _check_judged(choices: Choices, pool: Mapping[str, Any]) -> None:
 
 def _check_arguments(choices: Choices) -> None:
     check_settings(choices)
-    if choices.question == COMPARE and (
-        len(choices.compare) != 2 or len(set(choices.compare)) != 2
-    ):
+    own = choices.of(QuestionChoices)
+    if choices.question == COMPARE and (len(own.compare) != 2 or len(set(own.compare)) != 2):
         raise ChoiceError(
             f"the question {COMPARE} needs two values of {choices.groups[0]!r}",
             "`compare=[a, b]`",
         )
-    if choices.question == COMPARE and choices.rope >= (widest := _range(choices)):
+    if choices.question == COMPARE and own.rope >= (widest := _range(choices)):
         raise ChoiceError(
-            f"`rope` is {choices.rope:g}, and no two groups differ by more than "
+            f"`rope` is {own.rope:g}, and no two groups differ by more than "
             f"{widest:g} in {choices.metric}",
             "it is a difference that does not matter, for example 0.05",
         )
@@ -172,7 +191,6 @@ def _check_between(choices: Choices) -> None:
             f"{name} looks for the worst group, and the question is {choices.question}",
             "`acquisition='thompson'`",
         )
-    if name == "top-two-thompson" and choices.worst > 1:
-        raise ChoiceError(
-            f"{name} looks for one group, not {choices.worst}", "`acquisition='thompson'`"
-        )
+    worst = choices.of(QuestionChoices).worst
+    if name == "top-two-thompson" and worst > 1:
+        raise ChoiceError(f"{name} looks for one group, not {worst}", "`acquisition='thompson'`")

@@ -29,6 +29,7 @@ from activetest.rounds.fit import make_generator
 from activetest.wings.groups.arms import Arms, compute_values, expect_outcome_shares
 from activetest.wings.groups.bandit import ESTIMATE, IDENTIFY
 from activetest.wings.groups.between_groups import make_bandit
+from activetest.wings.groups.choices import QuestionChoices
 from activetest.wings.groups.comparison import count_regions
 from activetest.wings.groups.counts import count_groups, task_group
 from activetest.wings.groups.group_ranking import (
@@ -152,9 +153,10 @@ def measure(
     stands = summarise_groups(counts, view, metric, choices.level, rng, draws=draws)
     right = probability = rank = np.nan
     if choices.question == IDENTIFY:
-        probability = rank_groups(stands, choices.worst, choices.level, rng)[1].answer_probability
-        right = names_worst(known, stands.order[: choices.worst])
-        rank = float(find_reciprocal_rank(known, stands.estimate[None], choices.worst)[0])
+        worst = choices.of(QuestionChoices).worst
+        probability = rank_groups(stands, worst, choices.level, rng)[1].answer_probability
+        right = names_worst(known, stands.order[:worst])
+        rank = float(find_reciprocal_rank(known, stands.estimate[None], worst)[0])
     elif bandit.pair:
         chances = find_region_chances(stands, bandit.pair, bandit.rope)
         probability = float(chances.max())

@@ -14,7 +14,9 @@ from activetest.reporting import requirements
 from activetest.reporting.notes import describe_group_option
 from activetest.reporting.requirements import Requirement
 from activetest.reporting.verdicts import Judge
+from activetest.sampling.question import name_judged
 from activetest.study.findings import Context, Finding
+from activetest.wings.surfaces.choices import SurfaceChoices
 from activetest.wings.surfaces.fitting import describe_arms as describe_pool
 from activetest.wings.surfaces.fitting import find_arms, has_surface
 from activetest.wings.surfaces.surface_answer import (
@@ -82,9 +84,8 @@ class SurfaceFinding(Finding):
         if not self._requested and self._choices.question != SURFACE:
             return {}, []
         for cell in self._cells:
-            arms = find_arms(
-                self._context.cache, self._choices.attributes, self._choices.attribute_model
-            )
+            model = self._choices.of(SurfaceChoices).attribute_model
+            arms = find_arms(self._context.cache, self._choices.attributes, model)
             find_codes(arms.attributes, cell)
         try:
             fitted = self.fit()
@@ -175,9 +176,8 @@ def _find_cell(view: View, requirement: Requirement) -> dict[str, str] | None:
     if requirement.group is None or not view.choices.attributes:
         return None
     column, value = requirement.group
-    attributes = find_arms(
-        view.cache, view.choices.attributes, view.choices.attribute_model
-    ).attributes
+    model = view.choices.of(SurfaceChoices).attribute_model
+    attributes = find_arms(view.cache, view.choices.attributes, model).attributes
     try:
         return parse_product(column, value, attributes)
     except ChoiceError as error:
@@ -197,9 +197,10 @@ def _check_cell(view: View, requirement: Requirement, metric: Metric, interval: 
             f"requirement {requirement.text!r}: the interval of a surface holds for one look",
             f"leave out `interval`, or {_suggest_group(view, requirement)}",
         )
-    if metric.title != view.choices.judged and not is_opposite(metric, view.choices.judged):
+    judged = name_judged(view.choices)
+    if metric.title != judged and not is_opposite(metric, judged):
         raise ChoiceError(
-            f"requirement {requirement.text!r}: the surface is about {view.choices.judged}",
+            f"requirement {requirement.text!r}: the surface is about {judged}",
             f"`study.change(metric={metric.title!r})`"
             if has_surface(metric)
             else _suggest_group(view, requirement),

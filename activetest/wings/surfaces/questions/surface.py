@@ -12,6 +12,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.sampling.question import check_settings, chooses_between
 from activetest.wings.surfaces import fitting
+from activetest.wings.surfaces.choices import SurfaceChoices
 from activetest.wings.surfaces.explored_arms import allocate_arms as allocate
 from activetest.wings.surfaces.fitting import find_surface_metric
 from activetest.wings.surfaces.membership import check_model
@@ -25,24 +26,49 @@ ABOUT = "combinations of attributes"
 EXAMPLE = "question='surface'"
 SEPARATOR = "; "
 
-__all__ = ["allocate", "check", "describe", "describe_settings", "resolve", "weigh_rows"]
+__all__ = [
+    "allocate",
+    "check",
+    "describe",
+    "describe_pool",
+    "describe_settings",
+    "name_judged",
+    "resolve",
+    "split_metrics",
+    "weigh_rows",
+]
 
 
 def weigh_rows(allocation: ArmAllocation, rows: Rows, cache: PoolView, choices: Choices) -> Array:
     """(R,) weights of rows in a round with this allocation: see fitting.weigh_rows."""
-    return fitting.weigh_rows(allocation, rows, cache, choices.attribute_model)
+    return fitting.weigh_rows(allocation, rows, cache, choices.of(SurfaceChoices).attribute_model)
 
 
-def resolve(choices: Choices, cache: PoolView, compare: str | tuple[str, ...] | None) -> Choices:
+def split_metrics(named: tuple[str, ...]) -> dict[str, Any]:
+    """All of them are metrics that draws can aim at."""
+    return {"metric": named}
+
+
+def name_judged(choices: Choices) -> str:
+    """The metric."""
+    return choices.metric
+
+
+def resolve(choices: Choices, cache: PoolView, texts: Mapping[str, str]) -> Choices:
     """The choices as they are: nothing waits for the pool's values."""
     return choices
+
+
+def describe_pool(choices: Choices, kind: str) -> tuple[str, ...]:
+    """Nothing: a surface needs no probabilities."""
+    return ()
 
 
 def describe(choices: Choices) -> str:
     """The question in plain words that follow "to"."""
     *others, last = choices.attributes
     names = f"{', '.join(others)} and {last}" if others else last
-    return f"estimate {choices.judged} at every combination of {names}"
+    return f"estimate {choices.metric} at every combination of {names}"
 
 
 def describe_settings(choices: Choices) -> str:
@@ -65,9 +91,9 @@ def check(choices: Choices, pool: Mapping[str, Any]) -> None:
             "`attributes=[column, column]`; `question='none'` drops the question",
         )
     check_settings(choices)
-    find_surface_metric(choices.judged, specification.describe_pool(pool, choices.costs))
-    catalog.split_options("surfaces", choices.surface)
-    check_model(choices.attribute_model)
+    find_surface_metric(choices.metric, specification.describe_pool(pool, choices.costs))
+    catalog.split_options("surfaces", choices.of(SurfaceChoices).surface)
+    check_model(choices.of(SurfaceChoices).attribute_model)
     explores = catalog.fact("acquisition", choices.acquisition, "CHOOSES_ARMS")
     if chooses_between(choices.acquisition) and not explores:
         raise ChoiceError(

@@ -14,7 +14,9 @@ from activetest.nouns.rows import Array
 from activetest.nouns.simulated_answer import SimulatedAnswer
 from activetest.nouns.surrogate import Surrogate
 from activetest.pool.groups import JOIN
+from activetest.sampling.question import name_judged
 from activetest.simulation.baseline import Baseline, compare_with_uniform
+from activetest.wings.surfaces.choices import SurfaceChoices
 from activetest.wings.surfaces.fitting import find_true_values, fit_surface
 from activetest.wings.surfaces.surface_values import estimate_arms
 
@@ -38,7 +40,7 @@ def check_compared(acquisitions: Sequence[str]) -> None:
 
 def name_answer(choices: Choices) -> str:
     """Name of the estimand, as gates write it: accuracy@sex*race."""
-    return f"{choices.judged}@{JOIN.join(choices.attributes)}"
+    return f"{name_judged(choices)}@{JOIN.join(choices.attributes)}"
 
 
 def measure(
@@ -57,13 +59,14 @@ def measure(
     """
     surface, data = fit_surface(log, cache, choices, seed=seed)
     values = estimate_arms(surface, data, choices.level)
+    own = choices.of(SurfaceChoices)
     arms, truth_of_arm = cache.compute_once(
-        ("true surface", choices.judged, choices.attributes, choices.attribute_model),
+        ("true surface", name_judged(choices), choices.attributes, own.attribute_model),
         lambda: find_true_values(cache, choices, truth),
     )
     place = data.arms.find(arms.codes)
     # An arm that its labels alone reveal may not be known of yet.
-    enough = (arms.support >= choices.min_support) & (place >= 0)
+    enough = (arms.support >= own.min_support) & (place >= 0)
     place, known = place[enough], truth_of_arm[enough]
     error, lower, upper = (each[place] for each in (values.mean, values.lower, values.upper))
     error = error - known
