@@ -97,6 +97,15 @@ def test_the_interval_is_the_hull_of_those_of_the_worst_answers_and_its_own(pool
     assert hull.variance == intervals[2].variance
 
 
+def test_a_number_keeps_its_own_estimate_where_only_the_worst_answers_leave_it_in_doubt(pool, log):
+    there = view(pool, log, "error")
+    value = there.value(find(pool, "error"), "doubly-robust")
+    certain = replace(value, estimate=replace(value.estimate, exact=True))
+    worst, hull = build_interval(value.declined.low, 0.9), build_interval(certain, 0.9)
+    assert hull.method == worst.method != "exact"
+    assert hull.estimate == value.value != worst.estimate
+
+
 def test_items_without_an_answer_are_at_their_worst_together_with_declined_ones(pool, log):
     waiting = set_status(log, [4, 12], PENDING)
     there = view(pool, waiting, "error")
