@@ -35,9 +35,22 @@ class ActivetestError(Exception):
         self.problem = problem
         self.hint = hint
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """An error of a worker is sent as it is, whatever it was made from."""
+        return _restore, (type(self), self.args, vars(self))
+
     def __str__(self) -> str:
         """The problem, on one line and without anything that a terminal would obey."""
         return self.problem if self.problem.isprintable() else repr(self.problem)[1:-1]
+
+
+def _restore(
+    kind: type[ActivetestError], args: tuple[str, ...], state: Mapping[str, object]
+) -> ActivetestError:
+    """The error with these attributes."""
+    error = kind.__new__(kind, *args)
+    vars(error).update(state)
+    return error
 
 
 class PoolError(ActivetestError):

@@ -91,7 +91,7 @@ def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: boo
             sums, corrected, missing = map(add, write_ids(left), write_ids(right))
             return (sums, corrected, missing), []
 
-        found = pool.map_strips(write_strip, combine, runs=runs, title=_BUILDING)
+        found = pool.map_strips(write_strip, combine, runs=runs, title=_BUILDING, here=True)
         hashes, corrected, missing = write_ids(found)
         sums = _list_sums(pool, hashes)
         ids.join()

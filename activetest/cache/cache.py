@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain, pairwise
 from operator import add
 from pathlib import Path
+from platform import node
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -34,7 +35,7 @@ from activetest.cache.parts import (
 )
 from activetest.cache.pieces import PieceIds
 from activetest.cache.store import MANIFEST, Store, announce_rebuild, mark_damaged
-from activetest.errors import CacheDamaged, PoolChanged
+from activetest.errors import CacheDamaged, PoolChanged, StudyError
 from activetest.nouns.canonical import list_forms
 from activetest.nouns.rows import Array, Outputs, Rows, TrainingRows, spread_votes
 from activetest.pool.ids import find_positions
@@ -50,6 +51,8 @@ _CHUNK, _NUMBERS, _FEWEST = 2**16, 2**20, 2**10
 _ATTEMPTS_TO_READ = 5
 # Builds of a cache, each of which another process may replace by its own.
 _ATTEMPTS = 3
+# Caches that a worker of an engine keeps open.
+_KEPT = 4
 
 
 class Cache:
@@ -115,6 +118,12 @@ class Cache:
         self.keeps_results = False
         self.reopen: Callable[[], Cache | None] | None = None
         self._mending = RLock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Elsewhere it is opened again, once: neither its items nor results are sent."""
+        digests = tuple((name, store.digest) for name, store in self.stores.items())
+        unavailable = tuple(self.unavailable.items())
+        return _open_elsewhere, (self.folder.absolute(), self.parts, unavailable, digests)
 
     def attach(self, parts: Sequence[str], unavailable: Mapping[str, str] | None = None) -> "Cache":
         """The same cache with these parts. Raises as Cache does."""
@@ -353,6 +362,32 @@ class Cache:
             weight=read_weight,
             price=read("price"),
         )
+
+
+@lru_cache(_KEPT)
+def _open_elsewhere(
+    folder: Path,
+    parts: tuple[str, ...],
+    unavailable: tuple[tuple[str, str], ...],
+    digests: tuple[tuple[str, str], ...],
+) -> Cache:
+    """The cache of another process, whose stores have these digests.
+
+    Raises StudyError where this machine does not see it, CacheDamaged where it is another one.
+    """
+    try:
+        cache = Cache(folder, parts, dict(unavailable))
+    except OSError as error:
+        raise StudyError(
+            f"the worker on {node()} cannot read the cache {folder}: {error.strerror}",
+            "keep the study in a folder that every worker sees under this path",
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise CacheDamaged(folder, MANIFEST, None, "") from error
+    for name, digest in digests:
+        if cache.stores[name].digest != digest:
+            raise CacheDamaged(folder / name, MANIFEST, None, cache.stores[name].text)
+    return cache
 
 
 def build_cache(

@@ -86,7 +86,7 @@ def ensure_features(cache: Cache, pool: Pool) -> Part:
             keys = hashes[block.start : block.start + strip.batch.num_rows]
             return _hash_block(keys, block)
 
-        total = pool.map_strips(write_strip, add, without=_UNUSED) if width else 0
+        total = pool.map_strips(write_strip, add, without=_UNUSED, here=True) if width else 0
         content = json.dumps([pool.feature_names(), total % 2**64, *_list_shape(pool)])
         draft.fingerprint = hashlib.sha256(content.encode()).hexdigest()[:16]
     return Part.open(folder)

@@ -281,7 +281,9 @@ def _write_part(
     columns = list(dict.fromkeys([*([id] if id else []), *outputs]))
     strips = tables.read_strips(files, columns, len(schemas) * max(classes, 1))
     with draft.scratch(shape, np.int32 if votes else np.float32) as table:
-        positions, renormalised, totals = zip(*map_reduce(strips, write_strip, add), strict=True)
+        positions, renormalised, totals = zip(
+            *map_reduce(strips, write_strip, add, here=True), strict=True
+        )
         _check_votes(table, schemas, pool.schema, source)
         draft.put_items(cache.piece_rows, {EXTERNAL: table})
     unmatched = _check_coverage(np.concatenate(positions), cache, source)

@@ -12,6 +12,7 @@ import mmap
 import warnings
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from io import BytesIO, FileIO
 from pathlib import Path
@@ -153,6 +154,15 @@ class Store:
         """Statement about each array, by its name."""
         arrays: dict[str, Statement] = self.content["arrays"]
         return arrays
+
+    @cached_property
+    def digest(self) -> str:
+        """Of what the manifest says: another one where an array was built with other values."""
+        return _hash_content(self.content)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Elsewhere the files are opened again: what they hold is not sent."""
+        return {**vars(self), "folder": self.folder.absolute(), "_open": {}}
 
     def open_files(self) -> Self:
         """The same, with all files open. Raises CacheDamaged where one is known to be damaged."""

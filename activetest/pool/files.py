@@ -5,9 +5,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from pathlib import Path
+from platform import node
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as kinds
 from pyarrow import fs
 
-from activetest.errors import ActivetestError, PoolError
+from activetest.errors import ActivetestError, PoolChanged, PoolError
 from activetest.formats import add_notes
 from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
 from activetest.nouns.name_lists import find_repeated
@@ -78,6 +79,12 @@ class Files:
         self._names: dict[str, tuple[str, ...]] = {}
         self._forms: dict[str, str] = {}
         self._needed: str | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Elsewhere they are opened again, once: the place is sent, and how they are read."""
+        uri = self.uri if self.remote else str(find_local_path(self.uri))
+        names, forms = tuple(self._names.items()), tuple(self._forms.items())
+        return _open_elsewhere, (uri, self.key, names, forms, self._needed)
 
     def stamp(self) -> list[list]:
         """[name, bytes, time of change in ns] of each file: equal when nobody touched the pool."""
@@ -473,6 +480,38 @@ class Files:
                     hint="give a .parquet, .csv or .jsonl file, or a folder of .parquet files",
                 )
             return pq.read_metadata(source)
+
+
+# Of several pools, a worker of an engine keeps those that a pass may be about.
+@lru_cache(4)
+def _open_elsewhere(
+    uri: str,
+    key: tuple[tuple[Any, ...], ...],
+    names: tuple[tuple[str, tuple[str, ...]], ...],
+    forms: tuple[tuple[str, str], ...],
+    needed: str | None,
+) -> Files:
+    """The files of another process, which have this key and are read in the same way.
+
+    Raises PoolError where this machine does not see them, PoolChanged where they are others.
+    """
+    try:
+        files = Files(uri)
+    except PoolError as error:
+        raise PoolError(
+            f"on the worker {node()}: {error.problem}",
+            "keep the pool where every worker sees it under this path",
+        ) from error
+    if files.key != key:
+        raise PoolChanged(
+            f"the worker on {node()} sees another {mask_secrets(uri)}",
+            "keep the pool where every worker sees the same files, and do not change it meanwhile",
+        )
+    files.name_classes(dict(names))
+    files.read_written(dict(forms))
+    if needed is not None:
+        files.leave_out_gaps(needed)
+    return files
 
 
 def _join_batches(parts: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -272,6 +272,7 @@ class Pool:
         runs: Sequence[tuple[int, int]] = (),
         without: tuple[str, ...] = (),
         title: str = "reading the pool",
+        here: bool = False,
     ) -> Any:
         """fn(strip) of all rows, combined in their order; see parallel.map_reduce.
 
@@ -279,7 +280,8 @@ class Pool:
         gather (combine unless given) then joins the results inside one. Sums of floating-point
         numbers are a parallel.BlockSum: runs follow row groups. Parts in `without` are not read.
         Where runs are given, as (start, stop), strips begin anew with each. The title is what the
-        step is called while it is watched. Raises PoolError where a file is damaged.
+        step is called while it is watched; here is as in map_reduce. Raises PoolError where a file
+        is damaged.
         """
         # Computed once, before all threads need them.
         _ = "groups" in without or self.deciles
@@ -288,12 +290,12 @@ class Pool:
         if len(runs) < _MANY_RUNS:
             strips = chain.from_iterable(self.strips(*run, without=without) for run in runs)
             total = sum(-((start - stop) // rows) for start, stop in runs)
-            return map_reduce(strips, fn, combine, title=title, total=total)
+            return map_reduce(strips, fn, combine, title=title, total=total, here=True)
 
         def map_run(run: tuple[int, int]) -> Any:
             return reduce(gather or combine, map(fn, self.strips(*run, without=without)))
 
-        return map_reduce(runs, map_run, combine, title=title)
+        return map_reduce(runs, map_run, combine, title=title, here=here)
 
     def read_block(self, strip: Strip) -> Block:
         """Check a strip.

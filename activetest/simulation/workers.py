@@ -2,18 +2,16 @@
 
 import os
 import signal
-import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing import active_children, connection, get_context, parent_process
+from multiprocessing import active_children, get_context
 from queue import SimpleQueue
-from threading import Thread, current_thread, main_thread
-from types import ModuleType
+from threading import Thread
 from typing import Any
 
 from activetest.errors import ActivetestError
+from activetest.system.engines.children import end_with_parent, hidden_main, holding_interrupts
 from activetest.system.parallel import one_blas_thread
 
 
@@ -46,7 +44,7 @@ def run_tasks(
         # as_completed would hold locks of futures that are still to come, and an interrupt that
         # arrives in between would keep them for ever.
         finished: SimpleQueue[Future[Any]] = SimpleQueue()
-        with _hidden_main(), _holding_interrupts():
+        with hidden_main(), holding_interrupts():
             pending = {pool.submit(_run_task, task): task for task in tasks}
             for future in pending:
                 future.add_done_callback(finished.put)
@@ -67,51 +65,6 @@ def run_tasks(
         pool.shutdown(cancel_futures=True)
 
 
-@contextmanager
-def _hidden_main() -> Iterator[None]:
-    """Processes that start meanwhile do not run the user's program again, as spawned ones would.
-
-    Workers need nothing of it, and a script may call us outside of `if __name__ == "__main__"`.
-    """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-
-
-@contextmanager
-def _holding_interrupts() -> Iterator[None]:
-    """Interrupts wait until the block ends; processes that start meanwhile get none, ever.
-
-    The terminal would send one to each, and one that still imports would print a traceback.
-    """
-    if current_thread() is not main_thread():
-        # Here, nobody hears of interrupts.
-        yield
-        return
-    arrived: list[int] = []
-    numbers = signal.SIGINT, signal.SIGTERM
-    handlers = {number: signal.getsignal(number) for number in numbers}
-    for number, handler in handlers.items():
-        if callable(handler):
-            signal.signal(number, lambda number, frame: arrived.append(number))
-    # Processes inherit what is blocked.
-    blocks = hasattr(signal, "pthread_sigmask")
-    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, numbers[:1]) if blocks else ()
-    try:
-        yield
-    finally:
-        if blocks:
-            signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
-        for number, handler in handlers.items():
-            if callable(handler):
-                signal.signal(number, handler)
-        if arrived:
-            signal.raise_signal(arrived[0])
-
-
 _context: tuple[Any, ...] = ()
 
 
@@ -128,16 +81,8 @@ def _start_worker(
         os.sched_setaffinity(0, {processors[numbers.get() % len(processors)]})
     # The parent receives an interrupt too, and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
+    Thread(target=end_with_parent, daemon=True).start()
     _context = prepare(*inputs), play
-
-
-def _end_with_parent() -> None:
-    """Exit when the parent is gone: a killed parent cannot end its workers."""
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-    os._exit(1)
 
 
 def _run_task(task: Any) -> Any:

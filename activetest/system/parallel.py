@@ -1,19 +1,22 @@
-"""Every pass over the rows of a pool goes through here: another engine can be put underneath.
+"""Every pass over the rows of a pool goes through here: an engine underneath does the pieces.
 
-Results are the same to the last bit however many threads there are.
+Results are the same to the last bit whatever the engine and however many workers it has. Engines
+but for threads are in `engines`, which is loaded where one of them is chosen.
 """
 
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
 from operator import add
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from activetest.system import progress
 
@@ -25,6 +28,27 @@ Result = TypeVar("Result")
 reading_header = threading.RLock()
 
 
+# Variable of the environment that names the engine where nothing else does.
+ENGINE = "ACTIVETEST_ENGINE"
+
+
+class Engine(Protocol):
+    """Something that does the pieces of a pass, with a number of workers."""
+
+    def run(
+        self, fn: Callable[[Piece], Result], pieces: Iterable[Piece], total: int | None
+    ) -> Iterator[Result]:
+        """The results of fn, in the order of the pieces; at most two per worker exist at once.
+
+        total  the number of pieces, where that is known
+        """
+        ...
+
+    def close(self) -> None:
+        """End its workers; a pass that is begun later starts new ones."""
+        ...
+
+
 def map_reduce(
     pieces: Iterable[Piece],
     fn: Callable[[Piece], Result],
@@ -33,50 +57,140 @@ def map_reduce(
     workers: int | None = None,
     title: str = "going through the pool",
     total: int | None = None,
+    here: bool = False,
 ) -> Any:
     """combine(...combine(fn(piece 1), fn(piece 2))..., fn(piece P)), or None without pieces.
 
-    fn is pure and runs in threads (numpy and pyarrow release the interpreter lock); combine runs in
-    the calling thread, strictly in the order of the pieces, so sums are the same to the last bit
-    however many workers there are (default: one per processor). At most two results per worker
-    exist at once. The first exception of fn, in the order of the pieces, is raised, and the pieces
-    not begun are dropped.
+    fn is pure and runs where the engine says: in threads (numpy and pyarrow release the interpreter
+    lock), or with all that it refers to in other processes. combine runs in the calling thread,
+    strictly in the order of the pieces, so sums are the same to the last bit wherever and however
+    often fn was called. At most two results per worker exist at once. The first exception of fn, in
+    the order of the pieces, is raised, and the pieces not begun are dropped.
 
+    workers  threads of this process; default: the engine chooses (threads: one per processor)
     title    what this is called while it is watched
     total    the number of pieces; default: their length, where they have one
+    here     fn changes what this process alone has, such as a file it writes, or the pieces are
+             made here: other processes are of no use
     """
     if total is None and isinstance(pieces, Sized):
         total = len(pieces)
+    first = list(islice(rest := iter(pieces), 2))
     found: Any = None
     begun = False
     with progress.step(title, total) as step:
-        for result in _in_order(iter(pieces), fn, workers):
+        # For one piece even to count the processors would only cost time, like threads.
+        engine = Threads(1) if len(first) < 2 else _find_engine(workers, here)
+        for result in engine.run(fn, chain(first, rest), total):
             found = combine(found, result) if begun else result
             begun = True
             step.advance()
     return found
 
 
-def _in_order(
-    pieces: Iterator[Piece], fn: Callable[[Piece], Result], workers: int | None
-) -> Iterator[Result]:
-    """The results of fn, in the order of the pieces."""
-    first = list(islice(pieces, 2))
-    pieces = chain(first, pieces)
-    # For one piece even to count the processors would only cost time, like threads.
-    workers = 1 if len(first) < 2 else workers or processors()
-    if workers == 1:
-        yield from map(fn, pieces)
-        return
-    with ThreadPoolExecutor(workers) as threads:
-        waiting = deque(threads.submit(fn, piece) for piece in islice(pieces, 2 * workers))
-        try:
-            while waiting:
-                yield waiting.popleft().result()
-                waiting.extend(threads.submit(fn, piece) for piece in islice(pieces, 1))
-        finally:
-            for future in waiting:
-                future.cancel()
+_chosen: ContextVar[Engine | None] = ContextVar("_chosen", default=None)
+
+
+@contextmanager
+def running_on(engine: Engine) -> Iterator[None]:
+    """Passes that are begun in the block, by its thread, run on the engine."""
+    token = _chosen.set(engine)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def find_chosen_engine() -> Engine | None:
+    """The engine of this block, or of the environment; None where neither names one."""
+    if (engine := _chosen.get()) is None and (address := os.environ.get(ENGINE)):
+        from activetest.system import engines
+
+        return engines.open_shared(address)
+    return engine
+
+
+def _find_engine(workers: int | None, here: bool) -> Engine:
+    if workers or here:
+        return Threads(workers)
+    return find_chosen_engine() or Local()
+
+
+# A piece that takes so many seconds of a processor keeps the lock of the interpreter from other
+# threads, and processes are worth their start where so many seconds are left for each of two.
+_LONG_PIECE, _LONG_PASS = 0.05, 2.0
+
+
+class Local:
+    """The engine that is there by default: threads, and processes for what is long to compute.
+
+    How long a pass takes is seen from its first pieces, which are done in threads.
+    """
+
+    def run(
+        self, fn: Callable[[Piece], Result], pieces: Iterable[Piece], total: int | None
+    ) -> Iterator[Result]:
+        """See Engine.run."""
+        pieces, workers, spent = iter(pieces), processors(), list[float]()
+
+        def measure(piece: Piece) -> Result:
+            began = time.thread_time()
+            result = fn(piece)
+            spent.append(time.thread_time() - began)
+            return result
+
+        yield from Threads(workers).run(measure, islice(pieces, workers))
+        a_piece = sum(spent) / max(len(spent), 1)
+        left = a_piece * max((total or 0) - len(spent), 0)
+        several = min(workers, int(left / _LONG_PASS))
+        if a_piece < _LONG_PIECE or several < 2 or not may_start_processes():
+            yield from Threads(workers).run(fn, pieces)
+            return
+        from activetest.system.engines.processes import Processes
+
+        with closing(Processes(several)) as engine:
+            yield from engine.run(fn, pieces)
+
+    def close(self) -> None:
+        """Threads and processes end with each pass."""
+
+
+def may_start_processes() -> bool:
+    """Whether this process may have children: those that Python calls daemons have none."""
+    from multiprocessing import current_process
+
+    return not current_process().daemon
+
+
+class Threads:
+    """Threads of this process.
+
+    workers  how many; None for one per processor
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = workers
+
+    def run(
+        self, fn: Callable[[Piece], Result], pieces: Iterable[Piece], total: int | None = None
+    ) -> Iterator[Result]:
+        """See Engine.run."""
+        workers, pieces = self._workers or processors(), iter(pieces)
+        if workers == 1:
+            yield from map(fn, pieces)
+            return
+        with ThreadPoolExecutor(workers) as threads:
+            waiting = deque(threads.submit(fn, piece) for piece in islice(pieces, 2 * workers))
+            try:
+                while waiting:
+                    yield waiting.popleft().result()
+                    waiting.extend(threads.submit(fn, piece) for piece in islice(pieces, 1))
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def close(self) -> None:
+        """Threads end with each pass."""
 
 
 @dataclass(frozen=True)

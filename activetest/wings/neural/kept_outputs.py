@@ -28,6 +28,10 @@ class KeptOutputs:
         # 0 for an item that was not seen.
         self._digests = np.zeros(0, np.uint64)
 
+    def __reduce__(self) -> tuple[type["KeptOutputs"], tuple[()]]:
+        """In another process, no item was seen."""
+        return KeptOutputs, ()
+
     def find_or_compute(
         self, network: Network, positions: Array, inputs: Array, which: Array | None = None
     ) -> Iterator[tuple[slice, Array]]:
