@@ -300,6 +300,10 @@ class Agreement:
             found[1].flags.writeable = False
         return found[1]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What it keeps about rows of this process is not sent to another."""
+        return {name: value for name, value in vars(self).items() if name != "_kept"}
+
     def draw_members(self, count: int, rng: np.random.Generator) -> Any:
         """(K, D) draws from the posterior of the coefficients, or KernelMembers.
 

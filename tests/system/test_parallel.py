@@ -1,5 +1,6 @@
 """One way to go over the pieces of a pool: results in order, whatever the threads do."""
 
+import os
 import threading
 import time
 from functools import reduce
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from activetest.system import parallel
+from activetest.errors import ChoiceError
+from activetest.system import engines, parallel
 from activetest.system.parallel import BlockSum, map_reduce, one_blas_thread
 
 
@@ -62,6 +64,71 @@ def test_only_a_few_results_exist_at_once():
 
     map_reduce(range(50), make, combine, workers=2)
     assert most <= 6
+
+
+@pytest.fixture
+def long_passes(monkeypatch):
+    """A pass takes long whatever it does, and there are two processors."""
+    monkeypatch.setattr(parallel, "_LONG_PIECE", 0.0)
+    monkeypatch.setattr(parallel, "_LONG_PASS", 0.0001)
+    monkeypatch.setattr(parallel, "processors", lambda: 2)
+
+
+def list_processes(*, work: int = 100_000, **named) -> list[int]:
+    """The process of each piece of a pass, which sums so many numbers."""
+    return map_reduce(
+        range(12), lambda piece: sum(range(work)) and [os.getpid()], list.__add__, **named
+    )
+
+
+def test_a_pass_that_takes_long_goes_on_in_processes(long_passes):
+    """Its first pieces say so, and are not done again."""
+    found = list_processes()
+    assert found[:2] == [os.getpid()] * 2 and os.getpid() not in found[2:] and len(found) == 12
+
+
+def test_a_short_pass_stays_in_threads():
+    assert set(list_processes(work=10)) == {os.getpid()}
+
+
+def test_a_pass_whose_length_is_unknown_stays_in_threads(long_passes):
+    found = map_reduce(iter(range(12)), lambda piece: [os.getpid()], list.__add__)
+    assert set(found) == {os.getpid()}
+
+
+@pytest.mark.parametrize("named", [{"here": True}, {"workers": 2}])
+def test_a_pass_that_changes_this_process_stays_in_threads(long_passes, named):
+    assert set(list_processes(**named)) == {os.getpid()}
+
+
+def test_a_daemon_starts_no_processes(long_passes, monkeypatch):
+    """Python refuses them to it."""
+    monkeypatch.setattr(
+        "multiprocessing.current_process", lambda: type("Process", (), {"daemon": True})
+    )
+    assert set(list_processes()) == {os.getpid()}
+
+
+def test_the_environment_may_name_the_engine(long_passes, monkeypatch):
+    monkeypatch.setenv(parallel.ENGINE, "threads")
+    assert set(list_processes()) == {os.getpid()}
+
+
+def test_an_engine_that_is_unknown_is_an_error(monkeypatch):
+    with pytest.raises(ChoiceError, match="no engine is called 'thread'") as error:
+        engines.make_engine("thread")
+    assert "threads, processes, ray" in error.value.hint
+    monkeypatch.setenv(parallel.ENGINE, "spark")
+    with pytest.raises(ChoiceError, match="ACTIVETEST_ENGINE: no engine is called 'spark'"):
+        list_processes()
+
+
+def test_an_engine_is_used_in_its_block_alone(long_passes):
+    with engines.using("threads"):
+        assert set(list_processes()) == {os.getpid()}
+        with engines.using(None):
+            assert set(list_processes()) == {os.getpid()}
+    assert len(set(list_processes())) > 1
 
 
 def test_a_sum_over_blocks_does_not_depend_on_who_added_which_of_them_first():
