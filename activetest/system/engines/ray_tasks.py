@@ -31,6 +31,10 @@ def is_ray(address: str) -> bool:
     return address == "ray" or _ADDRESS.fullmatch(address) is not None
 
 
+def _is_installed() -> bool:
+    return importlib.util.find_spec("ray") is not None
+
+
 class RayTasks:
     """A cluster that is joined, or started on this machine, with the first pass.
 
@@ -39,7 +43,7 @@ class RayTasks:
 
     def __init__(self, address: str) -> None:
         """Raises ChoiceError where Ray is not installed."""
-        if importlib.util.find_spec("ray") is None:
+        if not _is_installed():
             raise ChoiceError(
                 f"the engine {address} needs Ray, which is not installed",
                 "pip install 'activetest[ray]'",

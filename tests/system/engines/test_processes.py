@@ -142,9 +142,8 @@ def test_linear_algebra_has_one_thread_at_a_worker(monkeypatch):
         monkeypatch.setenv(library, "2")
 
     def count(piece):
-        from threadpoolctl import threadpool_info
-
         import numpy as np
+        from threadpoolctl import threadpool_info
 
         np.linalg.inv(np.eye(3))
         return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
