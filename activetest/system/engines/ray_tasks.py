@@ -9,8 +9,10 @@ import os
 import re
 import shutil
 import socket
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import gettempdir, mkdtemp
 from threading import Event, RLock, Thread
 from typing import Any
 
@@ -77,31 +79,29 @@ class RayTasks:
     def _join(self) -> Any:
         """The module ray, with a cluster behind it."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        if (match := _ADDRESS.fullmatch(self._address)) is not None:
-            _reach(self._address, match[2].strip("[]"), int(match[3]))
+        address = _find_running() if self._address == "ray" else self._address
+        if address is not None:
+            _reach(address)
         import ray
 
         if ray.is_initialized() and self._address == "ray":
             return ray
         # It prints of every worker that dies, on the standard output, where only results may stand.
         ray._private.worker._worker_logs_enabled = False
-        self._leaving = _start_thread(self._address, lambda: ray.init(**self._choose_settings()))
+        self._leaving = _start_thread(self._address, lambda: self._start(ray.init, address))
         return ray
 
-    def _choose_settings(self) -> dict[str, Any]:
-        """Quiet, with one thread for the linear algebra of a worker."""
+    def _start(self, init: Callable[..., Any], address: str | None) -> None:
+        """Join the cluster at an address; without one, start one on this machine."""
         threads = dict.fromkeys(BLAS_THREADS, "1")
-        workers = {**threads, ENGINE: "threads"}
-        settings: dict[str, Any] = {
-            "logging_level": "ERROR",
-            "log_to_driver": False,
-            "runtime_env": {"env_vars": workers},
-        }
-        if self._address != "ray":
-            return settings | {"address": self._address}
-        # Sockets in it have short paths at most.
-        self._folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp" if os.name == "posix" else None)
-        return settings | {"include_dashboard": False, "_temp_dir": self._folder}
+        settings: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+        settings["runtime_env"] = {"env_vars": {**threads, ENGINE: "threads"}}
+        if address is None:
+            # Sockets in it have short paths at most.
+            folder = "/tmp" if os.name == "posix" else None
+            self._folder = mkdtemp(prefix="ray-", dir=folder)
+            settings |= {"include_dashboard": False, "_temp_dir": self._folder}
+        init(address or "local", **settings)
 
 
 class _Sent:
@@ -146,13 +146,30 @@ def _do_piece(parcel: list[Any], key: str, piece: Any) -> Outcome:
     return do_piece(key, fetch, piece)
 
 
-def _reach(address: str, host: str, port: int) -> None:
+def _find_running() -> str | None:
+    """The address of the cluster that the environment names, or that runs on this machine."""
+    if address := os.environ.get("RAY_ADDRESS"):
+        return address
+    folder = os.environ.get("RAY_TMPDIR") or ("/tmp" if os.name == "posix" else gettempdir())
+    with suppress(OSError, ActivetestError):
+        # It stays behind where a cluster was killed.
+        address = Path(folder, "ray", "ray_current_cluster").read_text().strip()
+        _reach(address)
+        return address
+    return None
+
+
+def _reach(address: str) -> None:
     """Raises ActivetestError where nothing listens: Ray itself would try for minutes."""
+    if (match := _ADDRESS.fullmatch(address)) is None:
+        raise _describe_silence(address, "it is no address of a cluster")
     try:
-        socket.create_connection((host, port), _CONNECTING).close()
-    except OSError as error:
+        place = match[2].strip("[]"), int(match[3])
+        socket.create_connection(place, _CONNECTING).close()
+    except (OSError, OverflowError) as error:
         reason = f"no answer within {_CONNECTING:g} s" if isinstance(error, TimeoutError) else None
-        raise _describe_silence(address, reason or error.strerror or str(error)) from error
+        reason = reason or getattr(error, "strerror", None) or str(error)
+        raise _describe_silence(address, reason) from error
 
 
 def _start_thread(address: str, join: Callable[[], Any]) -> Event:
