@@ -47,6 +47,7 @@ TOPICS = (
         "attributes",
         "population",
         "assumptions",
+        "engines",
     ),
     *("results", "gaussian"),
 )

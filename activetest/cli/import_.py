@@ -30,6 +30,7 @@ def run(
         "--pool POOL", "Pool that the items were drawn from; required.", rank=1
     ) = None,
     study: options.folder(rank=10) = None,
+    engine: options.engine() = None,
     explain_all: options.HelpAll = False,
     verbose: options.verbose() = False,
     design: options.take(

@@ -22,6 +22,7 @@ def run(
     study: options.Folder = None,
     explain_all: options.HelpAll = False,
     verbose: options.verbose() = False,
+    engine: options.engine() = None,
     dry_run: options.take("--dry-run", "Check everything, and change nothing.", rank=10) = False,
     **choices: Any,
 ) -> None:

@@ -50,6 +50,7 @@ def run(
         "--force", "Let -o replace a file that is no batch without answers."
     ) = False,
     verbose: options.verbose() = False,
+    engine: options.engine() = None,
     study: options.Folder = None,
 ) -> None:
     """Show the pending batch, or draw the next items to label."""

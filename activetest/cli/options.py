@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument, Context, Option
 
 from activetest.cli import completion, formatter
 from activetest.errors import ChoiceError
@@ -90,6 +90,21 @@ def verbose(help: str = "", *, topic: str = "") -> Any:
     """The option -v: signs of life where there is no terminal, and what else the help says."""
     signs = "Without a terminal, say every ten seconds what is being done."
     return take("-v, --verbose", f"{help} {signs}".strip(), topic=topic)
+
+
+def engine(*, topic: str = "") -> Any:
+    """The option --engine: where the passes of a command over the pool run."""
+    help = "Where to compute: threads, processes, ray, or the address of a Ray cluster."
+    return take("--engine ENGINE", help, topic=topic, callback=_use_engine)
+
+
+def _use_engine(context: Context, address: str | None) -> str | None:
+    """Passes run on the engine until the command ends. Raises ChoiceError for an unknown one."""
+    if address is not None and not context.resilient_parsing:
+        from activetest.system import engines
+
+        context.with_resource(engines.using(address))
+    return address
 
 
 def output_files(endings: str, *, topic: str = "") -> Any:

@@ -20,8 +20,8 @@ _ORDER = (
     ),
     *("groups", "questions", "surfaces", "attributes", "gates", "stopping", "reports", "pipelines"),
     *("limits", "population", "assumptions", "python", "results", "simulate", "methods"),
-    *("surrogates", "rounds", "intervals", "gaussian", "papers", "json", "study", "threats"),
-    "glossary",
+    *("surrogates", "rounds", "intervals", "gaussian", "papers", "json", "study", "engines"),
+    *("threats", "glossary"),
 )
 # A file that programs read: it is shown as it stands.
 SCHEMA = "schema"

@@ -102,6 +102,7 @@ def run(
     ) = False,
     verbose: options.verbose("Show all estimates and notes, in text and Markdown.") = False,
     format: options.output_format("report") = "text",
+    engine: options.engine() = None,
     study: options.Folder = None,
 ) -> int:
     """Estimate how good the model is, with intervals, and decide gates.

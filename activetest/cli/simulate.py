@@ -104,6 +104,7 @@ def run(
         "Let -o and --plot replace files that simulate has not written.",
         topic=Section.ADVANCED,
     ) = False,
+    engine: options.engine(topic=Section.ADVANCED) = None,
     explain_all: options.HelpAll = False,
     verbose: options.verbose(topic=Section.ADVANCED) = False,
     format: options.output_format("simulation", topic=Section.ADVANCED) = "text",

@@ -12,6 +12,7 @@ def run(
         "--contains HASH",
         "Check that the ledger still is the one that had this hash, with more in it.",
     ) = None,
+    engine: options.engine() = None,
     study: options.Folder = None,
 ) -> int:
     """Check that everything stored is as it was written.

@@ -16,7 +16,7 @@ import numpy as np
 
 from activetest import catalog
 from activetest.cache import auxiliary, cache
-from activetest.errors import ChoiceError, NotEstimable
+from activetest.errors import ChoiceError, NotEstimable, StudyError
 from activetest.estimation.beliefs import is_model_based
 from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
@@ -429,7 +429,7 @@ def _outcomes(
     _find_defined(built, truth, plan)
     saved = SavedRuns(save, describe_simulation(plan, built, truth)) if save else None
     done = {task: saved.runs[task] for task in tasks if task in saved.runs} if saved else {}
-    scene = (str(built.folder), built.parts, truth, plan)
+    scene = (built.folder.absolute(), built.parts, truth, plan)
     left = [block for block in _list_blocks(plan, tasks) if any(each not in done for each in block)]
     progress(len(done), len(tasks))
     counted = step("simulating", len(tasks), unit="runs", done=len(done))
@@ -463,9 +463,18 @@ def _list_blocks(plan: Plan, tasks: Sequence[RunKey]) -> list[tuple[RunKey, ...]
     return list(map(tuple, blocks.values()))
 
 
-def _prepare(folder: str, parts: tuple[str, ...], truth: Array, plan: Plan) -> tuple:
-    """Data for every run of a worker: a cache is opened once."""
-    return cache.open_cache(Path(folder), parts), truth, plan
+def _prepare(folder: Path, parts: tuple[str, ...], truth: Array, plan: Plan) -> tuple:
+    """Data for every run of a worker: a cache is opened once.
+
+    Raises StudyError where the worker does not see it.
+    """
+    built = cache.open_cache(folder, parts)
+    if built is None:
+        raise StudyError(
+            f"a worker cannot read the cache {folder}",
+            "set TMPDIR to a folder that every worker sees under this path",
+        )
+    return built, truth, plan
 
 
 def _play(scene: tuple, block: Sequence[RunKey]) -> list[RunNumbers]:

@@ -5,6 +5,8 @@ import signal
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import cached_property
 from multiprocessing import active_children, get_context
 from queue import SimpleQueue
 from threading import Thread
@@ -12,7 +14,7 @@ from typing import Any
 
 from activetest.errors import ActivetestError
 from activetest.system.engines.children import end_with_parent, hidden_main, holding_interrupts
-from activetest.system.parallel import one_blas_thread
+from activetest.system.parallel import find_chosen_engine, one_blas_thread
 
 
 def run_tasks(
@@ -28,7 +30,15 @@ def run_tasks(
     processes, for which prepare and play must be functions of a module. The first exception of a
     task is raised, and tasks that have not started are dropped. An interrupt ends the workers at
     once, and so does closing the generator. Raises ActivetestError when a worker dies.
+
+    On a cluster that is chosen as the engine, its workers do the tasks, in their order.
     """
+    engine = find_chosen_engine()
+    if engine is not None and engine.is_cluster:
+        tasks = list(tasks)
+        found = engine.run(_Prepared(prepare, inputs, play), tasks, len(tasks))
+        yield from zip(tasks, found, strict=True)
+        return
     if workers == 1:
         prepared = prepare(*inputs)
         yield from ((task, play(prepared, task)) for task in tasks)
@@ -63,6 +73,22 @@ def run_tasks(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """Plays tasks, with what was prepared before the first of them."""
+
+    prepare: Callable[..., Any]
+    inputs: tuple[Any, ...]
+    play: Callable[[Any, Any], Any]
+
+    @cached_property
+    def prepared(self) -> Any:
+        return self.prepare(*self.inputs)
+
+    def __call__(self, task: Any) -> Any:
+        return self.play(self.prepared, task)
 
 
 _context: tuple[Any, ...] = ()

@@ -301,7 +301,7 @@ class Agreement:
         return found[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        """What it keeps about rows of this process is not sent to another."""
+        """Results about rows of this process are not sent to another."""
         return {name: value for name, value in vars(self).items() if name != "_kept"}
 
     def draw_members(self, count: int, rng: np.random.Generator) -> Any:

@@ -33,7 +33,12 @@ ENGINE = "ACTIVETEST_ENGINE"
 
 
 class Engine(Protocol):
-    """Something that does the pieces of a pass, with a number of workers."""
+    """Something that does the pieces of a pass, with a number of workers.
+
+    is_cluster  whether they may be on other machines
+    """
+
+    is_cluster: bool
 
     def run(
         self, fn: Callable[[Piece], Result], pieces: Iterable[Piece], total: int | None
@@ -127,6 +132,8 @@ class Local:
     How long a pass takes is seen from its first pieces, which are done in threads.
     """
 
+    is_cluster = False
+
     def run(
         self, fn: Callable[[Piece], Result], pieces: Iterable[Piece], total: int | None
     ) -> Iterator[Result]:
@@ -167,6 +174,8 @@ class Threads:
 
     workers  how many; None for one per processor
     """
+
+    is_cluster = False
 
     def __init__(self, workers: int | None = None) -> None:
         self._workers = workers

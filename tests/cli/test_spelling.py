@@ -247,15 +247,25 @@ def test_the_command_reads_what_the_call_says(settings):
 
 # --- the arguments of calls and the commands agree
 
-# Options about files and formats of the command line itself, which calls have no argument for.
+# Options about files and formats of the command line itself, and about where it computes, which
+# calls have no argument for.
 OF_THE_COMMAND_LINE = {
-    "import": {"--help-all", "--verbose"},
-    "init": {"--help-all", "--verbose"},
+    "import": {"--engine", "--help-all", "--verbose"},
+    "init": {"--engine", "--help-all", "--verbose"},
     "inspect": {"--format"},
-    "next": {"--verbose"},
-    "report": {"--format", "--verbose"},
+    "next": {"--engine", "--verbose"},
+    "report": {"--engine", "--format", "--verbose"},
     "status": {"--format"},
-    "simulate": {"--force", "--format", "--help-all", "--output", "--plot", "--verbose"},
+    "simulate": {
+        "--engine",
+        "--force",
+        "--format",
+        "--help-all",
+        "--output",
+        "--plot",
+        "--verbose",
+    },
+    "verify": {"--engine"},
 }
 # Arguments of Python alone.
 OF_PYTHON_ALONE = {

@@ -19,7 +19,7 @@ from typing import Any
 from activetest.errors import ActivetestError
 from activetest.system.engines.children import Spawning, end_with_parent
 from activetest.system.engines.parcels import Outcome, Parcel, collect, do_piece, pack
-from activetest.system.parallel import BLAS_THREADS, processors
+from activetest.system.parallel import BLAS_THREADS, ENGINE, processors
 
 # How often workers may die during one pass.
 _DEATHS = 3
@@ -32,6 +32,8 @@ class Processes:
 
     workers  how many; None for one per processor
     """
+
+    is_cluster = False
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or processors()
@@ -141,7 +143,7 @@ class _Sent:
         if self._deaths > _DEATHS:
             raise ActivetestError(
                 f"workers died {self._deaths} times at the same piece, perhaps for want of memory",
-                "`engine='threads'` needs less of it",
+                f"{ENGINE}=threads in the environment needs less of it",
             )
         self._engine.replace(pool)
         for each in self._begun:

@@ -43,6 +43,8 @@ class RayTasks:
     address  as of is_ray
     """
 
+    is_cluster = True
+
     def __init__(self, address: str) -> None:
         """Raises ChoiceError where Ray is not installed."""
         if not _is_installed():
@@ -200,5 +202,5 @@ def _start_thread(address: str, join: Callable[[], Any]) -> Event:
 def _describe_silence(address: str, reason: str) -> ActivetestError:
     return ActivetestError(
         f"the engine {address} cannot be used: {reason}",
-        "see whether Ray runs there (`ray status`), or leave the engine out",
+        "see whether Ray runs there (ray status), or leave the engine out",
     )
