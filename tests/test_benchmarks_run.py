@@ -25,6 +25,7 @@ RUNS = {
     "coverage.py": "SAMPLE --save HERE --pools digits --runs 25 --budget 30",
     "curves.py": "HERE --runs 3 --pools rare",
     "details.py": "--repeats 1",
+    "engines.py": "HERE --rows 5000 --chunk 1000 --repeats 1",
     "evidence_pools.py": "HERE --pools votes",
     "files.py": "--only tabs",
     "floors.py": "SAMPLE --pools digits --rule 0.2 --runs 2",
