@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 
+from activetest.cache import cache
 from activetest.cli import formatter, options
 from activetest.cli.app import main
 from activetest.cli.report import split_gates
@@ -11,6 +12,9 @@ from activetest.errors import ChoiceError
 from activetest.nouns import choices
 from activetest.nouns.choices import DECLARATIONS
 from activetest.nouns.declarations import Simulated
+from activetest.system import engines
+from activetest.system.engines import ray_tasks
+from activetest.system.parallel import Threads
 
 COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
 
@@ -31,6 +35,49 @@ COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
 )
 def test_commas_in_brackets_do_not_separate_metrics(given, meant):
     assert options.split_metrics(given) == meant
+
+
+class Recorded(Threads):
+    """Threads that say what was done with them."""
+
+    def __init__(self):
+        super().__init__(1)
+        self.passes, self.closed = 0, False
+
+    def run(self, fn, pieces, total=None):
+        self.passes += not self.closed
+        return super().run(fn, pieces)
+
+    def close(self):
+        self.closed = True
+
+
+def test_passes_of_a_command_run_on_its_engine_until_it_ends(folder, write_pool, monkeypatch):
+    engine = Recorded()
+    monkeypatch.setattr(engines, "make_engine", {"threads": engine}.__getitem__)
+    monkeypatch.setattr(cache, "_CHUNK", 50)
+    monkeypatch.setattr(cache, "_FEWEST", 1)
+    write_pool(folder / "pool.parquet", 120)
+    assert main(["init", "pool.parquet"]) == 0 and not engine.passes
+    assert main(["next", "-n", "5", "-o", "batch.csv", "--engine", "threads"]) == 0
+    passes = engine.passes
+    assert passes and engine.closed
+    engine.closed = False
+    assert main(["report"]) == 0 and engine.passes == passes and not engine.closed
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "hint"),
+    [
+        ("spark", "no engine is called 'spark'", "choose from threads, processes, ray, or give"),
+        ("ray", "the engine ray needs Ray, which is not", "pip install 'activetest[ray]'"),
+    ],
+)
+def test_an_engine_that_there_is_not_ends_a_command(name, problem, hint, monkeypatch, capsys):
+    monkeypatch.setattr(ray_tasks, "_is_installed", lambda: False)
+    assert main(["verify", "--engine", name]) == 2
+    said = capsys.readouterr().err
+    assert problem in said and hint in said
 
 
 def test_commas_separate_names():
