@@ -7,12 +7,11 @@ pools under the same paths.
 import importlib.util
 import os
 import re
-import shutil
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from tempfile import gettempdir, mkdtemp
+from tempfile import TemporaryDirectory, gettempdir
 from threading import Event, RLock, Thread
 from typing import Any
 
@@ -57,7 +56,7 @@ class RayTasks:
         self._ray: Any = None
         # Set when the cluster that was joined here is left.
         self._leaving: Event | None = None
-        self._folder: str | None = None
+        self._folder: TemporaryDirectory[str] | None = None
 
     def run(
         self, fn: Callable[[Any], Any], pieces: Iterable[Any], total: int | None = None
@@ -75,7 +74,7 @@ class RayTasks:
                 self._leaving.set()
             self._ray = self._leaving = None
             if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
+                self._folder.cleanup()
                 self._folder = None
 
     def _join(self) -> Any:
@@ -101,8 +100,8 @@ class RayTasks:
         if address is None:
             # Sockets in it have short paths at most.
             folder = "/tmp" if os.name == "posix" else None
-            self._folder = mkdtemp(prefix="ray-", dir=folder)
-            settings |= {"include_dashboard": False, "_temp_dir": self._folder}
+            self._folder = TemporaryDirectory("", "ray-", folder, ignore_cleanup_errors=True)
+            settings |= {"include_dashboard": False, "_temp_dir": self._folder.name}
         init(address or "local", **settings)
 
 
