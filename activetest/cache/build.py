@@ -17,7 +17,15 @@ import numpy as np
 
 from activetest.cache.design import Design, measure_pool
 from activetest.cache.parts import PARTS, RESULTS
-from activetest.cache.pieces import ID_ENDS, ID_LETTERS, IdWriter, PieceIds, split_pool
+from activetest.cache.pieces import (
+    ID_ENDS,
+    ID_LETTERS,
+    ID_NUMBERS,
+    IdWriter,
+    choose_id_arrays,
+    open_ids,
+    split_pool,
+)
 from activetest.cache.space import check_space, measure_ids
 from activetest.cache.store import Store, StoreWriter
 from activetest.errors import PoolError
@@ -31,7 +39,9 @@ from activetest.pool.pool import Block, Pool, Strip
 from activetest.pool.schema import Schema
 from activetest.system import atomic, progress
 
-VERSION = 6
+VERSION = 7
+# The versions that are read: what another one stores besides is used as it is.
+READABLE = (6, VERSION)
 
 # Arrays with a line for each statistic: items are along the second axis.
 ACROSS = ("right", "wrong", "spread")
@@ -64,27 +74,33 @@ def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: boo
     """
     design, values = measure_pool(pool)
     pieces = split_pool(pool)
-    arrays = _list_arrays(pool.schema, design)
+    id_arrays = choose_id_arrays(pool)
+    arrays = id_arrays | _list_arrays(pool.schema, design)
     with (
         atomic.replacing_folder(folder) as building,
         closing(StoreWriter(building)) as writer,
     ):
         item = sum(math.prod(shape) * np.dtype(kind).itemsize for shape, kind in arrays.values())
-        check_space(building, item * pool.rows + measure_ids(pool), pool)
+        letters = measure_ids(pool, lettered=ID_ENDS in id_arrays)
+        check_space(building, item * pool.rows + letters, pool)
         runs = [(groups[0].start, groups[-1].start + groups[-1].rows) for groups in pieces]
         stops = [stop for _, stop in runs]
         for name, (shape, dtype) in arrays.items():
             whole = (*shape, pool.rows) if name in ACROSS else (pool.rows, *shape)
             writer.create(name, whole, dtype, stops, axis=int(name in ACROSS))
-        ids = IdWriter(writer, [start for start, _ in runs])
+        ids = IdWriter(writer, [start for start, _ in runs]) if ID_ENDS in id_arrays else None
 
         def write_strip(strip: Strip) -> _Result:
             block = pool.read_block(strip)
-            return _write_block(writer, pool, block, design, values), [(block.start, block.ids)]
+            if ID_NUMBERS in id_arrays:
+                writer.write(ID_NUMBERS, block.start, pool.read_id_numbers(strip))
+            texts = [(block.start, block.ids)] if ids else []
+            return _write_block(writer, pool, block, design, values), texts
 
         def write_ids(result: _Result) -> _Counts:
-            for start, texts in result[1]:
-                ids.write(start, texts)
+            if ids:
+                for start, texts in result[1]:
+                    ids.write(start, texts)
             return result[0]
 
         def combine(left: _Result, right: _Result) -> _Result:
@@ -94,7 +110,8 @@ def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: boo
         found = pool.map_strips(write_strip, combine, runs=runs, title=_BUILDING, here=True)
         hashes, corrected, missing = write_ids(found)
         sums = _list_sums(pool, hashes)
-        ids.join()
+        if ids:
+            ids.join()
         written = writer.finish_arrays()
         with progress.step("indexing ids"):
             writer.put("id_order", _index_ids(written, pool, known=known))
@@ -189,6 +206,17 @@ def _to_hex(total: int) -> str:
     return f"{total:016x}"
 
 
+def stores_outcomes(classes: int, *, probable: bool) -> bool:
+    """Whether a cache holds the values of statistics when the model is right, and when wrong.
+
+    classes   number of classes; 0 for regression
+    probable  there are probabilities
+
+    Of hard labels, and of two classes, they are computed as fast as they are read.
+    """
+    return probable and classes > 2
+
+
 def _choose_statistics(schema: Schema) -> tuple[str, ...]:
     """Names of the statistics that are computed per item."""
     return cached_statistics(schema.task, schema.kind)
@@ -199,7 +227,6 @@ def _list_arrays(schema: Schema, design: Design) -> dict[str, tuple[tuple[int, .
     regression = schema.task == "regression"
     arrays: dict[str, tuple[tuple[int, ...], Any]] = {
         "hashes": ((), np.uint64),
-        ID_ENDS: ((), np.int64),
         "codes": ((len(schema.groups),), np.int32),
         "pred": ((), float if regression else np.int32),
         "design": ((design.model_columns + design.components,), np.float32),
@@ -212,7 +239,7 @@ def _list_arrays(schema: Schema, design: Design) -> dict[str, tuple[tuple[int, .
             arrays[name] = (), float
     if schema.kind != "pred":
         arrays["probs"] = (len(schema.classes),), np.float32
-    if not regression:
+    if stores_outcomes(len(schema.classes), probable=schema.kind != "pred"):
         lines = (len(_choose_statistics(schema)),), np.float32
         arrays |= dict.fromkeys(ACROSS, lines)
     return arrays
@@ -247,7 +274,7 @@ def _write_block(
     for name, array in found.items():
         if array is not None:
             writer.write(name, block.start, array)
-    if schema.task == "classification":
+    if stores_outcomes(len(schema.classes), probable=schema.kind != "pred"):
         statistics = _choose_statistics(schema)
         for begin in range(0, len(keys), _STRIP):
             constants = right_and_wrong(outputs[begin : begin + _STRIP], statistics)
@@ -260,7 +287,7 @@ def _write_block(
 
 def _index_ids(store: Store, pool: Pool, *, known: bool) -> Array:
     """(N,) the index of ids. Raises PoolError when two items have one id, or canonically equal."""
-    keys, ids = store.read("hashes"), PieceIds(store)
+    keys, ids = store.read("hashes"), open_ids(store)
     order = build_index(keys)
     alike = keys if known else ids.hash_canonical()
     searched = order if np.array_equal(alike, keys) else build_index(alike)

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from activetest.cache.build import (
+    ACROSS,
+    READABLE,
     SHARED,
-    VERSION,
     build_into,
     compute_fingerprint,
     describes_pool,
@@ -33,9 +34,10 @@ from activetest.cache.parts import (
     keep_result,
     list_results,
 )
-from activetest.cache.pieces import PieceIds
+from activetest.cache.pieces import open_ids
 from activetest.cache.store import MANIFEST, Store, announce_rebuild, mark_damaged
 from activetest.errors import CacheDamaged, PoolChanged, StudyError
+from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.canonical import list_forms
 from activetest.nouns.rows import Array, Outputs, Rows, TrainingRows, spread_votes
 from activetest.pool.ids import find_positions
@@ -85,7 +87,7 @@ class Cache:
     ) -> None:
         """Raises CacheDamaged, or OSError, ValueError, KeyError or TypeError where none is."""
         self.folder = folder
-        store = Store.read_manifest(folder, VERSION)
+        store = Store.read_manifest(folder, *READABLE)
         self.manifest: dict[str, Any] = store.content
         self.size: int = self.manifest["rows"]
         self.classes: tuple[str, ...] = tuple(self.manifest["classes"])
@@ -110,7 +112,7 @@ class Cache:
         notices = (part.notices for part in opened.values())
         self.notices: tuple[str, ...] = tuple(chain(self.manifest["notices"], *notices))
         self.stores: dict[str, Store] = {"": store.open_files(), **opened}
-        self._ids = PieceIds(store)
+        self._ids = open_ids(store)
         if (folder / MANIFEST).read_text(errors="replace") != store.text:
             raise ValueError("another process has replaced the cache")
         self._computed: dict[Hashable, Any] = {}
@@ -232,6 +234,14 @@ class Cache:
         return np.concatenate(map_reduce(self.chunks(), score_chunk, add))
 
     @property
+    def derives_outcomes(self) -> bool:
+        """Whether what statistics are when the model is right, or wrong, follows from outputs.
+
+        Where classes are many it is stored.
+        """
+        return bool(self.classes) and ACROSS[0] not in self.stores[""].arrays
+
+    @property
     def roles(self) -> dict[str, Any]:
         """Meaning of the pool's columns: see Schema."""
         return self.manifest["schema"]
@@ -297,6 +307,15 @@ class Cache:
         """Items of an array of the cache or of a part: see Store.read."""
         return self._read_checked(lambda: self.stores[part].read(name, items))
 
+    def _read_optional(self, name: str, items: slice | Array, *, part: str = "") -> Array | None:
+        """Items of an array; None where there is none."""
+
+        def read() -> Array | None:
+            store = self.stores.get(part)
+            return store.read(name, items) if store and name in store.arrays else None
+
+        return self._read_checked(read)
+
     def _read_checked(self, read: Callable[[], T]) -> T:
         """Result of read(), when necessary after what is damaged was built again."""
         for _ in range(_ATTEMPTS_TO_READ):
@@ -322,19 +341,26 @@ class Cache:
         if mended is None:
             raise damage
         prints = [[cache.part_fingerprint(part) for part in self.parts] for cache in (self, mended)]
-        if mended.manifest != self.manifest or prints[0] != prints[1]:
+        if not _hold_the_same(mended.manifest, self.manifest) or prints[0] != prints[1]:
             # Positions may be others.
             raise damage
         self.stores, self._ids = mended.stores, mended._ids
 
     def _rows(self, index: Array, selection: Array | slice) -> Rows:
         """The items of a selection, at the positions index (R,); what nobody uses is not read."""
-        stores = self.stores
 
         def read(name: str, part: str = "") -> Callable[[], Array | None]:
-            if part not in stores or name not in stores[part].arrays:
-                return lambda: None
-            return lambda: self._read(name, selection, part=part)
+            return lambda: self._read_optional(name, selection, part=part)
+
+        def read_outcomes(place: int) -> Callable[[], Array | None]:
+            def read_or_derive() -> Array | None:
+                stored = self._read_optional(ACROSS[place], selection)
+                if stored is not None or not self.classes:
+                    return stored
+                found = (self._derive_outcome(outputs, t) for t in range(len(self.statistics)))
+                return np.stack([outcome[place] for outcome in found])
+
+            return read_or_derive
 
         def read_weight() -> Array | None:
             weight = read("weight")()
@@ -346,14 +372,16 @@ class Cache:
                 return external
             return spread_votes(external, len(self.classes))
 
+        outputs = Outputs(self._read("pred", selection), read("probs"), read("std"))
+        derive = self._derive_outcome if self.derives_outcomes else None
         return Rows(
             index=index,
-            outputs=Outputs(self._read("pred", selection), read("probs"), read("std")),
+            outputs=outputs,
             design=self._read("design", selection),
             codes=self._read("codes", selection),
-            right=read("right"),
-            wrong=read("wrong"),
-            spread=read("spread"),
+            right=read_outcomes(0),
+            wrong=read_outcomes(1),
+            spread=read_outcomes(2),
             features=read(FEATURES, FEATURES),
             evidence=read(EVIDENCE, EVIDENCE),
             facts=read(FACTS, EVIDENCE),
@@ -361,7 +389,13 @@ class Cache:
             external=read_external,
             weight=read_weight,
             price=read("price"),
+            derive=derive,
         )
+
+    def _derive_outcome(self, outputs: Outputs, place: int) -> tuple[Array, Array, Array]:
+        """(R,) right, wrong and spread of the statistic at this place: see Rows."""
+        right, wrong, spread = right_and_wrong(outputs, self.statistics[place : place + 1])
+        return right[0], wrong[0], spread[0]
 
 
 @lru_cache(_KEPT)
@@ -443,7 +477,7 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
     if cache is None:
         # Whatever has happened to its files.
         with suppress(CacheDamaged, OSError, ValueError):
-            old = Store.read_manifest(folder, VERSION)
+            old = Store.read_manifest(folder, *READABLE)
     same = old is not None and describes_pool(old.content, pool)
     if old is not None:
         expected = expected or old.content["fingerprint"]
@@ -463,6 +497,17 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
     built = build_cache(pool, folder, old=old, known=expected is not None)
     announce_rebuild(damage)
     return _reopening(built, pool)
+
+
+def _hold_the_same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Whether two manifests are of the same items: an earlier version may hold more arrays."""
+    arrays = first["arrays"], second["arrays"]
+    left, right = (
+        {key: value for key, value in each.items() if key not in ("version", "arrays")}
+        for each in (first, second)
+    )
+    shared = arrays[0].keys() & arrays[1].keys()
+    return left == right and all(arrays[0][name] == arrays[1][name] for name in shared)
 
 
 def _reopening(cache: Cache, pool: Pool) -> Cache:
@@ -500,7 +545,7 @@ def list_damage(folder: str | Path) -> list[str] | None:
     folder, damaged = Path(folder), []
     for name in ("", *PARTS, *list_results(folder)):
         try:
-            store = Store.read_manifest(folder / name, PART_VERSION if name else VERSION)
+            store = Store.read_manifest(folder / name, *((PART_VERSION,) if name else READABLE))
             damaged += [damage.problem for damage in store.find_damage()]
         except CacheDamaged as damage:
             damaged.append(damage.problem)

@@ -8,11 +8,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from activetest.cache.store import Store, StoreWriter
 from activetest.nouns.rows import Array
+from activetest.pool.columns import read_text
 from activetest.pool.files import Piece as RowGroup
 from activetest.pool.ids import Text, hash_canonical
 from activetest.pool.pool import Pool
@@ -21,6 +24,8 @@ from activetest.pool.pool import Pool
 MOST_ROWS = 2**16
 # Arrays of ids: where those of a piece end among its letters, and the letters of all.
 ID_ENDS, ID_LETTERS = "id_ends", "id_letters"
+# Array of ids that are whole numbers; ids that are row numbers need none.
+ID_NUMBERS = "id_numbers"
 # Ids that are looked at together.
 _STRIP = 16384
 # Bytes of ids that are copied at once.
@@ -74,6 +79,19 @@ class IdWriter:
         return self._writer.folder / f"{piece}.letters"
 
 
+def choose_id_arrays(pool: Pool) -> dict[str, tuple[tuple[int, ...], Any]]:
+    """{name: (shape of an item's part, type)} of the arrays of a pool's ids, but for letters.
+
+    Whole numbers are kept as numbers; numbers of rows follow from where an item stands.
+    """
+    if pool.schema.id is None:
+        return {}
+    kind = pool.files.schema.field(pool.schema.id).type
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        return {ID_NUMBERS: ((), np.int64)}
+    return {ID_ENDS: ((), np.int64)}
+
+
 class PieceIds:
     """The ids of all items, in UTF-8, by their positions.
 
@@ -123,3 +141,40 @@ class PieceIds:
 
     def __getitem__(self, row: int) -> str:
         return self.read(np.array([row]))[0].decode("utf-8", "surrogateescape")
+
+
+class NumberIds:
+    """Ids that are whole numbers, or numbers of rows, as PieceIds gives them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._starts = [0, *store.arrays["hashes" if "hashes" in store.arrays else "pred"]["stops"]]
+
+    def read(self, positions: Array) -> list[bytes]:
+        """The ids at these positions (R,), in their order. Raises CacheDamaged, IndexError."""
+        return [b"%d" % number for number in self._read_numbers(positions).tolist()]
+
+    def hash_canonical(self) -> Array:
+        """(N,) uint64 hash of each id: digits have no other form. Raises CacheDamaged."""
+        return self._store.read("hashes")
+
+    def read_piece(self, piece: int) -> Text:
+        """The ids of a piece. Raises CacheDamaged."""
+        numbers = self._read_numbers(np.arange(*self._starts[piece : piece + 2]))
+        return read_text(pa.array(numbers), "id")
+
+    def _read_numbers(self, positions: Array) -> Array:
+        """(R,) the numbers at these positions."""
+        if ID_NUMBERS in self._store.arrays:
+            return self._store.read(ID_NUMBERS, positions.astype(np.int64))
+        if len(positions) and not 0 <= positions.min() <= positions.max() < self._starts[-1]:
+            raise IndexError(f"there are {self._starts[-1]} items")
+        return positions
+
+    def __getitem__(self, row: int) -> str:
+        return self.read(np.array([row]))[0].decode()
+
+
+def open_ids(store: Store) -> PieceIds | NumberIds:
+    """The ids of a cache's items."""
+    return PieceIds(store) if ID_ENDS in store.arrays else NumberIds(store)

@@ -30,11 +30,10 @@ def check_space(folder: Path, needed: int, pool: Pool) -> None:
         warnings.warn(text, LargeCache, stacklevel=2)
 
 
-def measure_ids(pool: Pool) -> int:
-    """Bytes of the ids, as long as the pool's footers say, and of their index."""
+def measure_ids(pool: Pool, *, lettered: bool) -> int:
+    """Bytes of the letters of ids, as long as the pool's footers say, and of their index."""
     id = pool.schema.id
-    letters = pool.files.measure_column(id) if id else pool.rows * len(str(pool.rows))
-    return letters + 8 * pool.rows
+    return (pool.files.measure_column(id) if lettered and id else 0) + 8 * pool.rows
 
 
 def _write_size(count: int) -> str:

@@ -129,7 +129,7 @@ class Store:
         self._open: dict[str, _Mapped] = {}
 
     @classmethod
-    def read_manifest(cls, folder: Path, version: int) -> Self:
+    def read_manifest(cls, folder: Path, *versions: int) -> Self:
         """The store of a folder, none of whose files is open yet.
 
         Raises OSError where there is none, ValueError for one of another version, CacheDamaged for
@@ -143,7 +143,7 @@ class Store:
             found = content["version"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise damage from error
-        if found != version:
+        if found not in versions:
             raise ValueError(f"cache version {found}")
         if content.pop("checksum", None) != _hash_content(content):
             raise damage

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from activetest.cache.build import ACROSS, VERSION
+from activetest.cache.build import ACROSS, READABLE, stores_outcomes
 from activetest.cache.cache import Cache
 from activetest.cache.parts import PARTS
-from activetest.cache.pieces import PieceIds
+from activetest.cache.pieces import open_ids
 from activetest.cache.store import HEADER, Statement, Store, StoreWriter, measure_array
 from activetest.errors import CacheDamaged, StudyError
 from activetest.item_statistics.outcomes import right_and_wrong
@@ -227,7 +227,7 @@ def _check_header(header: dict[str, Any]) -> None:
     own = manifests[""]
     names = [name for each in manifests.values() for name in each["arrays"]]
     sound = (
-        own["version"] == VERSION
+        own["version"] in READABLE
         and isinstance(own["rows"], int)
         and own["rows"] > 0
         and isinstance(own["fingerprint"], str)
@@ -244,20 +244,19 @@ def _check_header(header: dict[str, Any]) -> None:
 def _complete(writer: StoreWriter, content: Mapping[str, Any]) -> None:
     """Write the arrays of a cache that follow from the others. Raises as _check_places does."""
     store = writer.finish_arrays()
-    ids, stops = PieceIds(store), store.arrays["pred"]["stops"]
+    ids, stops = open_ids(store), store.arrays["pred"]["stops"]
     texts = [ids.read_piece(piece) for piece in range(len(stops))]
     _check_places(store, content, texts)
     hashes = np.concatenate([hash_text(text) for text in texts])
     writer.put("hashes", hashes, stops)
     writer.put("id_order", build_index(hashes))
-    if content["classes"]:
+    if stores_outcomes(len(content["classes"]), probable="probs" in store.arrays):
         statistics = tuple(content["statistics"])
         for name in ACROSS:
             writer.create(name, (len(statistics), stops[-1]), np.float32, stops, axis=1)
         for start, stop in pairwise([0, *stops]):
             part = slice(start, stop)
-            probs = store.read("probs", part) if "probs" in store.arrays else None
-            outputs = Outputs(store.read("pred", part), probs)
+            outputs = Outputs(store.read("pred", part), store.read("probs", part))
             for name, values in zip(ACROSS, right_and_wrong(outputs, statistics), strict=True):
                 writer.write(name, start, values)
 

@@ -88,16 +88,34 @@ class Assumption:
 
     def _sum_items(self, cache: PoolView) -> Array:
         """(C + 1,) its items by predicted class, and the sum of their scores."""
+        return sum_below(cache, self.code, (self.below,))[0]
 
-        def on_piece(piece: tuple[int, int]) -> Array:
-            outputs = cache.rows(*piece).outputs
-            inside = self.covers(outputs)
-            counts = np.bincount(outputs.pred[inside], minlength=len(cache.classes))
-            scores = outputs.known_probs[inside, self.code]
-            return np.append(counts, scores.sum(dtype=float))
 
-        key = "items below", self.code, self.below
-        return cache.compute_once(key, lambda: map_reduce(cache.chunks(), on_piece, np.add))
+def sum_below(cache: PoolView, code: int, cuts: Sequence[float]) -> list[Array]:
+    """(C + 1,) for each cut: items with a lower score by predicted class, and their scores' sum.
+
+    code  of the class whose scores they are
+    cuts  in descending order: one pass serves those that were not asked for before
+    """
+    sums: dict[float, Array] = cache.compute_once(("items below", code), dict)
+    asked = [below for below in cuts if below not in sums]
+
+    def on_piece(piece: tuple[int, int]) -> Array:
+        outputs = cache.rows(*piece).outputs
+        pred, scores = outputs.pred, outputs.known_probs[:, code]
+        found = []
+        for below in asked:
+            # The items below a cut are among those below a higher one.
+            inside = scores < np.asarray(below, scores.dtype)
+            if not inside.all():
+                pred, scores = pred[inside], scores[inside]
+            counts = np.bincount(pred, minlength=len(cache.classes))
+            found.append(np.append(counts, scores.sum(dtype=float)))
+        return np.stack(found)
+
+    if asked:
+        sums |= zip(asked, map_reduce(cache.chunks(), on_piece, np.add), strict=True)
+    return [sums[below] for below in cuts]
 
 
 def parse_assumptions(texts: Sequence[str], cache: PoolView) -> tuple[Assumption, ...]:
@@ -226,6 +244,7 @@ def propose_assumption(evidence: Evidence, class_name: str, level: float) -> Ass
         return None
     code = list(cache.classes).index(class_name)
     everything = Assumption("", class_name, code, np.inf, 1.0)
+    sum_below(cache, code, (np.inf, *_POWERS))
     total = check_assumption(everything, evidence, level).stands_for
     for below in _POWERS if total > 0 else ():
         cut = replace(everything, below=below)

@@ -25,8 +25,10 @@ def right_and_wrong(outputs: Outputs, statistics: tuple[str, ...]) -> tuple[Arra
     The other classes are as likely as the black box takes them. These depend on outputs alone and
     are computed once per pool. Hard labels have the zero-one loss only.
     """
-    probs = outputs.probs
-    others = None if probs is None else OtherClasses.of(other_classes(outputs, probs.shape[1]))
+    others, probs = None, outputs.probs
+    if probs is not None:
+        classes = probs.shape[1]
+        others = OtherClasses.of(lambda: find_other_classes(outputs, classes), classes)
     right, wrong, spread = when_wrong(tuple(map(statistic, statistics)), outputs, others)
     assert spread is not None
     return right, wrong, spread
@@ -46,9 +48,9 @@ class OtherClasses:
     find: Callable[[int], Array]
 
     @staticmethod
-    def of(probs: Array) -> "OtherClasses":
-        """Those that are known: (C, R)."""
-        return OtherClasses(len(probs), lambda: probs, lambda code: probs[code])
+    def of(probs: Callable[[], Array], count: int) -> "OtherClasses":
+        """Those of a function () -> (C, R)."""
+        return OtherClasses(count, probs, lambda code: probs()[code])
 
 
 def when_wrong(
@@ -72,8 +74,7 @@ def when_wrong(
             continue
         if each.by_correctness:
             # No prediction is right about the code -1.
-            labels = np.column_stack([outputs.pred, np.full(shape[1], -1)])
-            right[t], wrong[t] = each.value(outputs, labels).T
+            right[t], wrong[t] = _value_labels(each, outputs, [-1])
             continue
         if others is None:
             raise ValueError("these statistics need probabilities of the other classes")
@@ -111,8 +112,8 @@ def _use_few(
         return None
     pred = outputs.pred
     # A code after the last stands for all classes that are not told apart.
-    labels = np.broadcast_to([*each.tells, others.count], (len(pred), len(each.tells) + 1))
-    values = each.value(outputs, labels).astype(np.float32).T
+    codes = [*each.tells, others.count]
+    right, *values = _value_labels(each, outputs, codes)
     many = outputs.probs is None and others.count > MANY_CLASSES
     if not many and (len(values) > 2 or values[-1].any()):
         return None
@@ -122,7 +123,26 @@ def _use_few(
     for prob, value in zip([*probs, left], values, strict=True):
         mean += prob * value
         square += prob * value**2
-    return each.value(outputs, pred[:, None])[:, 0], mean, square
+    return right, mean, square
+
+
+def _value_labels(each: Statistic, outputs: Outputs, codes: Sequence[int]) -> list[Array]:
+    """(R,) float32 values of a statistic, first under the predicted label and then under these."""
+    pred = outputs.pred
+    classes = int(pred.max(initial=-1)) + 1
+    # Where only the predicted class matters, each is looked at once.
+    by_class = each.cells and classes <= len(pred)
+    asked = Outputs(np.arange(classes)) if by_class else outputs
+    labels = np.empty((len(asked.pred), 1 + len(codes)), np.int64)
+    labels[:, 0], labels[:, 1:] = asked.pred, codes
+    values = each.value(asked, labels).astype(np.float32).T
+    return [line.take(pred) if by_class else line for line in np.ascontiguousarray(values)]
+
+
+def find_other_classes(outputs: Outputs, classes: int, shares: Array | None = None) -> Array:
+    """(C, R) as other_classes, computed once for these outputs; nobody may write to it."""
+    key = "other classes", classes, None if shares is None else shares.tobytes()
+    return outputs.compute_once(key, lambda: other_classes(outputs, classes, shares))
 
 
 def other_classes(outputs: Outputs, classes: int, shares: Array | None = None) -> Array:

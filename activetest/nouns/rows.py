@@ -114,6 +114,9 @@ class Rows:
     external (R, E, C) what E other models predict: class probabilities, where a model says only
              which class 1 and 0; (R, E) values for regression
 
+    derive   derive(outputs, t) -> (R,) right, wrong and spread of statistic t of these outputs,
+             where that is as fast as to read them; None: they are read
+
     right, wrong and spread are None for regression, where outcomes are not right or wrong;
     features, evidence, trained and external are None unless a surrogate needs them.
     """
@@ -132,6 +135,21 @@ class Rows:
     evidence: OnDemand = OnDemand()
     facts: OnDemand = OnDemand()
     trained: OnDemand = OnDemand()
+    derive: Callable[[Outputs, int], tuple[Array, Array, Array]] | None = None
+
+    def find_outcome(self, place: int) -> tuple[Array, Array, Array]:
+        """(R,) right, wrong and spread of the cache's statistic at this place.
+
+        Raises ValueError for rows of values.
+        """
+        derive = self.derive
+        if derive is not None:
+            return self.outputs.compute_once(
+                ("outcome", place), lambda: derive(self.outputs, place)
+            )
+        if self.right is None or self.wrong is None or self.spread is None:
+            raise ValueError("rows of values are neither right nor wrong")
+        return self.right[place], self.wrong[place], self.spread[place]
 
     @property
     def mass(self) -> Array:
@@ -164,6 +182,7 @@ class Rows:
             lambda: _take(self.evidence, index),
             lambda: _take(self.facts, index),
             lambda: _take(self.trained, index),
+            self.derive,
         )
 
 

@@ -353,6 +353,10 @@ class Pool:
         pool_columns.reject_blanks(ids, self.schema.id)
         return ids
 
+    def read_id_numbers(self, strip: Strip) -> Array:
+        """(R,) int64 ids of a strip that was read, of a column of whole numbers."""
+        return pool_columns.view_numbers(strip.batch.column(self.schema.id)).astype(np.int64)
+
     def check(self) -> None:
         """Raises PoolChanged when a column of the schema is gone or can no longer play its role."""
         schema = self.schema

@@ -7,6 +7,9 @@ left (Efraimidis and Spirakis 2006). So q is exact, and a draw does not depend o
 cut into chunks.
 """
 
+from functools import partial
+from operator import add
+
 import numpy as np
 
 from activetest.nouns.choices import FloorRule
@@ -14,9 +17,12 @@ from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array
 from activetest.nouns.study_lists import FIRST
 from activetest.pool.hashing import uniforms
+from activetest.system.parallel import map_reduce
 
 # Relative, in a power of e.
 _ROUNDING = 1e-9
+# Rows that are computed together: they stay in the processor's cache.
+_BLOCK = 2**16
 
 
 def mix_scores(
@@ -32,20 +38,45 @@ def mix_scores(
     multiply what blend_scores gives, see find_rates; rule is how the floor is applied. Raises
     ValueError for scores that are negative or not finite.
     """
-    scores = np.where(free, scores, 0.0)
-    if not np.isfinite(scores).all() or (scores < 0).any():
-        raise ValueError("scores must be finite and not negative")
-    with np.errstate(over="ignore", invalid="ignore"):
-        totals = np.square(scores, dtype=float).sum(axis=1)
-        clips = rule == FloorRule.CLIP
-        weight = blend_scores(scores, free, 0.0 if clips else floor, totals, int(free.sum()))
-    if not np.isfinite(weight).all():
-        raise ValueError("squares of scores must be finite")
+    blocks = _split(len(free))
+
+    def square(block: slice) -> Array:
+        here = _clear(scores[:, block], free[block])
+        if not np.isfinite(here).all() or (here < 0).any():
+            raise ValueError("scores must be finite and not negative")
+        with np.errstate(over="ignore"):
+            return np.square(here, dtype=float).sum(axis=1)
+
+    totals: Array = map_reduce(blocks, square, np.add)
+    clips, count = rule == FloorRule.CLIP, int(np.count_nonzero(free))
+    weight = np.empty(len(free))
+
+    def blend(block: slice) -> float:
+        here, open_rows = _clear(scores[:, block], free[block]), free[block]
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = blend_scores(here, open_rows, 0.0 if clips else floor, totals, count)
+        if not np.isfinite(found).all():
+            raise ValueError("squares of scores must be finite")
+        weight[block] = found if rates is None or clips else found * rates[block]
+        return float(weight[block].sum())
+
+    total = map_reduce(blocks, blend, add)
     if clips:
         weight = clip_weights(weight, free, floor * find_mean_weight(weight, free, rates))
-    if rates is not None:
-        weight = weight * rates
-    return weight / weight.sum(), totals
+        weight = weight if rates is None else weight * rates
+        total = weight.sum()
+    weight /= total
+    return weight, totals
+
+
+def _split(rows: int) -> list[slice]:
+    """Blocks of rows that are computed together; at least one."""
+    return [slice(start, start + _BLOCK) for start in range(0, max(rows, 1), _BLOCK)]
+
+
+def _clear(scores: Array, free: Array) -> Array:
+    """(K, R) the scores of rows, zero where they are not free."""
+    return np.where(free, scores, 0.0)
 
 
 def find_mean_weight(weight: Array, free: Array, rates: Array | None = None) -> float:
@@ -92,9 +123,12 @@ def blend_scores(scores: Array, free: Array, floor: float, totals: Array, count:
     scored = totals > 0
     if not scored.any():
         return free.astype(float)
-    squares = (
-        np.square(scores.T[..., scored], dtype=float) @ (count / totals[scored]) / scored.sum()
-    )
+    kinds = np.flatnonzero(scored)
+    if len(kinds) == 1:
+        squares = np.square(scores[kinds[0]], dtype=float) * (count / totals[kinds[0]])
+    else:
+        squares = np.square(scores.T[..., scored], dtype=float) @ (count / totals[scored])
+        squares /= len(kinds)
     return np.where(free, np.sqrt((1 - floor**2) * squares + floor**2), 0.0)
 
 
@@ -114,19 +148,29 @@ def draw_by_race(
     of weight zero never win: where fewer than count have any, all of those are drawn.
     """
     count = min(count, int(np.count_nonzero(weight)))
-    numbers = uniforms(hashes, seed, stream, repeats=repeats, phase=phase)
-    with np.errstate(divide="ignore"):
-        # About count keys are below count over the sum of all weights: seldom fewer than count
-        # below this, and then the others need no order. Nor do those whose keys would be above it
-        # with the largest weight, which needs no logarithm of theirs.
-        limit = (count + 6 * np.sqrt(count) + 6) / weight.sum()
-        least = np.exp(-limit * weight.max(initial=0.0)) * (1 - _ROUNDING)
+    if not count:
+        return np.empty(0, np.int64)
+    # About count keys are below count over the sum of all weights: seldom fewer than count below
+    # this, and then the others need no order. Nor do those whose keys would be above it with the
+    # largest weight, which needs no logarithm of theirs.
+    limit = (count + 6 * np.sqrt(count) + 6) / weight.sum()
+    least = np.exp(-limit * weight.max(initial=0.0)) * (1 - _ROUNDING)
+
+    def find_keys(block: slice, least: float = least) -> list[tuple[Array, Array]]:
+        """Rows of a block whose numbers are above the least one, and their keys."""
+        several = None if repeats is None else repeats[block]
+        numbers = uniforms(hashes[block], seed, stream, repeats=several, phase=phase)
         rows = np.flatnonzero(numbers > least)
-        keys = -np.log(numbers[rows]) / weight[rows]
-        winners = np.flatnonzero(keys < limit)
-        if len(winners) < count:
-            rows, keys = np.arange(len(numbers)), -np.log(numbers) / weight
-            winners = np.argpartition(keys, count - 1)[:count] if count < len(keys) else rows
+        with np.errstate(divide="ignore"):
+            return [(block.start + rows, -np.log(numbers[rows]) / weight[block][rows])]
+
+    blocks = _split(len(weight))
+    rows, keys = map(np.concatenate, zip(*map_reduce(blocks, find_keys, add), strict=True))
+    winners = np.flatnonzero(keys < limit)
+    if len(winners) < count:
+        found = map_reduce(blocks, partial(find_keys, least=0.0), add)
+        rows, keys = map(np.concatenate, zip(*found, strict=True))
+        winners = np.argpartition(keys, count - 1)[:count] if count < len(keys) else rows
     return rows[winners[np.argsort(keys[winners], kind="stable")][:count]]
 
 
@@ -155,8 +199,15 @@ def draw_probabilities(weight: Array, drawn: Array) -> Array:
 
     It is the row's weight over what is left of weight (R,) when it is drawn.
     """
-    taken, rest = weight[drawn], weight.copy()
-    rest[drawn] = 0
+    taken, places = weight[drawn], np.sort(drawn)
+
+    def sum_rest(block: slice) -> float:
+        rest = weight[block].copy()
+        first, last = np.searchsorted(places, [block.start, block.stop])
+        rest[places[first:last] - block.start] = 0
+        return float(rest.sum())
+
+    rest = map_reduce(_split(len(weight)), sum_rest, add)
     # Summed from the back: a difference of sums would lose rows that are much smaller than others.
-    left = rest.sum() + np.cumsum(taken[::-1])[::-1]
+    left = rest + np.cumsum(taken[::-1])[::-1]
     return np.asarray(taken / left)

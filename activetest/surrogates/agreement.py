@@ -23,6 +23,7 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.item_statistics.outcomes import (
     OtherClasses,
+    find_other_classes,
     other_class,
     other_classes,
     sum_others,
@@ -424,7 +425,7 @@ class Agreement:
         if not self.effects:
             logits += weights[self.effects]
             return logits
-        logits += (weights[: self.effects] + weights[self.effects])[rows.outputs.pred]
+        logits += (weights[: self.effects] + weights[self.effects]).take(rows.outputs.pred, axis=0)
         return logits
 
     def _outcomes(
@@ -451,11 +452,12 @@ class Agreement:
         right, mean, spread = when_wrong(remaining, rows.outputs, others, noise=noise)
         for t, place in factors.items():
             pred = rows.outputs.pred
-            cost = self.cost[place].astype(np.float32)[pred]
-            right[t], mean[t] = _require(rows.right)[place], _require(rows.wrong)[place] * cost
+            cost = self.cost[place].astype(np.float32).take(pred)
+            right[t], own_mean, own_spread = rows.find_outcome(place)
+            mean[t] = own_mean * cost
             if spread is not None:
-                factor = self.noise[place].astype(np.float32)[pred]
-                spread[t] = _require(rows.spread)[place] * factor
+                factor = self.noise[place].astype(np.float32).take(pred)
+                spread[t] = own_spread * factor
         return right, mean, spread
 
     def _outcome_moments(
@@ -473,13 +475,10 @@ class Agreement:
         By the model's own probabilities and by other models.
         """
         classes, shares = self.cost.shape[1], self.shares
-        key = "other classes", classes, None if shares is None else shares.tobytes()
-        others: Array = rows.outputs.compute_once(
-            key, lambda: other_classes(rows.outputs, classes, shares)
-        )
+        others = find_other_classes(rows.outputs, classes, shares)
         if self.trust:
             others = (1 - self.trust) * others
-            others += self.trust * find_other_classes(rows).astype(others.dtype)
+            others += self.trust * ask_other_models(rows).astype(others.dtype)
         return others
 
     def error_class_probs(self, rows: Rows) -> Array:
@@ -495,9 +494,9 @@ class Agreement:
         weight = _CLASS_PRIOR + counts.sum(axis=0)
         place = np.full(classes, len(codes))
         place[codes] = np.arange(len(codes))
-        place = place[rows.outputs.pred]
-        others = others * (_CLASS_PRIOR / weight).astype(others.dtype)[place]
-        others += (counts / weight).astype(others.dtype)[:, place]
+        place = place.take(rows.outputs.pred)
+        others = others * (_CLASS_PRIOR / weight).astype(others.dtype).take(place)
+        others += (counts / weight).astype(others.dtype).take(place, axis=1)
         return others
 
     def _error_class_prob(self, rows: Rows, code: int) -> Array:
@@ -563,7 +562,7 @@ def require_answers(rows: Rows) -> Array:
     return rows.evidence if rows.facts is None else np.hstack([rows.evidence, rows.facts])
 
 
-def find_other_classes(rows: Rows) -> Array:
+def ask_other_models(rows: Rows) -> Array:
     """(C, R) probability of each class given an error, by the mean of other models.
 
     Raises ValueError for rows without what they say.

@@ -118,6 +118,6 @@ def _compare_other_models(training: TrainingSet) -> float:
     by_itself = other_classes(rows.outputs, training.classes, training.shares)
     by_others, by_itself = (
         np.log(np.maximum(probs[labels, np.arange(len(labels))], _LEAST_OTHER)).sum()
-        for probs in (agreement.find_other_classes(rows), by_itself)
+        for probs in (agreement.ask_other_models(rows), by_itself)
     )
     return float(sigmoid(by_others - by_itself))

@@ -10,10 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cache import cache, features, pieces
-from activetest.cache.build import ACROSS
+from activetest.cache.build import ACROSS, READABLE
 from activetest.cache.design import Design
 from activetest.cache.pieces import split_pool
+from activetest.cache.summary import keep_summary, unpack_summary
 from activetest.errors import CacheDamaged, CacheRebuilt, PoolChanged
+from activetest.pool.ids import Text, hash_text
 from activetest.pool.pool import Pool
 from tests.makers import change_array
 
@@ -270,3 +272,100 @@ def test_files_without_rows_hide_no_change_in_the_others(source, tmp_path, empty
     )
     with pytest.raises(PoolChanged, match="differ among rows 40 to 46"):
         cache.ensure_cache(open_pool(source), tmp_path / "cache")
+
+
+# --- ids that are numbers, and outcomes that are derived
+
+IDS = {
+    "whole numbers": pa.array(np.arange(ROWS)[::-1] * 1000 - 7),
+    "small whole numbers": pa.array(np.arange(ROWS), pa.int8()),
+    "large whole numbers": pa.array([2**63 + row for row in range(ROWS)], pa.uint64()),
+    "texts": pa.array([f"{row:03}" for row in range(ROWS)]),
+    "none": None,
+}
+
+
+def make_binary(ids: pa.Array | None, folder: Path) -> Pool:
+    score = np.random.default_rng(5).random(ROWS).astype(np.float32)
+    score[:2] = 0, 1
+    columns = {"score": score} if ids is None else {"id": ids, "score": score}
+    pq.write_table(pa.table(columns), folder / "binary.parquet", row_group_size=9)
+    return Pool.open(str(folder / "binary.parquet"))
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_whole_numbers_are_ids_as_their_digits_are_and_take_no_letters(tmp_path, kind):
+    pool, ids = make_binary(IDS[kind], tmp_path), IDS[kind]
+    built = cache.build_cache(pool, tmp_path / "cache")
+    texts = [f"row-{row}" for row in range(ROWS)] if ids is None else ids.cast(pa.string())
+    expected = texts if ids is None else texts.to_pylist()
+    kept = built.stores[""].arrays.keys() & {"id_numbers", "id_ends", "id_letters"}
+    letters = {"id_ends", "id_letters"}
+    arrays = {"texts": letters, "large whole numbers": letters, "none": set()}
+    assert kept == arrays.get(kind, {"id_numbers"})
+    spots = np.random.default_rng(0).permutation(ROWS)
+    assert built.ids(spots) == [expected[spot] for spot in spots]
+    np.testing.assert_array_equal(built.find(list(expected)), range(ROWS))
+    assert built.find(["", "x", f"{2**70}", "row--1", "007x"]).tolist() == [-1] * 5
+    plain = [each.removeprefix("row-") for each in expected]
+    np.testing.assert_array_equal(built.hashes, hash_text(Text.of(plain)))
+    for wrong in ([ROWS], [-1]):
+        with pytest.raises(IndexError, match=f"{ROWS} items"):
+            built.ids(wrong)
+
+
+@pytest.mark.parametrize("kind", ["whole numbers", "none"])
+def test_a_summary_brings_ids_back_that_have_no_letters(tmp_path, kind):
+    built = cache.build_cache(make_binary(IDS[kind], tmp_path), tmp_path / "cache")
+    assert keep_summary(built, tmp_path / "pool.summary", date="2026-01-01")
+    (tmp_path / "other").mkdir()
+    again = unpack_summary(
+        tmp_path / "pool.summary", tmp_path / "other", rows=ROWS, fingerprint=built.fingerprint
+    )
+    np.testing.assert_array_equal(again.hashes, built.hashes)
+    assert again.ids(range(ROWS)) == built.ids(range(ROWS))
+    np.testing.assert_array_equal(again.rows(0, ROWS).wrong, built.rows(0, ROWS).wrong)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_outcomes_of_two_classes_are_derived_as_they_would_be_stored(tmp_path, monkeypatch, hard):
+    pool = make_binary(IDS["texts"], tmp_path)
+    if hard:
+        table = pa.table({"pred": [f"c{row % 3}" for row in range(ROWS)]})
+        pq.write_table(table, tmp_path / "hard.parquet", row_group_size=9)
+        pool = Pool.open(str(tmp_path / "hard.parquet"), task="classification")
+    derived = cache.build_cache(pool, tmp_path / "derived")
+    monkeypatch.setattr("activetest.cache.build.stores_outcomes", lambda *_, **__: True)
+    stored = cache.build_cache(pool, tmp_path / "stored")
+    assert derived.stores[""].arrays.keys() == stored.stores[""].arrays.keys() - {*ACROSS}
+    assert derived.fingerprint == stored.fingerprint
+    for select in (lambda made: made.rows(20, 60), lambda made: made.take([5, 1, 119])):
+        for name in ACROSS:
+            lines = (getattr(select(each), name) for each in (derived, stored))
+            np.testing.assert_array_equal(*lines)
+        for place in range(len(derived.statistics)):
+            pairs = zip(
+                select(derived).find_outcome(place), select(stored).find_outcome(place), strict=True
+            )
+            for left, right in pairs:
+                np.testing.assert_array_equal(left, right)
+                assert left.dtype == right.dtype == np.float32
+
+
+def test_a_cache_that_stores_more_is_read_and_mended_into_one_that_derives(tmp_path, monkeypatch):
+    pool = make_binary(IDS["texts"], tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("activetest.cache.build.stores_outcomes", lambda *_, **__: True)
+        patch.setattr("activetest.cache.build.VERSION", READABLE[0])
+        expected = cache.build_cache(pool, tmp_path / "cache")
+        whole = expected.rows(0, ROWS).wrong.copy()
+        expected.close()
+    held = cache.ensure_cache(pool, tmp_path / "cache")
+    assert held.manifest["version"] == READABLE[0]
+    np.testing.assert_array_equal(held.rows(0, ROWS).wrong, whole)
+    held.close()
+    change_array(tmp_path / "cache", "wrong", 0.5)
+    held = cache.ensure_cache(pool, tmp_path / "cache")
+    with pytest.warns(CacheRebuilt, match="wrong.npy"):
+        np.testing.assert_array_equal(held.rows(0, ROWS).wrong, whole)
+    assert held.stores[""].arrays.keys().isdisjoint(ACROSS)
