@@ -1,10 +1,14 @@
 """The program: `activetest`, and `python -m activetest`."""
 
+import gc
 import signal
 import sys
 
 # As in cli.interrupts, which may be what cannot be imported.
 _BUG = 70
+# Objects that are made before Python looks for cycles among them: a command is short, and looks
+# through hundreds of thousands of answers take longer than what is done with them.
+_BEFORE_COLLECTION = 200_000
 
 
 def run() -> None:
@@ -12,6 +16,7 @@ def run() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # Until commands can be interrupted tidily: nothing is there yet that has to be tidied up.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gc.set_threshold(_BEFORE_COLLECTION, 50, 50)
     try:
         from activetest.cli.app import run as run_command
     except BaseException:

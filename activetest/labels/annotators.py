@@ -63,6 +63,11 @@ def resolve_answers(answers: Sequence, *, values: bool = False) -> dict[str, tup
 
     An item is declined when everybody who answered declined.
     """
+    if _is_one_each(answers):
+        return {
+            id: (LABELLED, label) if status == LABELLED else (DECLINED, "")
+            for id, _, status, label in answers
+        }
     labels = _group_labels(answers)
     choose = _compute_median if values else _find_most_common
     return {
@@ -101,7 +106,8 @@ def measure_agreement(answers: Sequence, *, values: bool = False) -> Agreement:
     disagreement, for any number of annotators and with missing answers. Differences are squared
     where labels are values, and count as one where they are classes.
     """
-    several = [labels for labels in _group_labels(answers).values() if len(labels) > 1]
+    grouped = {} if _is_one_each(answers) else _group_labels(answers)
+    several = [labels for labels in grouped.values() if len(labels) > 1]
     pairs = sum(len(labels) * (len(labels) - 1) for labels in several) // 2
     equal = sum(n * (n - 1) for labels in several for n in Counter(labels).values()) // 2
     annotators = {annotator for _, annotator, status, _ in answers if status == LABELLED}
@@ -191,6 +197,11 @@ def describe_agreement(answers: Sequence, method: str, *, values: bool = False) 
         f"{agreement.annotators:,} annotators: {with_several} two or more labels, "
         f"{agreement.agreeing:.0%} of all pairs agree{alpha}. {rule}."
     )
+
+
+def _is_one_each(answers: Sequence) -> bool:
+    """Whether no item has several answers."""
+    return len({answer[0] for answer in answers}) == len(answers)
 
 
 def _group_labels(answers: Iterable) -> dict[str, list[str]]:

@@ -6,11 +6,12 @@ Everything here runs inside the transaction that is open.
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from activetest.ledger import chain
 from activetest.ledger.contents import Contents
-from activetest.ledger.tables import SHARED
+from activetest.ledger.tables import SHARED, Entry, StoredText
 
 # {table: {key: {column: value}}} that an entry sets.
 Changes = Mapping[str, Mapping[int, Mapping[str, Any]]]
@@ -24,7 +25,9 @@ class Writer:
     """
 
     def __init__(self, db: sqlite3.Connection, contents: Contents | None = None) -> None:
-        self._db = db
+        self._db, self._before = db, contents
+        # What was written, by table; None once a column of an earlier row was changed.
+        self._added: dict[str, list[Any]] | None = {}
         self._head = contents.head if contents else b""
         texts = contents.texts if contents else {}
         self._texts = {text: number for number, text in texts.items()}
@@ -37,9 +40,7 @@ class Writer:
         if text not in self._texts:
             self._last_text += 1
             self._texts[text] = self._last_text
-            self._db.execute(
-                "INSERT INTO texts (number, text) VALUES (?, ?)", (self._last_text, text)
-            )
+            self._insert("texts", [StoredText(self._last_text, text)])
         return self._texts[text]
 
     def append(
@@ -60,9 +61,9 @@ class Writer:
         rows = rows or {}
         for table, new in rows.items():
             if new:
-                names, places = ", ".join(new[0]._fields), ", ".join("?" * len(new[0]))
-                query = f"INSERT INTO {table} ({names}) VALUES ({places})"
-                self._db.executemany(query, new)
+                self._insert(table, new)
+        if changes:
+            self._added = None
         for table, changed in (changes or {}).items():
             for key, columns in changed.items():
                 names = ", ".join(f"{name} = ?" for name in columns)
@@ -80,12 +81,28 @@ class Writer:
             for row in chain.name_rows(table, rows[table], hashes)
         ]
         self._head = chain.link(self._head, kind, of, text, named)
-        query = "INSERT INTO entries (number, kind, of, data, hash) VALUES (?, ?, ?, ?, ?)"
-        self._db.execute(query, (self.number, kind, of, text, self._head))
+        self._insert("entries", [Entry(self.number, kind, of, text, self._head)])
         self.number += 1
         if kind in chain.MOVING:
             self.revision += 1
             self._db.execute("UPDATE meta SET revision = ?", (self.revision,))
+
+    def _insert(self, table: str, rows: Sequence[Any]) -> None:
+        """Store rows of a table, which are named tuples of its type."""
+        names, places = ", ".join(rows[0]._fields), ", ".join("?" * len(rows[0]))
+        self._db.executemany(f"INSERT INTO {table} ({names}) VALUES ({places})", rows)
+        if self._added is not None:
+            self._added.setdefault(table, []).extend(rows)
+
+    def find_contents(self) -> Contents | None:
+        """What the ledger holds once this is on the disk; None where it has to be read again."""
+        if self._before is None or self._added is None:
+            return None
+        added = dict(self._added)
+        texts = self._before.texts | dict(added.pop("texts", ()))
+        meta = self._before.meta._replace(revision=self.revision)
+        tables = {name: [*getattr(self._before, name), *rows] for name, rows in added.items()}
+        return replace(self._before, meta=meta, texts=texts, **tables)
 
     def _hash_texts(self, rows: Mapping[str, Sequence[Any]]) -> dict[int, str]:
         """The hashes of the texts that rows share."""

@@ -271,10 +271,13 @@ class Ledger:
     def count_replaced(self) -> int:
         """Answers that count now and contradict an earlier one by the same annotator."""
         contents = self._read()
+        counting = _list_counting(contents)
+        if len(counting) == len(contents.answers):
+            return 0
         found: dict[tuple[str, str], set[tuple[int, str]]] = {}
         for each in contents.given:
             found.setdefault((each.id, each.annotator), set()).add((each.status, each.label))
-        return sum(len(found[key]) > 1 for key in _list_counting(contents))
+        return sum(len(found[key]) > 1 for key in counting)
 
     def rounds(self, rows: Array) -> tuple[Round, ...]:
         """The rounds as recorded, as far as `rows` reaches: (D,) the pool position of each draw."""
@@ -559,8 +562,12 @@ class Ledger:
         """A transaction that may append entries to what is there now."""
         with self._transaction("IMMEDIATE") as db:
             contents = self._read_open(db)
-            yield Writer(db, contents), contents
-            self._seen = None
+            seen, self._seen, self._record = self._seen, None, None
+            writer = Writer(db, contents)
+            yield writer, contents
+        if seen and (written := writer.find_contents()):
+            # Only another connection's write moves the version that SQLite tells this one.
+            self._seen, self._parser = (seen[0], written), RoundParser(written.texts)
 
     def _read(self) -> Contents:
         """Everything that the ledger holds now. Raises StudyError where it is damaged."""
