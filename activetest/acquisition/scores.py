@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr, xlogy
 
 from activetest.nouns.beliefs import Beliefs, Objectives, moments
 from activetest.nouns.rows import Array
@@ -90,6 +89,8 @@ def entropy(beliefs: Beliefs) -> Array:
     Active Testing (Kossen 2021), section 5.2, has it as the naive baseline, with the model itself
     as surrogate. It knows nothing of the loss.
     """
+    from scipy.special import entr
+
     # Only rounding can make a probability negative.
     values: Array = entr(np.maximum(beliefs.probs, 0)).sum(axis=1)
     return values
@@ -126,6 +127,8 @@ def disagreement(draws: Array) -> Array:
     At least zero, for p log p is convex, and exactly zero where all members agree. Where p is 0,
     p log p is 0.
     """
+    from scipy.special import xlogy
+
     draws = draws.astype(float, copy=False)
     mean = draws.mean(axis=0)
     values: Array = xlogy(draws, draws).mean(axis=0) - xlogy(mean, mean)

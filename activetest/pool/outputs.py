@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
-from scipy.special import expit, softmax
 
 from activetest.nouns import class_sets
 from activetest.nouns.choices import Scale
@@ -211,9 +210,11 @@ def find_probabilities(values: Array, schema: Schema) -> Array:
         )
     if schema.scale == Scale.LOG_PROBABILITIES:
         return np.exp(values).astype(np.float32)
+    from scipy import special
+
     if values.shape[1] == 1:
-        return expit(values).astype(np.float32)
-    return softmax(values, axis=1).astype(np.float32)
+        return special.expit(values).astype(np.float32)
+    return special.softmax(values, axis=1).astype(np.float32)
 
 
 def _read_numbers(batch: pa.RecordBatch, schema: Schema) -> Array:
