@@ -56,6 +56,7 @@ RUNS = {
     "rounds.py": "SAMPLE --pools digits --batch 50 --budget 50 --runs 2",
     "same_results.py": "PYTHON PYTHON SAMPLE --only entropy",
     "saved.py": "SAMPLE --pools digits --runs 3 --budget 20",
+    "scale.py": "HERE --rows 3000,5000 --labels 200 --repeats 1",
     "score_pools.py": "HERE",
     "sequential.py": "SAMPLE --save HERE --pools digits --budgets 100,200 --batch 20 --runs 20",
     "speed.py": "HERE --rows 2000 --small 500 --rounds 12 --information 300 --augmented 50",

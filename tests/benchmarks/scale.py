@@ -1,0 +1,197 @@
+"""Processor seconds, seconds and memory of every verb on thin pools of growing size.
+
+Makes FOLDER/thin-ROWS.parquet for each of ROWS unless it is there: int64 ids and float32 scores of
+one class of two. Every verb is a process of its own, run REPEATS times; bare imports, started like
+a verb, stand at the head, and one decode of the pool's columns stands beside its verbs. Resident
+memory counts mapped pages of the cache, which the system may take back. Last, with LABELS of a pool
+of the first of ROWS, the verbs again.
+"""
+
+import argparse
+import csv
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import benchmark
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_GROUP, _LABELS = 2**18, 100
+_IMPORTS = ("numpy", "numpy, pyarrow.dataset, scipy.special", "typer")
+_METRICS = ("error", "log-loss", "brier", "recall", "precision")
+
+# As loop.LAUNCHER, with processor seconds.
+_LAUNCHER = """
+import json, os, subprocess, sys, time
+began = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=sys.stderr)
+_, status, used = os.wait4(process.pid, 0)
+spent = [used.ru_utime + used.ru_stime, time.perf_counter() - began, used.ru_maxrss]
+print(json.dumps([*spent, os.waitstatus_to_exitcode(status)]))
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Processor seconds, seconds, and the peak of resident memory in MB."""
+
+    processor: float
+    seconds: float
+    memory: float
+
+
+def make_thin_pool(path: Path, rows: int) -> None:
+    """Write the pool piece by piece; the same rows give the same pool."""
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory(dir=path.parent) as place:
+        unfinished, writer = Path(place) / path.name, None
+        for start in range(0, rows, _GROUP):
+            size = min(_GROUP, rows - start)
+            score = rng.beta(0.3, 0.9, size).astype(np.float32)
+            table = pa.table({"id": np.arange(start, start + size), "score": score})
+            writer = writer or pq.ParquetWriter(unfinished, table.schema)
+            writer.write_table(table)
+        writer.close()
+        unfinished.replace(path)
+
+
+def run(*command: str, folder: Path) -> Cost:
+    """One program in a process of its own, which must succeed."""
+    launch = [sys.executable, "-S", "-c", _LAUNCHER, sys.executable, *command]
+    done = subprocess.run(launch, cwd=folder, capture_output=True, text=True, check=True)
+    processor, seconds, memory, code = json.loads(done.stdout)
+    if code:
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
+    return Cost(processor, seconds, memory / (1024 if sys.platform != "darwin" else 1024**2))
+
+
+def repeat(repeats: int, *command: str, folder: Path) -> Cost:
+    """Medians of the times, and the largest memory."""
+    found = [run(*command, folder=folder) for _ in range(repeats)]
+    middle = (statistics.median(getattr(each, name) for each in found) for name in TIMES)
+    return Cost(*middle, max(each.memory for each in found))
+
+
+TIMES = ("processor", "seconds")
+
+
+def scan(path: Path) -> float:
+    """Processor seconds of reading every column once, to numpy arrays."""
+    began = time.process_time()
+    file = pq.ParquetFile(path)
+    for group in range(file.num_row_groups):
+        for column in file.read_row_group(group, use_threads=False).columns:
+            column.to_numpy()
+    return time.process_time() - began
+
+
+def label_batch(folder: Path) -> None:
+    """Write an answer to each item of batch.csv, by chance."""
+    rng = np.random.default_rng(1)
+    with open(folder / "batch.csv", newline="", encoding="utf-8") as file:
+        ids = [row["id"] for row in csv.DictReader(file)]
+    lines = (
+        f"{id},{answer}\n" for id, answer in zip(ids, rng.integers(0, 2, len(ids)), strict=True)
+    )
+    (folder / "answers.csv").write_text("id,label\n" + "".join(lines), encoding="utf-8")
+
+
+def measure(pool: Path, folder: Path, repeats: int) -> dict[str, Cost]:
+    """The cost of each verb on a pool, in the order of the loop."""
+    verb = ("-m", "activetest")
+    metrics = [word for name in _METRICS for word in ("--metric", name)]
+    costs = {}
+    for number in range(repeats):
+        (folder / str(number)).mkdir()
+    found = [run(*verb, "init", str(pool), folder=folder / str(n)) for n in range(repeats)]
+    middle = (statistics.median(getattr(each, name) for each in found) for name in TIMES)
+    costs["init"] = Cost(*middle, max(each.memory for each in found))
+    study = folder / "0"
+    run(*verb, "next", "-n", str(_LABELS), "-o", "batch.csv", folder=study)
+    label_batch(study)
+    costs["ingest"] = run(*verb, "ingest", "answers.csv", folder=study)
+    again = ("next", "--new", "-n", "10", "-o", "more.csv")
+    costs["next"] = repeat(repeats, *verb, *again, folder=study)
+    costs["report"] = repeat(repeats, *verb, "report", folder=study)
+    costs["report, 5 metrics"] = repeat(repeats, *verb, "report", *metrics, folder=study)
+    costs["status"] = repeat(repeats, *verb, "status", folder=study)
+    costs["verify"] = repeat(repeats, *verb, "verify", folder=study)
+    return costs
+
+
+def measure_many_labels(pool: Path, folder: Path, rows: int, labels: int) -> dict[str, Cost]:
+    """The cost of verbs of a study with so many labels of items that nobody drew."""
+    rng = np.random.default_rng(2)
+    chosen = rng.choice(rows, min(labels, rows // 2), replace=False)
+    answers = (rng.random(len(chosen)) < 0.25).astype(int)
+    lines = (f"{id},{answer}\n" for id, answer in zip(chosen, answers, strict=True))
+    (folder / "many.csv").write_text("id,label\n" + "".join(lines), encoding="utf-8")
+    verb = ("-m", "activetest")
+    run(*verb, "init", str(pool), folder=folder)
+    return {
+        "ingest": run(*verb, "ingest", "many.csv", folder=folder),
+        "next": run(*verb, "next", "-n", "10", "-o", "batch.csv", folder=folder),
+        "report": run(*verb, "report", folder=folder),
+    }
+
+
+def count_bytes(study: Path) -> int:
+    """Bytes of the arrays of a study's cache."""
+    return sum(path.stat().st_size for path in (study / ".activetest" / "cache").rglob("*.npy"))
+
+
+def print_costs(table: benchmark.Table, rows: str, costs: dict[str, Cost], one_scan: float) -> None:
+    """A row of the table for each verb."""
+    for name, cost in costs.items():
+        scans = f"{cost.processor / one_scan:.1f}" if one_scan else "-"
+        times = f"{cost.processor:.2f} | {cost.seconds:.2f} | {scans} | {cost.memory:.0f}"
+        table.add(rows, name, times)
+
+
+def main() -> None:
+    """Make the pools, run everything, print the tables."""
+    benchmark.free_threads()
+    options = benchmark.read_options(
+        __doc__, "folder", rows="1000000,10000000", labels=200_000, repeats=5
+    )
+    folder = options.folder.resolve()
+    print_imports(options, folder)
+    sizes = list(map(int, options.rows.split(",")))
+    table = benchmark.Table(options, "rows | verb | processor s | seconds | in scans | peak MB")
+    for rows in sizes:
+        pool = folder / f"thin-{rows}.parquet"
+        if not pool.exists():
+            make_thin_pool(pool, rows)
+        one_scan = statistics.median(scan(pool) for _ in range(options.repeats))
+        with tempfile.TemporaryDirectory(dir=folder) as studies:
+            costs = measure(pool, Path(studies), options.repeats)
+            print_costs(table, f"{rows:,}", costs, one_scan)
+            size = count_bytes(Path(studies) / "0")
+            print(f"{rows:,} rows: a scan {one_scan:.2f} s, cache {size / rows:.1f} bytes a row")
+    with tempfile.TemporaryDirectory(dir=folder) as study:
+        costs = measure_many_labels(
+            folder / f"thin-{sizes[0]}.parquet", Path(study), sizes[0], options.labels
+        )
+        print_costs(table, f"{sizes[0]:,} and {options.labels:,} labels", costs, 0.0)
+
+
+def print_imports(options: argparse.Namespace, folder: Path) -> None:
+    """What Python and bare imports cost, and the help: no verb can be faster."""
+    table = benchmark.Table(options, "start | processor s")
+    for code in ("pass", *(f"import {names}" for names in _IMPORTS)):
+        cost = repeat(options.repeats, "-c", code, folder=folder)
+        table.add(code, f"{cost.processor:.3f}")
+    for word in ("--help", "--version"):
+        cost = repeat(options.repeats, "-m", "activetest", word, folder=folder)
+        table.add(f"activetest {word}", f"{cost.processor:.3f}")
+
+
+if __name__ == "__main__":
+    main()
