@@ -11,6 +11,8 @@ from activetest.nouns.rows import Array
 from activetest.pool.hashing import mix
 
 _WORD = 8
+# Entries of an index that are looked at together.
+_BLOCK = 2**20
 # Bytes that white space begins with, by their value; other letters do, too.
 _MAY_BE_SPACE = np.zeros(256, bool)
 _MAY_BE_SPACE[[chr(code).encode()[0] for code in range(0x3001) if chr(code).isspace()]] = True
@@ -117,8 +119,12 @@ def build_index(keys: Array) -> Array:
 
     A search by the high bits finds candidates, whose ids are then compared.
     """
-    index: Array = keys & ~_mask_positions(len(keys))
-    index |= np.arange(len(keys), dtype=np.uint64)
+    index: Array = np.empty(len(keys), np.uint64)
+    high = ~_mask_positions(len(keys))
+    for start in range(0, len(keys), _BLOCK):
+        block = keys[start : start + _BLOCK]
+        places = np.arange(start, start + len(block), dtype=np.uint64)
+        np.bitwise_or(block & high, places, out=index[start : start + _BLOCK])
     index.sort()
     return index
 
@@ -171,14 +177,15 @@ def find_duplicates(index: Array, ids: Strings) -> tuple[int, int] | None:
     index  (N,) as of build_index, of keys that are equal where such ids are: see hash_canonical
     """
     low = _mask_positions(len(index))
-    keys = index & ~low
-    for place in np.flatnonzero(keys[1:] == keys[:-1]):
-        end = place + 1
-        while end < len(index) and keys[end] == keys[place]:
-            first, second = int(index[place] & low), int(index[end] & low)
-            if make_canonical(ids[first]) == make_canonical(ids[second]):
-                return first, second
-            end += 1
+    for start in range(0, len(index), _BLOCK):
+        keys = index[start : start + _BLOCK + 1] & ~low
+        for place in np.flatnonzero(keys[1:] == keys[:-1]) + start:
+            end = place + 1
+            while end < len(index) and index[end] & ~low == index[place] & ~low:
+                first, second = int(index[place] & low), int(index[end] & low)
+                if make_canonical(ids[first]) == make_canonical(ids[second]):
+                    return first, second
+                end += 1
     return None
 
 

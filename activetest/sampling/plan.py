@@ -156,6 +156,8 @@ def prepare_round(
         )
     else:
         scored = np.hstack(scores)
+        # A pool may be large: nothing is kept twice.
+        scores.clear()
         if catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS"):
             choices = _check_members(scored[:, drawable], choices, labels=source[1])
         drawn = len(log.rows)

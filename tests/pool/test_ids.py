@@ -1,6 +1,7 @@
 """Ids as text, their hashes, and finding items by id."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,3 +87,18 @@ def test_swapped_outputs_change_the_sum_of_row_hashes():
     left, right = np.array([0.2, 0.7], np.float32), np.array([0.7, 0.2], np.float32)
     assert hash_rows(keys, [left]).sum() != hash_rows(keys, [right]).sum()
     assert hash_rows(keys, [left, right]).sum() != hash_rows(keys, [right, left]).sum()
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 1000])
+def test_an_index_and_its_duplicates_do_not_depend_on_blocks(monkeypatch, block):
+    names = [f"item {row}" for row in range(40)]
+    names[33] = names[7]
+    keys = hash_text(Text.of(names))
+    expected = build_index(keys)
+    monkeypatch.setattr("activetest.pool.ids._BLOCK", block)
+    index = build_index(keys)
+    np.testing.assert_array_equal(index, expected)
+    assert sorted(index & np.uint64(63)) == list(range(40))
+    assert find_duplicates(index, Text.of(names)) == (7, 33)
+    unique = [*names[:33], *names[34:]]
+    assert find_duplicates(build_index(hash_text(Text.of(unique))), Text.of(unique)) is None
