@@ -31,6 +31,8 @@ MANIFEST = "manifest.json"
 _TYPES, _MOST_AXES = {"<f4", "<f8", "<i4", "<i8", "<u8", "|u1"}, 3
 # Bytes of the header of every .npy file, and those of values that are checked at once.
 HEADER, _AT_ONCE = 128, 2**22
+# Bytes of an array that stay in memory, about: a pass over a large pool needs no more of them.
+_RESIDENT = 2**27
 
 # Entry of an array in a manifest: its type and shape, the axis along which its items are, where
 # each piece of it stops along that axis, and the checksum of each; None for a piece that is known
@@ -52,6 +54,8 @@ class _Mapped:
             raise ValueError(f"{path} is not as it was written")
         self._values: Array = np.ndarray(stated["shape"], stated["type"], self._content, HEADER)
         self._checked = [False] * len(self.checksums)
+        # Bytes that were read since memory was let go of.
+        self._read = 0
 
     def __len__(self) -> int:
         return self._values.shape[self._axis]
@@ -70,7 +74,10 @@ class _Mapped:
     def select(self, items: slice | Array) -> Array:
         """Items, whether they were checked or not."""
         found: Array = self._values[:, items] if self._axis else self._values[items]
-        if not isinstance(items, slice):
+        self._read += found.nbytes
+        # What is let go of is read again where somebody still looks at it.
+        if not isinstance(items, slice) or self._read > _RESIDENT:
+            self._read = 0
             self.release()
         return found
 
