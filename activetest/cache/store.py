@@ -75,7 +75,7 @@ class _Mapped:
         """Items, whether they were checked or not."""
         found: Array = self._values[:, items] if self._axis else self._values[items]
         self._read += found.nbytes
-        # What is let go of is read again where somebody still looks at it.
+        # Whoever still looks at it reads it again.
         if not isinstance(items, slice) or self._read > _RESIDENT:
             self._read = 0
             self.release()

@@ -98,13 +98,13 @@ def sum_below(cache: PoolView, code: int, cuts: Sequence[float]) -> list[Array]:
     cuts  in descending order: one pass serves those that were not asked for before
     """
     sums: dict[float, Array] = cache.compute_once(("items below", code), dict)
-    asked = [below for below in cuts if below not in sums]
+    missing = [below for below in cuts if below not in sums]
 
     def on_piece(piece: tuple[int, int]) -> Array:
         outputs = cache.rows(*piece).outputs
         pred, scores = outputs.pred, outputs.known_probs[:, code]
         found = []
-        for below in asked:
+        for below in missing:
             # The items below a cut are among those below a higher one.
             inside = scores < np.asarray(below, scores.dtype)
             if not inside.all():
@@ -113,8 +113,8 @@ def sum_below(cache: PoolView, code: int, cuts: Sequence[float]) -> list[Array]:
             found.append(np.append(counts, scores.sum(dtype=float)))
         return np.stack(found)
 
-    if asked:
-        sums |= zip(asked, map_reduce(cache.chunks(), on_piece, np.add), strict=True)
+    if missing:
+        sums |= zip(missing, map_reduce(cache.chunks(), on_piece, np.add), strict=True)
     return [sums[below] for below in cuts]
 
 

@@ -132,10 +132,10 @@ def _value_labels(each: Statistic, outputs: Outputs, codes: Sequence[int]) -> li
     classes = int(pred.max(initial=-1)) + 1
     # Where only the predicted class matters, each is looked at once.
     by_class = each.cells and classes <= len(pred)
-    asked = Outputs(np.arange(classes)) if by_class else outputs
-    labels = np.empty((len(asked.pred), 1 + len(codes)), np.int64)
-    labels[:, 0], labels[:, 1:] = asked.pred, codes
-    values = each.value(asked, labels).astype(np.float32).T
+    shown = Outputs(np.arange(classes)) if by_class else outputs
+    labels = np.empty((len(shown.pred), 1 + len(codes)), np.int64)
+    labels[:, 0], labels[:, 1:] = shown.pred, codes
+    values = each.value(shown, labels).astype(np.float32).T
     return [line.take(pred) if by_class else line for line in np.ascontiguousarray(values)]
 
 

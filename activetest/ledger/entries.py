@@ -26,7 +26,7 @@ class Writer:
 
     def __init__(self, db: sqlite3.Connection, contents: Contents | None = None) -> None:
         self._db, self._before = db, contents
-        # What was written, by table; None once a column of an earlier row was changed.
+        # Rows that were written, by table; None once a column of an earlier row was changed.
         self._added: dict[str, list[Any]] | None = {}
         self._head = contents.head if contents else b""
         texts = contents.texts if contents else {}
@@ -95,7 +95,7 @@ class Writer:
             self._added.setdefault(table, []).extend(rows)
 
     def find_contents(self) -> Contents | None:
-        """What the ledger holds once this is on the disk; None where it has to be read again."""
+        """All that the ledger holds once this is on the disk; None where it has to be read again."""
         if self._before is None or self._added is None:
             return None
         added = dict(self._added)
