@@ -95,7 +95,7 @@ class Writer:
             self._added.setdefault(table, []).extend(rows)
 
     def find_contents(self) -> Contents | None:
-        """All that the ledger holds once this is on the disk; None where it has to be read again."""
+        """All that the ledger then holds; None where it has to be read again."""
         if self._before is None or self._added is None:
             return None
         added = dict(self._added)
