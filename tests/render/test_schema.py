@@ -19,6 +19,7 @@ from activetest.cli.app import main
 from activetest.nouns import choices, report
 from activetest.nouns.curve import CurveKind
 from activetest.render import json as as_json
+from activetest.wings.groups.choices import Prior
 from tests.makers import copy_written, write_pool
 
 jsonschema = pytest.importorskip(
@@ -379,7 +380,7 @@ def test_the_version_and_the_closed_lists_are_those_of_the_program():
     assert properties["report"]["selection"]["enum"] == list(choices.Selection)
     of_groups = [each for each in catalog.names("questions") if each != "surface"]
     assert sorted(properties["question"]["question"]["enum"]) == of_groups
-    assert properties["question"]["prior"]["enum"] == list(choices.Prior)
+    assert properties["question"]["prior"]["enum"] == list(Prior)
 
 
 # --- the documents
