@@ -21,7 +21,8 @@ from activetest.system.parallel import map_reduce
 
 # Relative, in a power of e.
 _ROUNDING = 1e-9
-# Rows that are computed together: they stay in the processor's cache.
+# Rows that are computed together: they stay in the processor's cache. Weights of a pool are here,
+# and stay: another process would wait for them longer than it takes to compute with them.
 _BLOCK = 2**16
 
 
@@ -47,7 +48,7 @@ def mix_scores(
         with np.errstate(over="ignore"):
             return np.square(here, dtype=float).sum(axis=1)
 
-    totals: Array = map_reduce(blocks, square, np.add)
+    totals: Array = map_reduce(blocks, square, np.add, here=True)
     clips, count = rule == FloorRule.CLIP, int(np.count_nonzero(free))
     weight = np.empty(len(free))
 
@@ -60,7 +61,7 @@ def mix_scores(
         weight[block] = found if rates is None or clips else found * rates[block]
         return float(weight[block].sum())
 
-    total = map_reduce(blocks, blend, add)
+    total = map_reduce(blocks, blend, add, here=True)
     if clips:
         weight = clip_weights(weight, free, floor * find_mean_weight(weight, free, rates))
         weight = weight if rates is None else weight * rates
@@ -165,10 +166,12 @@ def draw_by_race(
             return [(block.start + rows, -np.log(numbers[rows]) / weight[block][rows])]
 
     blocks = _split(len(weight))
-    rows, keys = map(np.concatenate, zip(*map_reduce(blocks, find_keys, add), strict=True))
+    rows, keys = map(
+        np.concatenate, zip(*map_reduce(blocks, find_keys, add, here=True), strict=True)
+    )
     winners = np.flatnonzero(keys < limit)
     if len(winners) < count:
-        found = map_reduce(blocks, partial(find_keys, least=0.0), add)
+        found = map_reduce(blocks, partial(find_keys, least=0.0), add, here=True)
         rows, keys = map(np.concatenate, zip(*found, strict=True))
         winners = np.argpartition(keys, count - 1)[:count] if count < len(keys) else rows
     return rows[winners[np.argsort(keys[winners], kind="stable")][:count]]
@@ -207,7 +210,7 @@ def draw_probabilities(weight: Array, drawn: Array) -> Array:
         rest[places[first:last] - block.start] = 0
         return float(rest.sum())
 
-    rest = map_reduce(_split(len(weight)), sum_rest, add)
+    rest = map_reduce(_split(len(weight)), sum_rest, add, here=True)
     # Summed from the back: a difference of sums would lose rows that are much smaller than others.
     left = rest + np.cumsum(taken[::-1])[::-1]
     return np.asarray(taken / left)
