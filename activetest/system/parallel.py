@@ -4,6 +4,7 @@ Results are the same to the last bit whatever the engine and however many worker
 but for threads are in `engines`, which is loaded where one of them is chosen.
 """
 
+import math
 import os
 import threading
 import time
@@ -122,14 +123,15 @@ def _find_engine(workers: int | None, here: bool) -> Engine:
 
 
 # A piece that takes so many seconds of a processor keeps the lock of the interpreter from other
-# threads, and processes are worth their start where so many seconds are left for each of two.
-_LONG_PIECE, _LONG_PASS = 0.05, 2.0
+# threads, and processes are worth their start where so many seconds are left for each of two. To
+# see that costs a pass of few pieces too much.
+_LONG_PIECE, _LONG_PASS, _SEVERAL = 0.05, 2.0, 6
 
 
 class Local:
     """The engine that is there by default: threads, and processes for what is long to compute.
 
-    How long a pass takes is seen from its first pieces, which are done in threads.
+    How long a pass takes is seen from its first two pieces, which the calling thread does.
     """
 
     is_cluster = False
@@ -138,17 +140,18 @@ class Local:
         self, fn: Callable[[Piece], Result], pieces: Iterable[Piece], total: int | None
     ) -> Iterator[Result]:
         """See Engine.run."""
-        pieces, workers, spent = iter(pieces), processors(), list[float]()
-
-        def measure(piece: Piece) -> Result:
+        workers, a_piece = processors(), math.inf
+        if workers == 1 or (total or 0) < _SEVERAL:
+            yield from Threads(workers).run(fn, pieces)
+            return
+        pieces = iter(pieces)
+        # The first may compute what the others have from it: the shorter of two is as they are.
+        for piece in islice(pieces, 2):
             began = time.thread_time()
             result = fn(piece)
-            spent.append(time.thread_time() - began)
-            return result
-
-        yield from Threads(workers).run(measure, islice(pieces, workers))
-        a_piece = sum(spent) / max(len(spent), 1)
-        left = a_piece * max((total or 0) - len(spent), 0)
+            a_piece = min(a_piece, time.thread_time() - began)
+            yield result
+        left = a_piece * ((total or 2) - 2)
         several = min(workers, int(left / _LONG_PASS))
         if a_piece < _LONG_PIECE or several < 2 or not may_start_processes():
             yield from Threads(workers).run(fn, pieces)

@@ -91,6 +91,18 @@ def test_a_short_pass_stays_in_threads():
     assert set(list_processes(work=10)) == {os.getpid()}
 
 
+def test_a_pass_of_many_short_pieces_stays_in_threads(monkeypatch):
+    """They let go of the lock of the interpreter often enough."""
+    monkeypatch.setattr(parallel, "_LONG_PASS", 1e-9)
+    monkeypatch.setattr(parallel, "processors", lambda: 2)
+    assert set(list_processes(work=10)) == {os.getpid()}
+
+
+def test_a_pass_of_few_pieces_is_not_measured(long_passes):
+    found = map_reduce(range(5), lambda piece: sum(range(10**5)) and [os.getpid()], list.__add__)
+    assert set(found) == {os.getpid()}
+
+
 def test_a_pass_whose_length_is_unknown_stays_in_threads(long_passes):
     found = map_reduce(iter(range(12)), lambda piece: [os.getpid()], list.__add__)
     assert set(found) == {os.getpid()}

@@ -9,7 +9,7 @@ import pytest
 
 from activetest.errors import CacheDamaged, ColumnsUnclear, StudyError
 from activetest.system.engines.parcels import do_piece, pack
-from activetest.system.parallel import map_reduce
+from activetest.system.parallel import ENGINE, map_reduce
 from tests.makers import build_pool, change_array
 
 
@@ -49,6 +49,13 @@ def test_a_cache_is_opened_once_where_it_travels_to(tmp_path):
     assert len(pack(lambda: cache).head) < 2000
     assert (first.rows(3, 9).outputs.pred == cache.rows(3, 9).outputs.pred).all()
     assert first.ids([4]) == cache.ids([4]) and not first.keeps_results
+
+
+def test_rows_that_are_not_read_yet_travel_without_their_files(tmp_path):
+    rows = build_pool(tmp_path, 40).rows(3, 9)
+    expected = rows.outputs.pred
+    found = travel(lambda: rows)()
+    assert (found.outputs.pred == expected).all() and (found.codes == rows.codes).all()
 
 
 def test_a_cache_that_is_out_of_sight_is_an_error(tmp_path):
@@ -97,7 +104,8 @@ def test_a_pool_that_has_changed_is_not_taken_for_it(tmp_path, write_pool):
     assert isinstance(do_piece("changed", lambda: parcel, 1).error, PoolChanged)
 
 
-def test_a_pass_inside_of_a_piece_stays_at_the_worker():
+def test_a_pass_inside_of_a_piece_stays_at_the_worker(monkeypatch):
+    monkeypatch.setenv(ENGINE, "none that there is")
     parcel = pack(lambda piece: map_reduce(range(piece), lambda each: [each], list.__add__))
     assert do_piece("nested", lambda: parcel, 3) == ([0, 1, 2], None)
 

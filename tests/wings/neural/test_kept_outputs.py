@@ -1,5 +1,7 @@
 """Outputs of networks for items are kept, and are what they would say again."""
 
+import pickle
+
 import numpy as np
 import pytest
 from pytest import approx
@@ -84,3 +86,12 @@ def test_items_beyond_what_is_kept_are_computed_each_time(network, monkeypatch):
         found = collect(kept.find_or_compute(network, positions, inputs, which), 1, count)
         assert np.array_equal(found, expected[which])
         assert network.asked == asked
+
+
+def test_what_is_kept_is_not_sent_to_other_processes(network):
+    kept = KeptOutputs()
+    collect(kept.find_or_compute(network, np.arange(9), draw_inputs(9)), 3, 9)
+    sent = pickle.dumps(kept)
+    assert len(sent) < 200
+    collect(pickle.loads(sent).find_or_compute(network, np.arange(9), draw_inputs(9)), 3, 9)
+    assert network.asked == 18
