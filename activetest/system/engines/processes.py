@@ -135,8 +135,10 @@ class _Sent:
             return found
 
     def drop(self, ticket: _Ticket) -> None:
-        """Do not begin the piece, if it is not begun yet."""
-        ticket.future.cancel()
+        """Let it be done for nobody.
+
+        Python 3.11 prints a traceback where a worker ends that has futures which were cancelled.
+        """
 
     def _begin_again(self, pool: ProcessPoolExecutor) -> None:
         self._deaths += 1
