@@ -6,16 +6,26 @@ import math
 import os
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import astuple
 from operator import add
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from activetest.cache.design import Design, measure_pool
+from activetest.cache.journal import (
+    Counts,
+    Journal,
+    describe_build,
+    read_design,
+    read_piece,
+    write_design,
+    write_piece,
+)
 from activetest.cache.parts import PARTS, RESULTS
 from activetest.cache.pieces import (
     ID_ENDS,
@@ -26,7 +36,7 @@ from activetest.cache.pieces import (
     open_ids,
     split_pool,
 )
-from activetest.cache.space import check_space, measure_ids
+from activetest.cache.space import announce_cost, check_space, estimate_seconds, measure_ids
 from activetest.cache.store import Store, StoreWriter
 from activetest.errors import PoolError
 from activetest.item_statistics.defaults import cached_statistics
@@ -50,68 +60,52 @@ _STRIP = 16384
 # Arrays of the projection of features, and all that have no item for each of the pool.
 _PROJECTION = ("feature_centre", "feature_fill", "feature_weights", "feature_offset")
 SHARED = {"centre", "scale", *_PROJECTION, "id_order", ID_LETTERS}
+# Seconds that a build takes, by estimate, from which on its pieces are kept when it is interrupted:
+# less is built anew in a moment.
+WORTH_KEEPING = 2.0
+_NOTHING: Counts = (Counter(), Counter(), Counter())
 # Steps, for whoever watches.
 _BUILDING, _COMPARING = "building the cache", "comparing the pool with the study's"
 
 
-# Of some rows: {number of a row group: sum of their hashes, not yet modulo 2^64}; how many were
-# corrected or are unusual, by how; {number of a feature: missing values}.
-_Counts = tuple[Counter[int], Counter[str], Counter[int]]
-# Counts, and ids that are not written yet, with the position of the first.
-_Result = tuple[_Counts, list[tuple[int, Text]]]
+# Of some rows: position of the first, how many they are, counts, and ids that wait to be written.
+_Strip = tuple[int, int, Counts, Text | None]
 
 
-def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: bool = False) -> None:
+def build_into(
+    pool: Pool,
+    folder: Path,
+    old: Store | None = None,
+    *,
+    known: bool = False,
+    kept: Path | None = None,
+) -> None:
     """Write the cache of a pool to a folder, as a whole or not at all.
 
     old    what was in it, whatever has happened to its files: parts and results are kept where the
            pool has not changed
     known  the pool is that of a study that goes on: ids that are canonically equal, which earlier
            versions took, stay items of their own
+    kept   where pieces of a cache that takes long stay when this is interrupted, until it is
+           complete: the next build of the same goes on behind them. Default: beside the folder
 
     Raises PoolError for a value that cannot be right, StorageError where the disk has no room for
     it, OSError when it cannot be written.
     """
-    design, values = measure_pool(pool)
-    pieces = split_pool(pool)
-    id_arrays = choose_id_arrays(pool)
-    arrays = id_arrays | _list_arrays(pool.schema, design)
-    with (
-        atomic.replacing_folder(folder) as building,
-        closing(StoreWriter(building)) as writer,
-    ):
-        item = sum(math.prod(shape) * np.dtype(kind).itemsize for shape, kind in arrays.values())
-        letters = measure_ids(pool, lettered=ID_ENDS in id_arrays)
-        check_space(building, item * pool.rows + letters, pool)
-        runs = [(groups[0].start, groups[-1].start + groups[-1].rows) for groups in pieces]
-        stops = [stop for _, stop in runs]
-        for name, (shape, dtype) in arrays.items():
-            whole = (*shape, pool.rows) if name in ACROSS else (pool.rows, *shape)
-            writer.create(name, whole, dtype, stops, axis=int(name in ACROSS))
-        ids = IdWriter(writer, [start for start, _ in runs]) if ID_ENDS in id_arrays else None
-
-        def write_strip(strip: Strip) -> _Result:
-            block = pool.read_block(strip)
-            if ID_NUMBERS in id_arrays:
-                writer.write(ID_NUMBERS, block.start, pool.read_id_numbers(strip))
-            texts = [(block.start, block.ids)] if ids else []
-            return _write_block(writer, pool, block, design, values), texts
-
-        def write_ids(result: _Result) -> _Counts:
-            if ids:
-                for start, texts in result[1]:
-                    ids.write(start, texts)
-            return result[0]
-
-        def combine(left: _Result, right: _Result) -> _Result:
-            sums, corrected, missing = map(add, write_ids(left), write_ids(right))
-            return (sums, corrected, missing), []
-
-        found = pool.map_strips(write_strip, combine, runs=runs, title=_BUILDING, here=True)
-        hashes, corrected, missing = write_ids(found)
+    kept = kept or atomic.name_unfinished(folder)
+    seconds = estimate_seconds(pool)
+    if seconds < WORTH_KEEPING:
+        atomic.remove_kept(kept)
+        opened = atomic.replacing_folder(folder)
+    else:
+        opened = atomic.continuing_folder(folder, kept)
+    with opened as building, closing(StoreWriter(building)) as writer:
+        journal = _open_journal(pool, building)
+        if len(journal.lines) < 2:
+            announce_cost(pool, seconds)
+        design, values = _measure_pool(pool, journal)
+        hashes, corrected, missing = _write_pieces(writer, pool, design, values, journal)
         sums = _list_sums(pool, hashes)
-        if ids:
-            ids.join()
         written = writer.finish_arrays()
         with progress.step("indexing ids"):
             writer.put("id_order", _index_ids(written, pool, known=known))
@@ -132,7 +126,7 @@ def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: boo
             "notices": _describe_corrections(pool, corrected, missing),
             "pieces": [
                 {"row_groups": [[each.rows, _to_hex(sums[each.number])] for each in groups]}
-                for groups in pieces
+                for groups in split_pool(pool)
             ],
             "stamp": pool.files.stamp(),
         }
@@ -144,6 +138,141 @@ def build_into(pool: Pool, folder: Path, old: Store | None = None, *, known: boo
         for name in (*PARTS, RESULTS) if old and describes_pool(old.content, pool) else ():
             with suppress(OSError):
                 os.rename(folder / name, building / name)
+
+
+def _write_pieces(
+    writer: StoreWriter, pool: Pool, design: Design, values: list[list[str]], journal: Journal
+) -> Counts:
+    """Write the arrays of items, of those pieces that no journal states to be done."""
+    pieces = split_pool(pool)
+    id_arrays = choose_id_arrays(pool)
+    arrays = id_arrays | _list_arrays(pool.schema, design)
+    runs = [(groups[0].start, groups[-1].start + groups[-1].rows) for groups in pieces]
+    stops = [stop for _, stop in runs]
+    ids = None
+    if ID_ENDS in id_arrays:
+        ids = IdWriter(writer, [start for start, _ in runs], writer.folder.parent)
+    for name, (shape, dtype) in arrays.items():
+        whole = (*shape, pool.rows) if name in ACROSS else (pool.rows, *shape)
+        writer.create(name, whole, dtype, stops, axis=int(name in ACROSS), again=True)
+    done = _find_done(journal, writer, ids)
+    left = [run for piece, run in enumerate(runs) if piece not in done]
+    item = sum(math.prod(shape) * np.dtype(kind).itemsize for shape, kind in arrays.values())
+    letters = measure_ids(pool, lettered=ids is not None)
+    there = item * (pool.rows - sum(stop - start for start, stop in left))
+    check_space(writer.folder, item * pool.rows + letters, pool, there=there)
+
+    def write_strip(strip: Strip) -> list[_Strip]:
+        block = pool.read_block(strip)
+        if ID_NUMBERS in id_arrays:
+            writer.write(ID_NUMBERS, block.start, pool.read_id_numbers(strip))
+        counts = _write_block(writer, pool, block, design, values)
+        return [(block.start, len(block.ids), counts, block.ids if ids else None)]
+
+    def combine(left: list[_Strip], right: list[_Strip]) -> list[_Strip]:
+        tally.add(left)
+        tally.add(right)
+        return []
+
+    with progress.step(
+        _BUILDING, len(runs), unit="pieces", done=len(done), size=pool.files.size
+    ) as step:
+        tally = _Tally(runs, done, journal, writer, ids, step)
+        if left:
+            found = pool.map_strips(write_strip, combine, runs=left, title=_BUILDING, here=True)
+            tally.add(found)
+    if ids:
+        ids.join()
+    return tally.sum_up()
+
+
+def _measure_pool(pool: Pool, journal: Journal) -> tuple[Design, list[list[str]]]:
+    """What measure_pool finds, or what it found when the journal was begun."""
+    if len(journal.lines) > 1:
+        return read_design(journal.lines[1])
+    found = measure_pool(pool)
+    journal.add(write_design(*found))
+    return found
+
+
+class _Tally:
+    """Counts of the pieces of a build: those that were done before, and those that become so.
+
+    Strips of a piece come in their order; those of different pieces may come in different threads.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[tuple[int, int]],
+        done: Mapping[int, Counts],
+        journal: Journal,
+        writer: StoreWriter,
+        ids: IdWriter | None,
+        step: progress.Step,
+    ) -> None:
+        self._starts = [start for start, _ in runs]
+        self._left = [stop - start for start, stop in runs]
+        self._counts = dict.fromkeys(range(len(runs)), _NOTHING) | dict(done)
+        self._journal, self._writer, self._ids = journal, writer, ids
+        self._step, self._lock = step, Lock()
+
+    def add(self, strips: Iterable[_Strip]) -> None:
+        """Count strips that are written, and write their ids. Raises OSError."""
+        for start, rows, counts, texts in strips:
+            piece = bisect_right(self._starts, start) - 1
+            if self._ids and texts is not None:
+                self._ids.write(start, texts)
+            self._counts[piece] = _add_counts(self._counts[piece], counts)
+            self._left[piece] -= rows
+            if not self._left[piece]:
+                checksums = self._writer.sum_piece(piece)
+                letters = self._ids.sum_piece(piece) if self._ids else [0, 0]
+                with self._lock:
+                    line = write_piece(piece, self._counts[piece], checksums, letters)
+                    self._journal.add(line)
+                    self._step.advance()
+
+    def sum_up(self) -> Counts:
+        """The counts of all pieces."""
+        whole: Counts = (Counter(), Counter(), Counter())
+        for counts in self._counts.values():
+            for total, count in zip(whole, counts, strict=True):
+                total.update(count)  # type: ignore[arg-type]
+        return whole
+
+
+def _add_counts(left: Counts, right: Counts) -> Counts:
+    sums, corrected, missing = map(add, left, right)
+    return sums, corrected, missing
+
+
+def _open_journal(pool: Pool, building: Path) -> Journal:
+    """The journal of a build, which goes on where an earlier one of the same was interrupted."""
+    journal = Journal(building.parent)
+    about = describe_build(pool, VERSION)
+    if not (journal.lines and journal.lines[0] == json.loads(json.dumps(about))) or not (
+        atomic.is_plain(building.parent)
+    ):
+        atomic.clear_folder(building.parent)
+        building.mkdir()
+        journal.begin([about])
+    return journal
+
+
+def _find_done(journal: Journal, writer: StoreWriter, ids: IdWriter | None) -> dict[int, Counts]:
+    """{piece: its counts} of those that are on the disk as the journal states."""
+    done = {}
+    lines = journal.lines[2:]
+    kept = []
+    for line in lines:
+        piece, counts, checksums, letters = read_piece(line)
+        written = ids.sum_piece(piece) if ids else letters
+        if writer.sum_piece(piece) == checksums and written == letters:
+            done[piece] = counts
+            kept.append(line)
+    # Behind a line that was cut off nothing could be read.
+    journal.begin([*journal.lines[:2], *kept])
+    return done
 
 
 def describes_pool(content: Mapping[str, Any], pool: Pool) -> bool:
@@ -251,7 +380,7 @@ def _write_block(
     block: Block,
     design: Design,
     values: list[list[str]],
-) -> _Counts:
+) -> Counts:
     """Write the rows of a block, but for their ids."""
     schema, checked, outputs = pool.schema, block.checked, block.checked.outputs
     keys = hash_text(block.ids)

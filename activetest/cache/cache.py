@@ -425,18 +425,24 @@ def _open_elsewhere(
 
 
 def build_cache(
-    pool: Pool, folder: str | Path, *, old: Store | None = None, known: bool = False
+    pool: Pool,
+    folder: str | Path,
+    *,
+    old: Store | None = None,
+    known: bool = False,
+    kept: Path | None = None,
 ) -> Cache:
     """Read the pool twice and write its cache, in place of any that is there.
 
     old, known  of the cache that is there, and of the study: see build.build_into
+    kept        where what an interrupted build has done is: see build.build_into
 
     The folder appears whole or not at all. Raises PoolError for what cannot be right in the pool,
     OSError when the folder cannot be written.
     """
     folder = Path(folder)
     for _ in range(_ATTEMPTS):
-        build_into(pool, folder, old, known=known)
+        build_into(pool, folder, old, known=known, kept=kept)
         cache = open_cache(folder)
         if cache is not None and cache.matches(pool):
             return cache

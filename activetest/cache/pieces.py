@@ -6,9 +6,11 @@ that has more. So footers alone decide, and many small row groups do not make ma
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -52,18 +54,28 @@ class IdWriter:
     they wait in files of their own.
 
     starts  position of the first item of each piece
+    waiting  where these files are until the cache is complete
     """
 
-    def __init__(self, writer: StoreWriter, starts: Sequence[int]) -> None:
+    def __init__(self, writer: StoreWriter, starts: Sequence[int], waiting: Path) -> None:
         self._writer, self._starts, self._letters = writer, starts, [0] * len(starts)
+        self._waiting = waiting
 
     def write(self, start: int, ids: Text) -> None:
         """Write ids of items of a piece: those at start, start + 1, ... Raises OSError."""
         piece = bisect_right(self._starts, start) - 1
         self._writer.write(ID_ENDS, start, self._letters[piece] + ids.offsets[1:])
-        self._letters[piece] += len(ids.letters)
-        with open(self._name_file(piece), "ab") as file:
+        with open(self._name_file(piece), "ab" if self._letters[piece] else "wb") as file:
             file.write(ids.letters.data)
+        self._letters[piece] += len(ids.letters)
+
+    def sum_piece(self, piece: int) -> list[int]:
+        """How many letters a piece has, and their checksum; none where their file is not there."""
+        count = checksum = 0
+        with suppress(FileNotFoundError), open(self._name_file(piece), "rb") as file:
+            while part := file.read(_LETTERS):
+                count, checksum = count + len(part), crc32(part, checksum)
+        return [count, checksum]
 
     def join(self) -> None:
         """Write the letters of all pieces behind each other. Raises OSError."""
@@ -73,10 +85,9 @@ class IdWriter:
                 while part := file.read(_LETTERS):
                     self._writer.append(ID_LETTERS, np.frombuffer(part, np.uint8))
             self._writer.append(ID_LETTERS, np.empty(0, np.uint8), ends_piece=True)
-            path.unlink()
 
     def _name_file(self, piece: int) -> Path:
-        return self._writer.folder / f"{piece}.letters"
+        return self._waiting / f"{piece}.letters"
 
 
 def choose_id_arrays(pool: Pool) -> dict[str, tuple[tuple[int, ...], Any]]:

@@ -11,15 +11,51 @@ from activetest.pool.pool import Pool
 LARGE, NOTABLE, _TIMES = 10**9, 10**8, 100
 
 
-def check_space(folder: Path, needed: int, pool: Pool) -> None:
+# Seconds of one processor that a build takes for each item, and for each number and each letter of
+# an id that it reads; bytes of memory for each item, and for all. Measured on pools of 1e7 rows.
+_ITEM, _NUMBER, _LETTER = 3e-7, 2e-8, 1.5e-8
+_ITEM_MEMORY, _MEMORY = 30, 3 * 10**8
+# A build that takes so many seconds is announced.
+LONG = 30.0
+
+
+def estimate_seconds(pool: Pool) -> float:
+    """About how many seconds of one processor the cache of a pool takes, without the network's."""
+    schema = pool.schema
+    outputs = len(schema.classes) if schema.kind != "pred" else 1
+    numbers = outputs + 2 * len(pool.feature_names()) + 2 * len(schema.groups)
+    return (_ITEM + _NUMBER * numbers) * pool.rows + _LETTER * measure_ids(pool, lettered=True)
+
+
+def estimate_memory(pool: Pool) -> int:
+    """About how many bytes of memory a build of the cache of a pool takes."""
+    return _ITEM_MEMORY * pool.rows + _MEMORY
+
+
+def announce_cost(pool: Pool, seconds: float) -> None:
+    """Warn with LargeCache of the cache of a pool that takes so long; its disk comes later."""
+    if seconds >= LONG:
+        minutes = max(round(seconds / 60), 1)
+        warnings.warn(
+            f"the cache of {pool.rows:,} items takes about {minutes:,} min of one processor, and "
+            f"{_write_size(estimate_memory(pool))} of memory; if it is interrupted, the same "
+            "command goes on from there",
+            LargeCache,
+            stacklevel=2,
+        )
+
+
+def check_space(folder: Path, needed: int, pool: Pool, *, there: int = 0) -> None:
     """Make sure that so many bytes, which will be written to a folder, fit on the disk.
+
+    there  bytes of them that are there already
 
     Warns with LargeCache where they are many, or many more than the pool has. Raises StorageError
     where the disk has less space.
     """
     free = shutil.disk_usage(folder).free
     takes = f"the cache of {pool.rows:,} items takes about {_write_size(needed)} of disk"
-    if needed > free:
+    if needed - there > free:
         raise StorageError(
             f"{takes}, and {_write_size(free)} are free",
             "free some space, or choose another `folder`, on another disk",

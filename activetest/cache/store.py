@@ -152,7 +152,7 @@ class Store:
             raise damage from error
         if found not in versions:
             raise ValueError(f"cache version {found}")
-        if content.pop("checksum", None) != _hash_content(content):
+        if content.pop("checksum", None) != hash_content(content):
             raise damage
         return cls(folder, content, text)
 
@@ -165,7 +165,7 @@ class Store:
     @cached_property
     def digest(self) -> str:
         """Of what the manifest says: another one where an array was built with other values."""
-        return _hash_content(self.content)
+        return hash_content(self.content)
 
     def __getstate__(self) -> dict[str, Any]:
         """Elsewhere the files are opened again: what they hold is not sent."""
@@ -259,13 +259,23 @@ class StoreWriter:
         stops: Sequence[int] = (),
         *,
         axis: int = 0,
+        again: bool = False,
     ) -> None:
         """Begin an array. Items are along the axis, and its pieces stop there: default, it is one.
 
         The first axis grows where more is written.
+
+        again  what an earlier writer of the same array left in the file stays until it is written
         """
         path = self.folder / _name_file(name)
-        self._files[name] = _File(path, [*shape], np.dtype(dtype), list(stops), axis)
+        self._files[name] = _File(path, [*shape], np.dtype(dtype), list(stops), axis, again=again)
+
+    def sum_piece(self, piece: int) -> dict[str, int]:
+        """{array: checksum of a piece of it}, of all arrays that are not complete yet.
+
+        Nothing more is written to the piece: its checksums are those of the manifest.
+        """
+        return {name: file.sum_piece(piece) for name, file in self._files.items()}
 
     def write(self, name: str, at: int, values: Array) -> None:
         """Write items at, at + 1, ... of an array; (T, R) where items are the second axis."""
@@ -310,11 +320,21 @@ class _File:
     """An array that is being written."""
 
     def __init__(
-        self, path: Path, shape: list[int], dtype: np.dtype, stops: list[int], axis: int
+        self,
+        path: Path,
+        shape: list[int],
+        dtype: np.dtype,
+        stops: list[int],
+        axis: int,
+        *,
+        again: bool,
     ) -> None:
         self.shape, self.stops = shape, stops
         self._path, self._dtype, self._axis = path, dtype, axis
-        self._file, self._lock = FileIO(path, "w"), Lock()
+        self._file = FileIO(path, "r+" if again and path.exists() else "w+")
+        self._lock = Lock()
+        # Checksums of pieces, as far as they are known.
+        self._sums: dict[int, int] = {}
 
     def write(self, at: int, values: Array) -> None:
         """Write items at, at + 1, ...: see StoreWriter.write."""
@@ -331,12 +351,27 @@ class _File:
         np.lib.format.write_array_header_1_0(header, form)
         self._write_at(0, header.getvalue())
         self._file.truncate(HEADER + math.prod(self.shape) * self._dtype.itemsize)
-        self.close()
-        stops = self.stops or [self.shape[self._axis]]
+        self.stops = self.stops or [self.shape[self._axis]]
         stated = {"type": self._dtype.str, "shape": self.shape, "axis": self._axis}
-        stated |= {"stops": stops, "checksums": [None] * len(stops)}
-        written = _Mapped(self._path, stated)
-        return stated | {"checksums": [written.sum_piece(piece) for piece in range(len(stops))]}
+        stated["stops"] = self.stops
+        pieces = range(len(self.stops))
+        stated["checksums"] = [self._sums.get(each) or self.sum_piece(each) for each in pieces]
+        self.close()
+        return stated
+
+    def sum_piece(self, piece: int) -> int:
+        """The checksum of a piece, to which nothing more is written."""
+        start, stop = self.stops[piece - 1] if piece else 0, self.stops[piece]
+        lines, width = self.shape[: self._axis], math.prod(self.shape[self._axis + 1 :])
+        item = width * self._dtype.itemsize
+        checksum = 0
+        for line in range(math.prod(lines)):
+            place = HEADER + (line * self.shape[self._axis] + start) * item
+            for part in range(0, (stop - start) * item, _AT_ONCE):
+                size = min(_AT_ONCE, (stop - start) * item - part)
+                checksum = zlib.crc32(self._read_at(place + part, size), checksum)
+        self._sums[piece] = checksum
+        return checksum
 
     def close(self) -> None:
         self._file.close()
@@ -348,17 +383,23 @@ class _File:
             while left:
                 left = left[self._file.write(left) :]
 
+    def _read_at(self, place: int, size: int) -> bytes:
+        with self._lock:
+            self._file.seek(place)
+            return self._file.read(size)
+
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
     """Write the manifest of a folder, in place of any. Raises OSError."""
     # As it will be read: tuples become lists.
     content = json.loads(json.dumps(content))
-    text = json.dumps({**content, "checksum": _hash_content(content)})
+    text = json.dumps({**content, "checksum": hash_content(content)})
     with atomic.replacing_file(folder / MANIFEST) as building:
         building.write_text(text)
 
 
-def _hash_content(content: Mapping[str, Any]) -> str:
+def hash_content(content: Any) -> str:
+    """A checksum of what JSON can say."""
     return blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
 
 

@@ -24,6 +24,7 @@ def run(
     verbose: options.verbose() = False,
     engine: options.engine() = None,
     dry_run: options.take("--dry-run", "Check everything, and change nothing.", rank=10) = False,
+    fresh: options.take("--fresh", "Use nothing of an init that was interrupted.", rank=10) = False,
     **choices: Any,
 ) -> None:
     """Look at a pool, and create its study or change the study's choices.
@@ -42,7 +43,7 @@ def run(
             if dry_run:
                 setup = Study.check(source, study, **settings)
             else:
-                setup = Study.create(source, study, **settings).setup
+                setup = Study.create(source, study, fresh=fresh, **settings).setup
     # Names that users gave stand in the other lines.
     notices = tuple(map(to_commands, setup.notices))
     streams.write_lines(str(replace(setup, notices=notices)))

@@ -72,6 +72,9 @@ def _list_facts(step: Step, now: float) -> list[str]:
     if step.unit:
         of = "" if step.total is None else f"of {step.total:,} "
         facts.append(f"{step.done:,} {of}{step.unit}")
+        if step.size and step.total:
+            done = step.size * min(step.done / step.total, 1.0)
+            facts.append(f"{done / 1e6:,.0f} of {step.size / 1e6:,.0f} MB")
     elif step.total:
         facts.append(f"{min(step.done / step.total, 1.0):.0%}".replace("%", " %"))
     left, gone = step.find_time_left(now), now - step.begun

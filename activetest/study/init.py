@@ -103,6 +103,7 @@ def init(
     settings: Mapping[str, Any],
     *,
     dry_run: bool = False,
+    fresh: bool = False,
     opened: Pool | None = None,
     plan_log: "Callable[[Cache, Choices, int], ImportedLog] | None" = None,
 ) -> Setup:
@@ -114,6 +115,7 @@ def init(
                   pool, that of the nearest folder above this one
     settings      by name; what is not given is left to convention or, in a study, stays as it is
     dry_run       check everything and write nothing
+    fresh         what an interrupted init of a large pool has done is removed first, not used
     opened        the pool with these columns, for a dry run that learns nothing from it; given_pool
                   is then its name in messages
     plan_log      the rounds and answers that a new study begins with, from the cache of its pool,
@@ -166,12 +168,15 @@ def init(
             _open_cache_folder(source, folder, study, dry_run=dry_run) as place,
             ExitStack() as caches,
         ):
+            kept = _name_kept(source, folder, place, study, dry_run=dry_run)
+            if fresh:
+                atomic.remove_kept(kept)
             if study and columns_change:
                 _check_same_pool(_open_before(pool, study, source), study, place, pool.rows)
             built = (
                 cache.build_cache(pool, place)
                 if opened
-                else _build_cache(pool, place, None if columns_change else study, about)
+                else _build_cache(pool, place, None if columns_change else study, about, kept)
             )
             # Its files are closed before its folder moves.
             caches.enter_context(closing(built))
@@ -447,6 +452,17 @@ def _open_cache_folder(
             yield place / CACHE
 
 
+def _name_kept(
+    source: _Source, folder: Path, place: Path, study: StoredStudy | None, *, dry_run: bool
+) -> Path:
+    """Where what an interrupted init has done of the cache is: in the study, or beside a new one.
+
+    Of a pool that goes away with the folder of its cache, nothing is of use.
+    """
+    new = study is None and source.place is None and not dry_run
+    return atomic.name_unfinished(folder if new else place)
+
+
 def _open_before(pool: Pool, study: StoredStudy, source: _Source) -> Pool:
     """The pool as the study reads it so far, with the ids that its conversion keeps as text."""
     schema, files = study.schema, pool.files
@@ -470,20 +486,23 @@ def _check_same_pool(pool: Pool, study: StoredStudy, place: Path, rows: int) -> 
     cache.ensure_cache(pool, place, expected=study.ledger.fingerprint)
 
 
-def _build_cache(pool: Pool, place: Path, study: StoredStudy | None, about: Provenance) -> Cache:
+def _build_cache(
+    pool: Pool, place: Path, study: StoredStudy | None, about: Provenance, kept: Path
+) -> Cache:
     """The cache of the pool, with the auxiliary data of past and coming rounds.
 
     study  None where nothing of it is known yet, or its columns change
+    kept   where what an interrupted build of it has done is
 
     Raises PoolChanged where it is not the study's, or where coming rounds would see other values
     than past ones; PoolError and ChoiceError for auxiliary files.
     """
     if study is None:
         afresh = replace(about, entries={}, past=frozenset())
-        return afresh.attach(cache.build_cache(pool, place), pool)
+        return afresh.attach(cache.build_cache(pool, place, kept=kept), pool)
     built = about.attach(cache.ensure_cache(pool, place, expected=study.ledger.fingerprint), pool)
     about.check_unchanged(built)
-    built.reopen = partial(_build_cache, pool, place, study, about)
+    built.reopen = partial(_build_cache, pool, place, study, about, kept)
     return built
 
 

@@ -78,7 +78,14 @@ class Study:
 
     @classmethod
     @with_settings()
-    def create(cls, pool: Any, folder: str | Path | None = None, **settings: Any) -> "Study":
+    def create(
+        cls,
+        pool: Any,
+        folder: str | Path | None = None,
+        *,
+        fresh: bool = False,
+        **settings: Any,
+    ) -> "Study":
         """Create the study of a pool, or open it with other settings.
 
         >>> study = at.Study.create("digits.parquet", "digits", groups="ink", seed=1)
@@ -95,6 +102,7 @@ class Study:
                 an open file, are copied into the study.
             folder: Of the study. Default: the environment variable ACTIVETEST_STUDY, else
                 `.activetest`.
+            fresh: Begin anew where an earlier call for the same pool was interrupted.
             **settings: Named below. None leaves a setting to its default or, in a study that is
                 there already, as it is. Where several names are possible, one text is one name.
                 `costs` may be a mapping {predicted: {true: cost}}, and `compare` two values.
@@ -108,7 +116,7 @@ class Study:
         """
         from activetest.study.init import init
 
-        setup = init(_check_pool(pool), folder, settings)
+        setup = init(_check_pool(pool), folder, settings, fresh=fresh)
         return cls(setup.folder, setup)
 
     @classmethod

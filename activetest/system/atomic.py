@@ -8,6 +8,9 @@ writes it, and so is the marker in a temporary folder. The locks end with the pr
 a name, and in a folder the marker, and is not locked, was left by a process that was killed, and
 whoever next writes to the same folder removes it. No clock is asked. Where the file system has no
 locks, it stays.
+
+What takes long to build can be kept instead, in a folder `.NAME.unfinished`, for the next process
+that builds the same.
 """
 
 import contextlib
@@ -139,6 +142,96 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
         _swap_folders(building, folder, temporary)
 
 
+def name_unfinished(folder: Path) -> Path:
+    """Where what is built for a folder is kept until it is complete: beside it, or its target."""
+    folder = Path(os.path.realpath(folder))
+    return folder.with_name(f".{folder.name}.unfinished")
+
+
+@contextmanager
+def continuing_folder(folder: Path, kept: Path) -> Iterator[Path]:
+    """As replacing_folder; but what a block that fails has built is kept, and given to the next.
+
+    kept  where it is until then; name_unfinished gives it. What else the block puts there goes when
+          it succeeds
+
+    While another process builds there, and where there are no locks, it is replacing_folder.
+    """
+    with _holding_kept(kept, create=True) as held:
+        if held:
+            building = kept / "new"
+            building.mkdir(exist_ok=True)
+            yield building
+            _swap_folders(building, folder, kept)
+            if os.name == "nt":
+                held.close()
+            _remove_folder(kept)
+            return
+    with replacing_folder(folder) as building:
+        yield building
+
+
+def remove_kept(kept: Path) -> None:
+    """Remove what is kept unless a process builds there: see continuing_folder."""
+    if not os.path.lexists(kept):
+        return
+    with _holding_kept(kept) as held:
+        if held:
+            if os.name == "nt":
+                held.close()
+            _remove_folder(kept)
+
+
+def clear_folder(folder: Path) -> None:
+    """Remove what can be removed of a temporary or kept folder, but for its marker."""
+    for part in list(folder.iterdir()):
+        if part.name == _MARKER:
+            continue
+        if part.is_dir() and not part.is_symlink():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                part.unlink()
+
+
+def is_plain(folder: Path) -> bool:
+    """Whether all that is below a folder are folders and files, and none has another name too.
+
+    Whoever writes into what others may have left there writes nowhere else.
+    """
+    found = [os.lstat(path) for path in folder.rglob("*")]
+    return all(
+        stat.S_ISDIR(each.st_mode) or (stat.S_ISREG(each.st_mode) and each.st_nlink == 1)
+        for each in found
+    )
+
+
+@contextmanager
+def _holding_kept(kept: Path, *, create: bool = False) -> Iterator["_Lock | None"]:
+    """The lock of a folder that is kept; None where it is another's."""
+    held = _Lock()
+    try:
+        yield held if _hold_kept(kept, held, create=create) else None
+    finally:
+        held.close()
+
+
+def _hold_kept(kept: Path, held: "_Lock", *, create: bool) -> bool:
+    """Hold a folder that is kept; whether it is this user's, and nobody else holds it."""
+    try:
+        if create:
+            kept.mkdir(0o700, exist_ok=True)
+        state = os.lstat(kept)
+        mine = not hasattr(os, "geteuid") or state.st_uid == os.geteuid()
+        if not (mine and stat.S_ISDIR(state.st_mode)):
+            return False
+        # What has content and no marker is somebody's own.
+        ours = os.path.lexists(kept / _MARKER) or not any(kept.iterdir())
+        return ours and held.open_again(kept / _MARKER)
+    except OSError:
+        return False
+
+
 @contextmanager
 def creating_folder(folder: Path) -> Iterator[Path]:
     """A temporary folder that becomes `folder` when the block succeeds and nothing is there.
@@ -235,6 +328,12 @@ class _Lock:
         # Another process may have removed it before it was locked.
         return locks.try_lock(self._handle) is not False and locks.is_at(self._handle, file)
 
+    def open_again(self, file: Path) -> bool:
+        """Hold a file that may be there; whether nobody else does. Raises OSError."""
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        self._handle = os.open(file, flags, 0o666)
+        return locks.try_lock(self._handle) is True and locks.is_at(self._handle, file)
+
     def write(self, text: bytes) -> None:
         """Write to the file that is held."""
         os.write(self._handle, text)
@@ -285,14 +384,7 @@ def _create_folder(path: Path, held: _Lock) -> Path:
 def _remove_folder(folder: Path) -> None:
     """Remove a temporary folder, its marker last; what cannot be removed stays."""
     with contextlib.suppress(OSError):
-        for part in list(folder.iterdir()):
-            if part.name == _MARKER:
-                continue
-            if part.is_dir() and not part.is_symlink():
-                shutil.rmtree(part, ignore_errors=True)
-            else:
-                with contextlib.suppress(OSError):
-                    part.unlink()
+        clear_folder(folder)
         if [part.name for part in folder.iterdir()] == [_MARKER]:
             (folder / _MARKER).unlink()
         folder.rmdir()

@@ -27,16 +27,18 @@ class Step:
     total  parts in all; None where nobody knows
     unit   what parts are called, where their number means something to users
     done   parts that are done, those of an earlier computation included
+    size   bytes that all parts have, about evenly; 0 where they say nothing to users
     begun  when it began, in seconds of time.monotonic
     """
 
-    def __init__(self, title: str, total: int | None, unit: str, done: int) -> None:
+    def __init__(self, title: str, total: int | None, unit: str, done: int, size: int = 0) -> None:
+        self.size = size
         self.title, self.total, self.unit, self.done = title, total, unit, done
         self.begun = time.monotonic()
         self._before = done
 
     def advance(self, amount: int = 1) -> None:
-        """So many more parts are done; for the thread that began the step."""
+        """So many more parts are done; for the thread that began the step, or by turns."""
         self.done += amount
 
     def find_time_left(self, now: float) -> float | None:
@@ -96,12 +98,14 @@ def watching(watch: Watch) -> Iterator[None]:
 
 
 @contextmanager
-def step(title: str, total: int | None = None, *, unit: str = "", done: int = 0) -> Iterator[Step]:
+def step(
+    title: str, total: int | None = None, *, unit: str = "", done: int = 0, size: int = 0
+) -> Iterator[Step]:
     """A step that lasts as long as the block, which counts its parts; see Step.
 
     Of steps inside each other, the outermost that counts is shown.
     """
-    begun, watch = Step(title, total, unit, done), _watch.get()
+    begun, watch = Step(title, total, unit, done, size), _watch.get()
     if watch is None or not watch.is_here:
         yield begun
         return

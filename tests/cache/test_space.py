@@ -35,7 +35,7 @@ def limit_disk(monkeypatch, *, free: int = 10**12) -> None:
 @pytest.mark.parametrize("kind", ["ids", "no ids"])
 def test_the_estimate_is_what_the_cache_takes(folder, monkeypatch, kind):
     found = []
-    monkeypatch.setattr(build, "check_space", lambda folder, needed, pool: found.append(needed))
+    monkeypatch.setattr(build, "check_space", lambda _, needed, pool, there: found.append(needed))
     if kind == "ids":
         makers.write_pool(folder / "pool.parquet", ROWS)
     else:
