@@ -234,11 +234,12 @@ class _Tally:
 
     def sum_up(self) -> Counts:
         """The counts of all pieces."""
-        whole: Counts = (Counter(), Counter(), Counter())
+        sums, corrected, missing = (Counter[Any](each) for each in _NOTHING)
         for counts in self._counts.values():
-            for total, count in zip(whole, counts, strict=True):
-                total.update(count)  # type: ignore[arg-type]
-        return whole
+            sums.update(counts[0])
+            corrected.update(counts[1])
+            missing.update(counts[2])
+        return sums, corrected, missing
 
 
 def _add_counts(left: Counts, right: Counts) -> Counts:

@@ -4,6 +4,7 @@ import shutil
 import warnings
 from pathlib import Path
 
+from activetest.cache.pieces import ID_ENDS, choose_id_arrays
 from activetest.errors import LargeCache, StorageError
 from activetest.pool.pool import Pool
 
@@ -14,7 +15,7 @@ LARGE, NOTABLE, _TIMES = 10**9, 10**8, 100
 # Seconds of one processor that a build takes for each item, and for each number and each letter of
 # an id that it reads; bytes of memory for each item, and for all. Measured on pools of 1e7 rows.
 _ITEM, _NUMBER, _LETTER = 3e-7, 2e-8, 1.5e-8
-_ITEM_MEMORY, _MEMORY = 30, 3 * 10**8
+_ITEM_MEMORY, _MEMORY = 30, 13 * 10**7
 # A build that takes so many seconds is announced.
 LONG = 30.0
 
@@ -24,7 +25,9 @@ def estimate_seconds(pool: Pool) -> float:
     schema = pool.schema
     outputs = len(schema.classes) if schema.kind != "pred" else 1
     numbers = outputs + 2 * len(pool.feature_names()) + 2 * len(schema.groups)
-    return (_ITEM + _NUMBER * numbers) * pool.rows + _LETTER * measure_ids(pool, lettered=True)
+    return (_ITEM + _NUMBER * numbers) * pool.rows + _LETTER * measure_ids(
+        pool, lettered=ID_ENDS in choose_id_arrays(pool)
+    )
 
 
 def estimate_memory(pool: Pool) -> int:

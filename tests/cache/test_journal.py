@@ -255,7 +255,7 @@ def test_init_goes_on_after_a_kill_unless_it_is_fresh(folder, monkeypatch, fresh
 def test_a_build_that_takes_long_is_announced(tmp_path, monkeypatch):
     pool = open_pool(write_pools(tmp_path / "pool"))
     monkeypatch.setattr(space, "LONG", 0.0)
-    said = "1,800 items takes about 1 min of one processor, and 300 MB of memory"
+    said = "1,800 items takes about 1 min of one processor, and 130 MB of memory"
     with pytest.warns(LargeCache, match=said):
         build_cache(pool, tmp_path / "cache")
 
