@@ -170,24 +170,24 @@ def _write_pieces(
         return [(block.start, len(block.ids), counts, block.ids if ids else None)]
 
     def combine(left: list[_Strip], right: list[_Strip]) -> list[_Strip]:
-        tally.add(left)
-        tally.add(right)
+        counted.add(left)
+        counted.add(right)
         return []
 
     with progress.step(
         _BUILDING, len(runs), unit="pieces", done=len(done), size=pool.files.size
     ) as step:
-        tally = _Tally(runs, done, journal, writer, ids, step)
+        counted = _PieceCounts(runs, done, journal, writer, ids, step)
         if left:
             found = pool.map_strips(write_strip, combine, runs=left, title=_BUILDING, here=True)
-            tally.add(found)
+            counted.add(found)
     if ids:
         ids.join()
-    return tally.sum_up()
+    return counted.sum_up()
 
 
 def _measure_pool(pool: Pool, journal: Journal) -> tuple[Design, list[list[str]]]:
-    """What measure_pool finds, or what it found when the journal was begun."""
+    """The results of measure_pool: of now, or of when the journal was begun."""
     if len(journal.lines) > 1:
         return read_design(journal.lines[1])
     found = measure_pool(pool)
@@ -195,7 +195,7 @@ def _measure_pool(pool: Pool, journal: Journal) -> tuple[Design, list[list[str]]
     return found
 
 
-class _Tally:
+class _PieceCounts:
     """Counts of the pieces of a build: those that were done before, and those that become so.
 
     Strips of a piece come in their order; those of different pieces may come in different threads.

@@ -1,4 +1,4 @@
-"""What an interrupted build of a cache leaves: a journal of the pieces that are done.
+"""A journal of the pieces that are done, which an interrupted build of a cache leaves.
 
 It is lines of JSON, each with its checksum: the first says of what pool, of which roles of columns
 and by which version, the second what the first pass found, and every other is of a piece. A line is
@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-import activetest
 from activetest.cache.components import Projection
 from activetest.cache.design import Design
 from activetest.cache.store import hash_content
@@ -64,7 +63,7 @@ class Journal:
 def describe_build(pool: Pool, version: int) -> dict[str, Any]:
     """The first line: what has to agree with the build that goes on."""
     return {
-        "version": [version, activetest.__version__],
+        "version": version,
         "stamp": pool.files.stamp(),
         "schema": pool.schema.to_dict(),
         "row_groups": [each.rows for each in pool.pieces],
@@ -72,14 +71,14 @@ def describe_build(pool: Pool, version: int) -> dict[str, Any]:
 
 
 def write_design(design: Design, values: list[list[str]]) -> list[Any]:
-    """The second line: what the first pass found."""
+    """The second line: the results of the first pass."""
     projection = design.projection and list(map(_write_array, astuple(design.projection)))
     arrays = [_write_array(design.centre), _write_array(design.scale), projection]
     return [design.model_columns, *arrays, values]
 
 
 def read_design(line: list[Any]) -> tuple[Design, list[list[str]]]:
-    """What write_design wrote."""
+    """The results of the first pass, from the second line."""
     columns, centre, scale, arrays, values = line
     projection = arrays and Projection(*map(_read_array, arrays))
     return Design(columns, _read_array(centre), _read_array(scale), projection), values
@@ -91,7 +90,7 @@ def write_piece(piece: int, counts: Counts, checksums: dict[str, int], letters: 
 
 
 def read_piece(line: Any) -> tuple[int, Counts, dict[str, int], list[int]]:
-    """What write_piece wrote."""
+    """The contents of a line of a piece: see write_piece."""
     piece, (sums, corrected, missing), checksums, letters = line
     counts = Counter(dict(sums)), Counter(dict(corrected)), Counter(dict(missing))
     return piece, counts, checksums, letters

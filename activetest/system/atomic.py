@@ -9,7 +9,7 @@ a name, and in a folder the marker, and is not locked, was left by a process tha
 whoever next writes to the same folder removes it. No clock is asked. Where the file system has no
 locks, it stays.
 
-What takes long to build can be kept instead, in a folder `.NAME.unfinished`, for the next process
+Work that takes long can be kept instead, in a folder `.NAME.unfinished`, for the next process
 that builds the same.
 """
 
@@ -152,8 +152,8 @@ def name_unfinished(folder: Path) -> Path:
 def continuing_folder(folder: Path, kept: Path) -> Iterator[Path]:
     """As replacing_folder; but what a block that fails has built is kept, and given to the next.
 
-    kept  where it is until then; name_unfinished gives it. What else the block puts there goes when
-          it succeeds
+    kept  where it is until then; name_unfinished gives it. Other things that the block puts
+          there go when it succeeds
 
     While another process builds there, and where there are no locks, it is replacing_folder.
     """
@@ -225,7 +225,7 @@ def _hold_kept(kept: Path, held: "_Lock", *, create: bool) -> bool:
         mine = not hasattr(os, "geteuid") or state.st_uid == os.geteuid()
         if not (mine and stat.S_ISDIR(state.st_mode)):
             return False
-        # What has content and no marker is somebody's own.
+        # A folder with content and no marker is somebody's own.
         ours = os.path.lexists(kept / _MARKER) or not any(kept.iterdir())
         return ours and held.open_again(kept / _MARKER)
     except OSError:

@@ -19,9 +19,10 @@ from activetest.cache.design import measure_pool
 from activetest.cache.journal import read_design, write_design
 from activetest.cache.store import StoreWriter
 from activetest.cli.app import main
+from activetest.cli.progress_line import describe
 from activetest.errors import LargeCache
 from activetest.pool.pool import Pool
-from activetest.system import atomic
+from activetest.system import atomic, progress
 from tests import makers
 
 PIECES, ROWS = 6, 300
@@ -223,6 +224,7 @@ import os, signal, sys
 from activetest.cache import build
 from activetest.cache.journal import Journal
 from activetest.cli.app import main
+from activetest.cli.progress_line import describe
 build.WORTH_KEEPING = 0.0
 add = Journal.add
 def kill(self, content):
@@ -270,3 +272,22 @@ def test_estimates_grow_with_items_and_columns(tmp_path):
 def build_limit() -> float:
     """Seconds from which on a real build is worth keeping."""
     return 2.0
+
+
+def test_pieces_and_bytes_are_counted_and_those_done_before_too(tmp_path, monkeypatch):
+    pool = open_pool(write_pools(tmp_path / "pool"))
+    monkeypatch.setattr("activetest.system.parallel.processors", lambda: 1)
+    interrupt(monkeypatch, pool, tmp_path / "cache", "probs", 3)
+    watch, found = progress.Watch(), []
+
+    def look(*arguments):
+        found.append(describe(watch.step, watch.step.begun))
+        return read(*arguments)
+
+    read = Pool.read_block
+    monkeypatch.setattr(Pool, "read_block", look)
+    with progress.watching(watch):
+        build_cache(pool, tmp_path / "cache")
+    counted = [line.split(", ")[0] for line in found]
+    assert counted == [f"building the cache: {done} of 6 pieces" for done in (3, 3, 5)]
+    assert all("of 0 MB" in line for line in found)
