@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -108,7 +109,6 @@ def test_a_resumed_cache_is_that_of_an_undisturbed_build(tmp_path, monkeypatch, 
     found = build_cache(open_pool(tmp_path / "pool"), tmp_path / "cache")
     assert read_files(found.folder) == read_files(whole.folder)
     assert not kept.exists()
-    assert len(list_read_pieces(reads)) <= PIECES - min(place[1], 3) + 1
     if place[0] == "id_order":
         assert not reads
 
@@ -140,14 +140,18 @@ def test_a_damaged_piece_is_built_again(tmp_path, monkeypatch, file, damage):
         assert list_read_pieces(reads) == {1}
 
 
+@pytest.mark.parametrize("damage", ["torn", "changed"])
 @pytest.mark.parametrize("line", range(4))
-def test_a_journal_counts_up_to_its_first_damaged_line(tmp_path, monkeypatch, line):
+def test_a_journal_counts_up_to_its_first_damaged_line(tmp_path, monkeypatch, line, damage):
     pool = open_pool(write_pools(tmp_path / "pool"))
     whole = build_cache(pool, tmp_path / "whole")
     kept = interrupt(monkeypatch, pool, tmp_path / "cache", "id_order", 0)
     lines = (kept / "journal.jsonl").read_bytes().splitlines(keepends=True)
     assert len(lines) == 2 + PIECES
     torn = lines[line][: len(lines[line]) // 2]
+    if damage == "changed":
+        # Still JSON, with another number or another name.
+        torn = lines[line].replace(b"1", b"2", 1) if line else lines[line].replace(b"x2", b"x3")
     (kept / "journal.jsonl").write_bytes(b"".join(lines[:line]) + torn)
     reads = count_reads(monkeypatch)
     found = build_cache(pool, tmp_path / "cache")
@@ -208,6 +212,9 @@ def test_nothing_is_written_through_a_link(tmp_path, monkeypatch):
 
 def test_a_journal_keeps_the_design_to_the_last_bit(tmp_path):
     design, values = measure_pool(open_pool(write_pools(tmp_path / "pool")))
+    # Products of matrices depend on the order of their numbers in memory.
+    weights = np.asfortranarray(np.stack([design.projection.weights[:, 0]] * 2, axis=1))
+    design = replace(design, projection=replace(design.projection, weights=weights))
     again, names = read_design(write_design(design, values))
     assert names == values
     for first, second in zip(
