@@ -111,6 +111,7 @@ def build_into(
             writer.put("id_order", _index_ids(written, pool, known=known))
         for name, numbers in _list_numbers(design).items():
             writer.put(name, numbers)
+        pool.files.reject_change()
         manifest = {
             "version": VERSION,
             "rows": pool.rows,

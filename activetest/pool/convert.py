@@ -21,7 +21,7 @@ from activetest.pool.files import Files, find_local_path
 from activetest.pool.roles import reject_duplicates
 from activetest.pool.stored_types import find_stored_schema, store_batch
 from activetest.system import atomic, progress
-from activetest.system.safe_text import first_line
+from activetest.system.safe_text import first_line, mask_secrets
 
 # The format that needs no conversion.
 _OURS = "parquet"
@@ -202,8 +202,8 @@ def check_source(source: str) -> Path:
     """The file or folder that is converted. Raises PoolError where none is on this machine."""
     if "://" in source:
         raise PoolError(
-            f"{source} cannot be opened",
-            hint="other formats are read from local files; remote pools are Parquet",
+            f"{mask_secrets(source)} cannot be opened: only Parquet is read at an address",
+            hint="download the file, and give its path",
         )
     path = find_local_path(source)
     if not path.is_file() and not path.is_dir():

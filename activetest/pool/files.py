@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import islice
@@ -30,7 +30,17 @@ from activetest.pool.parts import (
     describe_left_out,
     read_partitions,
 )
-from activetest.pool.remote import describe_network_error, open_store, wait_for
+from activetest.pool.remote import (
+    GuardedStore,
+    HostError,
+    describe_network_error,
+    find_ranges,
+    find_versions,
+    hint_opening,
+    open_object,
+    open_store,
+    wait_for,
+)
 from activetest.pool.roles import is_text
 from activetest.system.safe_text import first_line, mask_secrets
 
@@ -43,8 +53,10 @@ BATCH = 65536
 # Bytes of a column read at once: row groups of any size then take no more memory than small ones.
 _BUFFER = 2**18
 
+# Bytes at the end of a file that pyarrow reads first.
+_FOOTER = 2**16
+
 _DAMAGED = "the file is damaged or out of reach; write or copy it again"
-_KNOWN_SCHEMES = "addresses begin with s3://, gs://, abfs://, hdfs://, hf:// or file://"
 
 
 @dataclass(frozen=True)
@@ -87,11 +99,39 @@ class Files:
         return _open_elsewhere, (uri, self.key, names, forms, self._needed)
 
     def stamp(self) -> list[list]:
-        """[name, bytes, time of change in ns] of each file: equal when nobody touched the pool."""
+        """[name, bytes, time of change in ns] of each file: equal when nobody touched the pool.
+
+        Where a store knows no time, its mark of the content (ETag) stands in its place.
+        """
+        versions = find_versions(self._filesystem)
         return [
-            [found.path if self.remote else found.base_name, found.size, found.mtime_ns]
+            [
+                found.path if self.remote else found.base_name,
+                found.size,
+                versions.get(found.path, found.mtime_ns),
+            ]
             for found in self._found
         ]
+
+    def reject_change(self) -> None:
+        """Raises PoolError where a store has other files by now than those that are read."""
+        if self.remote and Files(self.uri).stamp() != self.stamp():
+            raise PoolError(
+                f"{mask_secrets(self.uri)} changed while it was read",
+                hint="nothing was written: run the command again when nobody writes to it",
+            )
+
+    @contextmanager
+    def _reading(self, path: str, problem: str) -> Iterator[None]:
+        """Turn errors while a file is read into a PoolError, which says where that has changed."""
+        try:
+            with _raising_pool_errors(path, problem, self.uri):
+                yield
+        except HostError:
+            raise
+        except PoolError:
+            self.reject_change()
+            raise
 
     @property
     def key(self) -> tuple[tuple[Any, ...], ...]:
@@ -128,7 +168,7 @@ class Files:
         """
         self._names = {
             field.name: tuple(names[field.name])
-            for field in self._columns
+            for field in (self._columns if names else ())
             if field.name in names and kinds.is_integer(field.type)
         }
 
@@ -140,7 +180,7 @@ class Files:
         """
         self._forms = {
             field.name: forms[field.name]
-            for field in self._columns
+            for field in (self._columns if forms else ())
             if field.name in forms and is_text(field.type)
         }
 
@@ -361,19 +401,20 @@ class Files:
         footer = self._footers[piece.path]
         problem = f"row group {piece.row_group} of {piece.path} cannot be read"
         with (
-            _raising_pool_errors(piece.path, problem),
-            self._filesystem.open_input_file(piece.path) as source,
+            self._reading(piece.path, problem),
+            ExitStack() as opened,
         ):
-            # A remote store is asked once per row group; a local file is read page by page.
-            file = pq.ParquetFile(
-                source, metadata=footer, pre_buffer=self.remote and whole, buffer_size=_BUFFER
-            )
-            start, read = piece.start, 0
             written = self._partitions[piece.path]
             needed = [] if self._needed is None or self._needed in columns else [self._needed]
             values = {name: written[name] for name in [*columns, *needed] if name in written}
             inside = [name for name in [*columns, *needed] if name not in values]
             addresses = list(map(self._find_address, inside))
+            ahead = partial(find_ranges, footer, piece.row_group, addresses if whole else ())
+            source = opened.enter_context(open_object(self._filesystem, piece.path, ahead))
+            # A remote store is asked once per row group; a local file is read page by page.
+            buffered = isinstance(self._filesystem, fs.S3FileSystem) and whole
+            file = pq.ParquetFile(source, metadata=footer, pre_buffer=buffered, buffer_size=_BUFFER)
+            start, read = piece.start, 0
             viewed = not self._inner.keys().isdisjoint(inside)
             for stored in file.iter_batches(
                 rows, row_groups=[piece.row_group], columns=addresses, use_threads=False
@@ -457,13 +498,15 @@ class Files:
 
     def _wait(self, call: Callable[[], T]) -> T:
         """The result of `call()`. Raises PoolError where another machine does not answer."""
-        return wait_for(self.uri, call) if self.remote else call()
+        guarded = isinstance(self._filesystem, GuardedStore)
+        return wait_for(self.uri, call) if self.remote and not guarded else call()
 
     def _read_footer(self, found: fs.FileInfo) -> pq.FileMetaData:
         """Footer of one file. Raises PoolError when it is no whole Parquet file."""
+        ends = [(0, 4), (max(found.size - _FOOTER, 0), found.size)]
         with (
-            _raising_pool_errors(found.path, f"{found.path} cannot be read"),
-            self._filesystem.open_input_file(found.path) as source,
+            self._reading(found.path, f"{found.path} cannot be read"),
+            open_object(self._filesystem, found.path, lambda: ends) as source,
         ):
             head = source.read(4)
             if head == b"PAR1" and (
@@ -477,7 +520,9 @@ class Files:
                 state = "is empty (0 bytes)" if not head else "is not a Parquet file"
                 raise PoolError(
                     f"{found.path} {state}",
-                    hint="give a .parquet, .csv or .jsonl file, or a folder of .parquet files",
+                    hint="download it, and give its path: only Parquet is read at an address"
+                    if self.remote
+                    else "give a .parquet, .csv or .jsonl file, or a folder of .parquet files",
                 )
             return pq.read_metadata(source)
 
@@ -523,7 +568,7 @@ def _join_batches(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names)
 
 
-def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
+def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem | GuardedStore, str]:
     """The file system and the path in it. Raises PoolError for a URI that pyarrow does not know."""
     if not remote:
         return fs.LocalFileSystem(), str(find_local_path(uri))
@@ -535,14 +580,14 @@ def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
     except ImportError as error:
         raise PoolError(
             f"{name} cannot be opened: {first_line(error)}",
-            hint=f"install that package, or download the pool; {_KNOWN_SCHEMES}",
+            hint="install that package, or download the pool",
         ) from error
     # Stores that are packages of their own raise what they like.
     except Exception as error:
         problem = f"{name} cannot be opened"
         unreachable = describe_network_error(error, problem, uri)
         raise unreachable or PoolError(
-            f"{problem}: {first_line(error)}", hint=_KNOWN_SCHEMES
+            f"{problem}: {first_line(error)}", hint=hint_opening(uri)
         ) from error
 
 
@@ -668,11 +713,17 @@ def _find_invalid_text(column: pa.Array) -> tuple[int | None, bytes]:
 
 
 @contextmanager
-def _raising_pool_errors(path: str, problem: str) -> Iterator[None]:
-    """Turn errors of pyarrow and of the file system into a PoolError."""
+def _raising_pool_errors(path: str, problem: str, uri: str = "") -> Iterator[None]:
+    """Turn errors of pyarrow and of the file system into a PoolError.
+
+    uri  address that the path is of; the path, where it is the whole one
+    """
+    uri = uri or path
     try:
         yield
     except PermissionError as error:
+        if "://" in uri and (refused := describe_network_error(error, problem, uri)):
+            raise refused from error
         raise PoolError(f"{path} may not be read", hint="check its permissions") from error
     except UnicodeDecodeError as error:
         raise PoolError(
@@ -680,7 +731,7 @@ def _raising_pool_errors(path: str, problem: str) -> Iterator[None]:
             hint="write the names of columns as UTF-8",
         ) from error
     except (pa.ArrowException, OSError) as error:
-        raise describe_network_error(error, problem, path) or PoolError(
+        raise describe_network_error(error, problem, uri) or PoolError(
             f"{problem}: {first_line(error)}",
             hint=_DAMAGED,
         ) from error

@@ -26,16 +26,19 @@ _USER = re.compile(
     r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/\s:@?#]*:(?!\d+/)[^\s@]*@"
     r"|(?P<web>(?:https?|s3[an]?|gcs|gs)://)(?!anonymous@)[^/\s:@?#]+@"
 )
-# A parameter of an address with its value.
-_PARAMETER = re.compile(r"(?P<name>[?&;][^\s=&;?#'\"]+=)(?P<value>[^\s&;#'\"]+)")
+# A parameter of an address with its value, or a long word in its place, which may be a key.
+_PARAMETER = re.compile(
+    r"(?P<name>[?&;#][^\s=&;?#'\"]+=)(?P<value>[^\s&;#'\"]+)"
+    r"|(?P<start>[?&;])[^\s=&;?#'\"]{20,}(?![^\s&;#'\"])"
+)
 # Where an address with parameters is, up to its end.
-_WITH_PARAMETERS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s?'\"]*\?[^\s'\"]*")
+_WITH_PARAMETERS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s?#'\"]*[?#][^\s'\"]*")
 # Parameters of addresses that hold no secret. Whatever is not known may be one.
 _HARMLESS = {
     *("region", "scheme", "endpoint_override", "allow_bucket_creation", "allow_bucket_deletion"),
     *("allow_delayed_open", "tls_ca_file_path", "tls_ca_dir_path", "tls_verify_certificates"),
     *("retry_limit_seconds", "project_id", "default_bucket_location", "version", "versionid"),
-    *("replication", "buffer_size", "default_block_size", "user", "enable_tls"),
+    *("replication", "buffer_size", "default_block_size", "user", "enable_tls", "download"),
     *("blob_storage_authority", "dfs_storage_authority", "blob_storage_scheme", "smart_defaults"),
     *("dfs_storage_scheme", "check_directory_existence_before_creation"),
 }
@@ -127,5 +130,5 @@ def _mask_parameters(address: re.Match[str]) -> str:
 
 
 def _mask_value(parameter: re.Match[str]) -> str:
-    name = parameter["name"]
+    name = parameter["name"] or parameter["start"]
     return parameter.group() if name[1:-1].lower() in _HARMLESS else f"{name}{_MASK}"

@@ -222,4 +222,4 @@ def test_tables_of_text_on_other_machines_are_refused(tmp_path, monkeypatch):
     opened = convert.open_as_parquet("https://host.example/pool.csv")
     with pytest.raises(PoolError, match="cannot be opened") as caught, opened:
         pass
-    assert "local files" in caught.value.hint
+    assert caught.value.hint == "download the file, and give its path"
