@@ -48,6 +48,7 @@ TOPICS = (
         "population",
         "assumptions",
         "engines",
+        "remote",
     ),
     *("results", "gaussian"),
 )

@@ -10,6 +10,7 @@ _ORDER = (
     *(
         "commands",
         "pools",
+        "remote",
         "spreadsheets",
         "logs",
         "images",
