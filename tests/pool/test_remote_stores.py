@@ -48,7 +48,7 @@ def store(monkeypatch) -> Iterator[Store]:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("HF_TOKEN", "hidden")
-    monkeypatch.setenv(remote.TIMEOUT, "5")
+    monkeypatch.setenv(remote.TIMEOUT, "30")
     with serve_objects() as store:
         monkeypatch.setenv("HF_ENDPOINT", f"http://{store.host}")
         store.objects["bucket/set/pool.parquet"] = write_pool()
@@ -203,7 +203,7 @@ def answer(folder: Path) -> None:
 def created(store, folder, capsys) -> Store:
     """A store whose pool has a study in the working directory, with a labelled round."""
     assert run(capsys, "init", locate(store, "http"), "--seed", "1")[0] == 0
-    assert run(capsys, "next", "-n", "10", "-o", "batch.csv")[0] == 0
+    assert run(capsys, "next", "-n", "10", "-o", "batch.csv")[1].startswith("round 1: 10 items")
     answer(folder)
     assert run(capsys, "ingest", "labels.csv")[0] == 0
     store.forget()
