@@ -24,7 +24,7 @@ def run(
     verbose: options.verbose() = False,
     engine: options.engine() = None,
     dry_run: options.take("--dry-run", "Check everything, and change nothing.", rank=10) = False,
-    fresh: options.take("--fresh", "Use nothing of an init that was interrupted.", rank=10) = False,
+    fresh: options.take("--fresh", "Use nothing of an init that was interrupted.") = False,
     **choices: Any,
 ) -> None:
     """Look at a pool, and create its study or change the study's choices.
