@@ -102,8 +102,8 @@ def _list_intervals(view, metrics) -> dict[str, tuple[float, float, float]]:
         values = [view.value(metrics[0], "doubly-robust", groups[code]) for code in (2, 1)]
         interval = view.interval(values[0], 0.95, group=groups[2])
         found["error@kind=1"] = values[0].value, interval.lower, interval.upper
-        apart, interval = view.difference(*values, (groups[2], groups[1]), 0.95)
-        found["error, difference"] = apart, interval.lower, interval.upper
+        interval = view.difference(*values, (groups[2], groups[1]), 0.95)
+        found["error, difference"] = interval.estimate, interval.lower, interval.upper
     except NotEstimable:
         pass
     return found

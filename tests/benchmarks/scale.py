@@ -188,9 +188,9 @@ def print_imports(options: argparse.Namespace, folder: Path) -> None:
     for code in ("pass", *(f"import {names}" for names in _IMPORTS)):
         cost = repeat(options.repeats, "-c", code, folder=folder)
         table.add(code, f"{cost.processor:.3f}")
-    for word in ("--help", "--version"):
-        cost = repeat(options.repeats, "-m", "activetest", word, folder=folder)
-        table.add(f"activetest {word}", f"{cost.processor:.3f}")
+    for name in ("help", "version"):
+        cost = repeat(options.repeats, "-m", "activetest", f"--{name}", folder=folder)
+        table.add(f"{name} of activetest", f"{cost.processor:.3f}")
 
 
 if __name__ == "__main__":
