@@ -267,16 +267,14 @@ class _PackageStore(GuardedStore):
         return self.sizes[path], fetch
 
 
-class _RangeFile(io.RawIOBase):
-    """An object of a store, of which bytes are fetched as they are read, or ahead.
+class _Positioned(io.RawIOBase):
+    """A file that is read from a position on, where anybody may go.
 
-    size   of the object in bytes
-    fetch  the bytes from start to stop
+    size  of the file in bytes
     """
 
-    def __init__(self, size: int, fetch: Fetch) -> None:
-        self._size, self._fetch, self._at = size, fetch, 0
-        self._kept: list[tuple[int, bytes]] = []
+    def __init__(self, size: int) -> None:
+        self._size, self._at = size, 0
 
     def readable(self) -> bool:
         """It is."""
@@ -294,6 +292,18 @@ class _RangeFile(io.RawIOBase):
         """Go to a position, counted from the beginning, from here or from the end."""
         self._at = offset + (0, self._at, self._size)[whence]
         return self._at
+
+
+class _RangeFile(_Positioned):
+    """An object of a store, of which bytes are fetched as they are read, or ahead.
+
+    fetch  the bytes from start to stop
+    """
+
+    def __init__(self, size: int, fetch: Fetch) -> None:
+        super().__init__(size)
+        self._fetch = fetch
+        self._kept: list[tuple[int, bytes]] = []
 
     def read(self, size: int | None = -1) -> bytes:
         """At most so many bytes, or all that follow."""
@@ -334,28 +344,13 @@ class _RangeFile(io.RawIOBase):
             self._kept = [(at, content) for (at, _), content in zip(strides, found, strict=True)]
 
 
-class _Probe(io.RawIOBase):
-    """A file that holds nothing, and keeps what was to be read of it."""
+class _Probe(_Positioned):
+    """A file that holds nothing and ends far away; it keeps what was to be read of it."""
 
     place: tuple[int, int] | None = None
-    _at = 0
 
-    def readable(self) -> bool:
-        """It is not, but has to say so."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def tell(self) -> int:
-        """Position of the next byte."""
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a position; the end is far away."""
-        self._at = offset + (0, self._at, sys.maxsize)[whence]
-        return self._at
+    def __init__(self) -> None:
+        super().__init__(sys.maxsize)
 
     def read(self, size: int | None = -1) -> bytes:
         """Raises EOFError."""

@@ -545,13 +545,6 @@ def restore(params: Mapping[str, Any], evidence: Evidence | None = None) -> Agre
     return found
 
 
-def _require(moments: Array | None) -> Array:
-    """(T, R) right, wrong or spread of rows. Raises ValueError for rows of values."""
-    if moments is None:
-        raise ValueError("rows of values are neither right nor wrong")
-    return moments
-
-
 def require_answers(rows: Rows) -> Array:
     """(R, K) what learners of the black box's answers say, and facts of texts after that.
 
@@ -639,10 +632,8 @@ def _fit_cost_factors(
     cells = owner * training.classes + codes
     for t in range(shape[1]):
         observed = training.stats[wrong, t]
-        expected, spread = (
-            _require(part)[t, wrong].astype(float)
-            for part in (training.rows.wrong, training.rows.spread)
-        )
+        _, *moments = training.rows.find_outcome(t)
+        expected, spread = (each[wrong].astype(float) for each in moments)
         cost[:, t] = _shrink_ratio(observed, expected, cells, shape[::2])
         squares = (observed - cost[owner, t, codes] * expected) ** 2
         noise[:, t] = _shrink_ratio(squares, spread, cells, shape[::2])

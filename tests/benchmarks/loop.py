@@ -27,10 +27,11 @@ MANY = 10_000
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds, and the peak of resident memory in MB."""
+    """Seconds, the peak of resident memory in MB, and processor seconds."""
 
     seconds: float
     memory: float
+    processor: float
 
 
 def make_pool(path: Path, rows: int, layout: str) -> None:
@@ -84,24 +85,33 @@ import json, os, subprocess, sys, time
 began = time.perf_counter()
 process = subprocess.Popen(sys.argv[1:], stdout=sys.stderr)
 _, status, usage = os.wait4(process.pid, 0)
-print(json.dumps([time.perf_counter() - began, usage.ru_maxrss, os.waitstatus_to_exitcode(status)]))
+spent = time.perf_counter() - began, usage.ru_maxrss, usage.ru_utime + usage.ru_stime
+print(json.dumps([*spent, os.waitstatus_to_exitcode(status)]))
 """
 
 
 def run(*words: str, folder: Path) -> Cost:
     """One command in a process of its own, which must succeed."""
-    command = [sys.executable, "-m", "activetest", *words]
-    launch = [sys.executable, "-S", "-c", LAUNCHER, *command]
+    return run_python("-m", "activetest", *words, folder=folder)
+
+
+def run_python(*words: str, folder: Path) -> Cost:
+    """Python with these arguments in a process of its own, which must succeed."""
+    launch = [sys.executable, "-S", "-c", LAUNCHER, sys.executable, *words]
     done = subprocess.run(launch, cwd=folder, capture_output=True, text=True, check=True)
-    seconds, memory, code = json.loads(done.stdout)
+    seconds, memory, processor, code = json.loads(done.stdout)
     if code:
-        raise SystemExit(f"activetest {' '.join(words)}\n{done.stderr}")
-    return Cost(seconds, memory / (1024 if sys.platform != "darwin" else 1024**2))
+        raise SystemExit(f"python {' '.join(words)}\n{done.stderr}")
+    return Cost(seconds, memory / (1024 if sys.platform != "darwin" else 1024**2), processor)
 
 
 def repeated(costs: list[Cost]) -> Cost:
-    """The median time and the largest memory."""
-    return Cost(statistics.median(c.seconds for c in costs), max(c.memory for c in costs))
+    """The median times and the largest memory."""
+    seconds, processor = (
+        statistics.median(getattr(cost, name) for cost in costs)
+        for name in ("seconds", "processor")
+    )
+    return Cost(seconds, max(cost.memory for cost in costs), processor)
 
 
 def measure(pool: Path, folder: Path, rows: int, repeats: int) -> dict[str, Cost]:

@@ -9,16 +9,13 @@ of the first of ROWS, the verbs again.
 
 import argparse
 import csv
-import json
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import benchmark
+import loop
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,25 +23,6 @@ import pyarrow.parquet as pq
 _GROUP, _LABELS = 2**18, 100
 _IMPORTS = ("numpy", "numpy, pyarrow.dataset, scipy.special", "typer")
 _METRICS = ("error", "log-loss", "brier", "recall", "precision")
-
-# As loop.LAUNCHER, with processor seconds.
-_LAUNCHER = """
-import json, os, subprocess, sys, time
-began = time.perf_counter()
-process = subprocess.Popen(sys.argv[1:], stdout=sys.stderr)
-_, status, used = os.wait4(process.pid, 0)
-spent = [used.ru_utime + used.ru_stime, time.perf_counter() - began, used.ru_maxrss]
-print(json.dumps([*spent, os.waitstatus_to_exitcode(status)]))
-"""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Processor seconds, seconds, and the peak of resident memory in MB."""
-
-    processor: float
-    seconds: float
-    memory: float
 
 
 def make_thin_pool(path: Path, rows: int) -> None:
@@ -62,24 +40,9 @@ def make_thin_pool(path: Path, rows: int) -> None:
         unfinished.replace(path)
 
 
-def run(*command: str, folder: Path) -> Cost:
-    """One program in a process of its own, which must succeed."""
-    launch = [sys.executable, "-S", "-c", _LAUNCHER, sys.executable, *command]
-    done = subprocess.run(launch, cwd=folder, capture_output=True, text=True, check=True)
-    processor, seconds, memory, code = json.loads(done.stdout)
-    if code:
-        raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
-    return Cost(processor, seconds, memory / (1024 if sys.platform != "darwin" else 1024**2))
-
-
-def repeat(repeats: int, *command: str, folder: Path) -> Cost:
-    """Medians of the times, and the largest memory."""
-    found = [run(*command, folder=folder) for _ in range(repeats)]
-    middle = (statistics.median(getattr(each, name) for each in found) for name in TIMES)
-    return Cost(*middle, max(each.memory for each in found))
-
-
-TIMES = ("processor", "seconds")
+def repeat(repeats: int, *words: str, folder: Path) -> loop.Cost:
+    """Medians of the times of a command, and the largest memory."""
+    return loop.repeated([loop.run(*words, folder=folder) for _ in range(repeats)])
 
 
 def scan(path: Path) -> float:
@@ -103,42 +66,39 @@ def label_batch(folder: Path) -> None:
     (folder / "answers.csv").write_text("id,label\n" + "".join(lines), encoding="utf-8")
 
 
-def measure(pool: Path, folder: Path, repeats: int) -> dict[str, Cost]:
+def measure(pool: Path, folder: Path, repeats: int) -> dict[str, loop.Cost]:
     """The cost of each verb on a pool, in the order of the loop."""
-    verb = ("-m", "activetest")
     metrics = [word for name in _METRICS for word in ("--metric", name)]
     costs = {}
     for number in range(repeats):
         (folder / str(number)).mkdir()
-    found = [run(*verb, "init", str(pool), folder=folder / str(n)) for n in range(repeats)]
-    middle = (statistics.median(getattr(each, name) for each in found) for name in TIMES)
-    costs["init"] = Cost(*middle, max(each.memory for each in found))
+    found = [loop.run("init", str(pool), folder=folder / str(n)) for n in range(repeats)]
+    costs["init"] = loop.repeated(found)
     study = folder / "0"
-    run(*verb, "next", "-n", str(_LABELS), "-o", "batch.csv", folder=study)
+    loop.run("next", "-n", str(_LABELS), "-o", "batch.csv", folder=study)
     label_batch(study)
-    costs["ingest"] = run(*verb, "ingest", "answers.csv", folder=study)
+    costs["ingest"] = loop.run("ingest", "answers.csv", folder=study)
     again = ("next", "--new", "-n", "10", "-o", "more.csv")
-    costs["next"] = repeat(repeats, *verb, *again, folder=study)
-    costs["report"] = repeat(repeats, *verb, "report", folder=study)
-    costs["report, 5 metrics"] = repeat(repeats, *verb, "report", *metrics, folder=study)
-    costs["status"] = repeat(repeats, *verb, "status", folder=study)
-    costs["verify"] = repeat(repeats, *verb, "verify", folder=study)
+    costs["next"] = repeat(repeats, *again, folder=study)
+    costs["report"] = repeat(repeats, "report", folder=study)
+    costs["report, 5 metrics"] = repeat(repeats, "report", *metrics, folder=study)
+    costs["status"] = repeat(repeats, "status", folder=study)
+    costs["verify"] = repeat(repeats, "verify", folder=study)
     return costs
 
 
-def measure_many_labels(pool: Path, folder: Path, rows: int, labels: int) -> dict[str, Cost]:
+def measure_many_labels(pool: Path, folder: Path, rows: int, labels: int) -> dict[str, loop.Cost]:
     """The cost of verbs of a study with so many labels of items that nobody drew."""
     rng = np.random.default_rng(2)
     chosen = rng.choice(rows, min(labels, rows // 2), replace=False)
     answers = (rng.random(len(chosen)) < 0.25).astype(int)
     lines = (f"{id},{answer}\n" for id, answer in zip(chosen, answers, strict=True))
     (folder / "many.csv").write_text("id,label\n" + "".join(lines), encoding="utf-8")
-    verb = ("-m", "activetest")
-    run(*verb, "init", str(pool), folder=folder)
+    loop.run("init", str(pool), folder=folder)
     return {
-        "ingest": run(*verb, "ingest", "many.csv", folder=folder),
-        "next": run(*verb, "next", "-n", "10", "-o", "batch.csv", folder=folder),
-        "report": run(*verb, "report", folder=folder),
+        "ingest": loop.run("ingest", "many.csv", folder=folder),
+        "next": loop.run("next", "-n", "10", "-o", "batch.csv", folder=folder),
+        "report": loop.run("report", folder=folder),
     }
 
 
@@ -147,7 +107,9 @@ def count_bytes(study: Path) -> int:
     return sum(path.stat().st_size for path in (study / ".activetest" / "cache").rglob("*.npy"))
 
 
-def print_costs(table: benchmark.Table, rows: str, costs: dict[str, Cost], one_scan: float) -> None:
+def print_costs(
+    table: benchmark.Table, rows: str, costs: dict[str, loop.Cost], one_scan: float
+) -> None:
     """A row of the table for each verb."""
     for name, cost in costs.items():
         scans = f"{cost.processor / one_scan:.1f}" if one_scan else "-"
@@ -186,10 +148,12 @@ def print_imports(options: argparse.Namespace, folder: Path) -> None:
     """What Python and bare imports cost, and the help: no verb can be faster."""
     table = benchmark.Table(options, "start | processor s")
     for code in ("pass", *(f"import {names}" for names in _IMPORTS)):
-        cost = repeat(options.repeats, "-c", code, folder=folder)
+        cost = loop.repeated(
+            [loop.run_python("-c", code, folder=folder) for _ in range(options.repeats)]
+        )
         table.add(code, f"{cost.processor:.3f}")
     for name in ("help", "version"):
-        cost = repeat(options.repeats, "-m", "activetest", f"--{name}", folder=folder)
+        cost = repeat(options.repeats, f"--{name}", folder=folder)
         table.add(f"{name} of activetest", f"{cost.processor:.3f}")
 
 
