@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from activetest.item_statistics.statistic import MANY_CLASSES, Statistic, statistic
+from activetest.nouns.contraction import contract
 from activetest.nouns.rows import Array, Outputs
 
 # Probabilities of all other classes that come to no more than this are none.
@@ -89,11 +90,11 @@ def when_wrong(
             rows, probs = np.arange(shape[1]), others.all()
             table = each.table(outputs, others.count).T.copy(order="C")
             right[t] = table[outputs.pred, rows]
-            wrong[t] = mean = np.einsum("cr,cr->r", probs, table)
+            wrong[t] = mean = contract("cr,cr->r", probs, table)
             if spread is not None:
                 table -= mean
                 table *= table
-                spread[t] = np.einsum("cr,cr->r", probs, table)
+                spread[t] = contract("cr,cr->r", probs, table)
     if cells and others:
         tables = np.stack([each.matrix(others.count) for _, each in cells])
         _fill_cells(tables, outputs, others.all(), [t for t, _ in cells], right, wrong, spread)

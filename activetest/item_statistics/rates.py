@@ -27,6 +27,7 @@ from activetest.item_statistics import arguments
 from activetest.item_statistics.metric import Facts, Metric, divide, ratio_metric
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.arguments import add_to_brackets
+from activetest.nouns.contraction import contract
 from activetest.nouns.rows import Array
 
 _COUNTS = ("tp", "fp", "fn")
@@ -151,8 +152,6 @@ def _list_rates(rows: Array, mean: Array) -> tuple[Array, Array]:
 def _find_rates(rows: Array, mean: Array) -> tuple[Array, Array]:
     """(..., C) rates of the classes and what each weighs: nothing where the rate is NaN."""
     counts = mean.reshape(*mean.shape[:-1], rows.shape[1] - 1, -1)
-    above, below, importance = (
-        row[0] + np.einsum("s,...sc->...c", row[1:], counts) for row in rows
-    )
+    above, below, importance = (row[0] + contract("s,...sc->...c", row[1:], counts) for row in rows)
     values = divide(above, below)
     return values, np.where(np.isnan(values), 0.0, importance)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from activetest.nouns.contraction import contract
 from activetest.nouns.rows import Array
 
 
@@ -84,7 +85,7 @@ def moments(beliefs: Beliefs) -> tuple[Array, Array]:
 def _expect(probs: Array, values: Array) -> Array:
     """(T, R) sum over outcomes of (R, C) probs times (T, R, C) values."""
     if probs.shape[1] != 2:
-        sums: Array = np.einsum("rc,trc->tr", probs, values)
+        sums: Array = contract("rc,trc->tr", probs, values)
         return sums
     # With two outcomes whole columns at a time are several times faster.
     return np.asarray(probs[:, 0] * values[..., 0] + probs[:, 1] * values[..., 1])

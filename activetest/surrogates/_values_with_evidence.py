@@ -18,6 +18,7 @@ from itertools import product
 
 import numpy as np
 
+from activetest.nouns.contraction import contract
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._evidence import Evidence
@@ -67,7 +68,7 @@ def fit(training: TrainingSet, evidence: Evidence) -> Residual:
         mode, covariance = _mix_means(design, errors, weights, guess, priors)
         left = errors - design @ mode
         # The fitted mean explains part of the spread: add the posterior variance of the mean.
-        squares = left**2 + np.einsum("md,de,me->m", design, covariance, design)
+        squares = left**2 + contract("md,de,me->m", design, covariance, design)
         level = (GUESS_WEIGHT * guess + left @ left) / (GUESS_WEIGHT + len(left))
         log_variance = _mix_variances(
             noise_design, squares, log_variance, float(np.log(level)), noise_widths
@@ -139,7 +140,7 @@ def _mix_means(
         covariances.append(inverse * scale)
     shares = _normalise(logs)
     apart = np.array(modes) - (mode := shares @ np.array(modes))
-    covariance = np.einsum("k,kde->de", shares, np.array(covariances))
+    covariance = contract("k,kde->de", shares, np.array(covariances))
     return mode, covariance + (apart.T * shares) @ apart
 
 

@@ -31,6 +31,7 @@ from activetest.item_statistics.outcomes import (
 )
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.contraction import contract
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.training import TrainingSet
@@ -380,7 +381,7 @@ class Agreement:
         answers = require_answers(rows).astype(float)
         stop = len(self.mode) - self._kinds
         block = slice(stop - answers.shape[1], stop)
-        variance = np.einsum("rk,kl,rl->r", answers, self.covariance[block, block], answers)
+        variance = contract("rk,kl,rl->r", answers, self.covariance[block, block], answers)
         averaged: Array = logits / np.sqrt(1 + np.pi / 8 * variance)
         return averaged
 
@@ -421,7 +422,7 @@ class Agreement:
             answers = require_answers(rows)
             design = np.hstack([design[:, : len(columns) - self.answers], answers])
         # Another processor would round a product by `@` in another way.
-        logits: Array = design @ columns if several else np.einsum("rd,d->r", design, columns)
+        logits: Array = design @ columns if several else contract("rd,d->r", design, columns)
         if not self.effects:
             logits += weights[self.effects]
             return logits

@@ -15,6 +15,7 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs, expectation
+from activetest.nouns.contraction import contract
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
@@ -64,7 +65,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Re
         covariance = np.linalg.inv(precision)
         mode = covariance @ (design.T @ (weights * residual))
         # The fitted mean explains part of the spread: add the posterior variance of the mean.
-        squares = (residual - design @ mode) ** 2 + np.einsum(
+        squares = (residual - design @ mode) ** 2 + contract(
             "md,de,me->m", design, covariance, design
         )
         log_variance, _ = fit_log_variance(design, squares, log_variance, center, doubt)
@@ -190,7 +191,7 @@ class Residual:
         With evidence, at most that of the residual: priors are wide, and of items far from all
         labels they say no more than that.
         """
-        variance: Array = np.einsum("rd,de,re->r", design, self.covariance, design)
+        variance: Array = contract("rd,de,re->r", design, self.covariance, design)
         return variance if self.evidence is None else np.minimum(variance, noise)
 
 

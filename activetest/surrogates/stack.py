@@ -17,6 +17,7 @@ import numpy as np
 
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.beliefs import Beliefs, moments
+from activetest.nouns.contraction import contract
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.nouns.training import TrainingSet
@@ -176,9 +177,9 @@ class Stack(Parts):
         index = np.arange(len(rows.index))
         right = outcome_values[index, rows.outputs.pred]
         wrong = (
-            np.einsum("rc,rc->r", probs, outcome_values) - probs[index, rows.outputs.pred] * right
+            contract("rc,rc->r", probs, outcome_values) - probs[index, rows.outputs.pred] * right
         )
-        gap = agreement.expected(rows, (statistic,))[0] - np.einsum(
+        gap = agreement.expected(rows, (statistic,))[0] - contract(
             "rc,rc->r", agreement_probs, outcome_values
         )
         factor = 1 + np.divide(

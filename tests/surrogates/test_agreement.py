@@ -384,6 +384,12 @@ def many_classes(classes: int) -> tuple[Rows, agreement.Agreement]:
     return rows, made
 
 
+def test_rows_without_columns_are_predicted_whatever_lies_in_memory():
+    rows, made = many_classes(5)
+    nothing = np.lib.stride_tricks.as_strided(np.full(1, np.nan, np.float32), (500, 0), (0, 0))
+    assert made.wrong_probs(rows.change(design=nothing)) == approx(1 / (1 + np.exp(0.5)))
+
+
 @pytest.mark.parametrize("classes", [5, 129, 2000])
 def test_a_class_is_asked_about_without_looking_at_all_others(classes, monkeypatch):
     rows, made = many_classes(classes)

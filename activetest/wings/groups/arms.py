@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from activetest.nouns.contraction import contract
 from activetest.nouns.rounding import DECIMALS
 from activetest.nouns.rows import Array
 
@@ -166,7 +167,7 @@ def compute_values(arms: Arms, shares: Array) -> Array:
     """
     if arms.kind == CONFUSION:
         raise ValueError("a confusion matrix has no single value")
-    mean = np.einsum("...lj,lj->...l", shares, arms.value)
+    mean = contract("...lj,lj->...l", shares, arms.value)
     if arms.kind == ECE:
         mean = np.abs(mean - arms.mean_confidence)
     return arms.sum_cells(mean * arms.weight)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from activetest.nouns.contraction import contract
 from activetest.nouns.rows import Array
 from activetest.wings.groups.arms import (
     ACCURACY,
@@ -132,7 +133,7 @@ class Bandit:
         arms, distances = self.arms, squared_distances(self.arms)
         strength, unlabelled = arms.posterior.sum(axis=-1), arms.unlabelled
         now = (arms.mean * distances).sum(axis=-1)
-        sampled = np.einsum("...lj,...lj->...l", theta, distances)
+        sampled = contract("...lj,...lj->...l", theta, distances)
         after = (now + sampled / (strength + 1)) * strength / (strength + 1)
         reduction = now * unlabelled / (strength + 1) - after * np.maximum(unlabelled - 1, 0) / (
             strength + 2

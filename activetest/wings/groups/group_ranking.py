@@ -8,6 +8,7 @@ from activetest.estimation.evidence import Group
 from activetest.estimation.group_estimates import HEADLINE, estimate_group
 from activetest.estimation.view import View
 from activetest.item_statistics.metric import Metric
+from activetest.nouns.contraction import contract
 from activetest.nouns.group_report import Ranked
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.rounding import level_ties
@@ -55,7 +56,7 @@ class GroupRank:
     def rmse(self) -> float:
         """Root of the mean over items of the expected squared errors of the estimates."""
         errors = self.draws - np.nan_to_num(self.estimate)
-        square = np.einsum("sa,sa->a", errors, errors) / len(errors)
+        square = contract("sa,sa->a", errors, errors) / len(errors)
         return float(np.sqrt(square @ self.items / max(self.items.sum(), 1)))
 
 
