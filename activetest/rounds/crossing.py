@@ -85,7 +85,6 @@ def cross_rounds(log: Log, cache: PoolView, statistics: tuple[Statistic, ...], *
     """
     if not statistics:
         return log
-    folds = find_folds(cache, seed)
     history = []
     for each in log.history:
         if not each.objectives:
@@ -93,7 +92,7 @@ def cross_rounds(log: Log, cache: PoolView, statistics: tuple[Statistic, ...], *
             history.append(each)
             continue
         used = count_whole(log, each) if _learns(each, cache) else 0
-        crossed = _cross_round(log, each, used, cache, statistics, folds) if used else None
+        crossed = _cross_round(log, each, used, cache, statistics, seed) if used else None
         history.append(each if crossed is each.crossed else replace(each, crossed=crossed))
     return replace(log, history=tuple(history))
 
@@ -107,12 +106,9 @@ def keep_crossed(log: Log, crossed: Log) -> Log:
     return replace(log, history=tuple(replace(a, crossed=b.crossed) for a, b in pairs))
 
 
-def find_folds(cache: PoolView, seed: int) -> Array:
-    """(N,) fold of each item."""
-    return cache.compute_once(
-        ("folds", seed, FOLDS),
-        lambda: (FOLDS * uniforms(cache.hashes, seed, _STREAM)).astype(np.int8),
-    )
+def find_folds(hashes: Array, seed: int) -> Array:
+    """(R,) fold of each item, by the hashes (R,) of their ids."""
+    return (FOLDS * uniforms(hashes, seed, _STREAM)).astype(np.int8)
 
 
 def _learns(round: Round, cache: PoolView) -> bool:
@@ -140,10 +136,10 @@ def _cross_round(
     used: int,
     cache: PoolView,
     statistics: tuple[Statistic, ...],
-    folds: Array,
+    seed: int,
 ) -> Crossed:
     """The predictions of a round with its own labels."""
-    known = _list_known(log, round, used, folds)
+    known = _list_known(log, round, used, find_folds(cache.hashes[log.rows], seed))
     names, groups = tuple(each.name for each in statistics), list_group_names(cache)
     origin = _describe_origin(known, round, cache, statistics, groups)
     if round.crossed is not None and round.crossed.origin == origin:
@@ -152,13 +148,14 @@ def _cross_round(
     found = cache.compute_stored(
         f"crossed-{round.number}-{place}",
         origin,
-        lambda: _predict(log, round, known, cache, statistics, folds),
+        lambda: _predict(log, round, known, cache, statistics, seed),
     )
     about = found["imputed"], found["sums"], found["share"][:-1], float(found["share"][-1])
     return Crossed(names, groups, *about, origin)
 
 
 def _list_known(log: Log, round: Round, used: int, folds: Array) -> _RoundLabels:
+    """The labels of a round's first draws, as many as used; folds are those of all draws."""
     start = int(np.searchsorted(log.round, round.number))
     since = np.concatenate([log.round < round.number, log.supplied_round <= round.number])
     earlier, here = since & (log.item_status == LABELLED), slice(start, start + used)
@@ -166,7 +163,7 @@ def _list_known(log: Log, round: Round, used: int, folds: Array) -> _RoundLabels
         (log.item_rows[earlier], log.item_labels[earlier]),
         log.rows[here],
         np.where(log.status[here] == LABELLED, log.labels[here], np.nan),
-        folds[log.rows[here]],
+        folds[here],
     )
 
 
@@ -241,7 +238,7 @@ def _predict(
     known: _RoundLabels,
     cache: PoolView,
     statistics: tuple[Statistic, ...],
-    folds: Array,
+    seed: int,
 ) -> dict[str, Array]:
     """(n, T) expectations at drawn items, (G, T) sums over what could be drawn, (n + 1,) shares."""
     share, groups = _find_shares(known, round, cache), len(list_group_names(cache))
@@ -260,8 +257,9 @@ def _predict(
     def on_piece(piece: tuple[int, int]) -> Array:
         rows, here = cache.rows(*piece), slice(*piece)
         expected = np.zeros((len(statistics), len(rows.index)))
-        for fold in np.unique(folds[here]).tolist():
-            places = np.flatnonzero(folds[here] == fold)
+        folds = find_folds(cache.hashes[here], seed)
+        for fold in np.unique(folds).tolist():
+            places = np.flatnonzero(folds == fold)
             surrogate = fitted[fold, fold == known.fold[-1]]
             expected[:, places] = surrogate.expected(rows[places], statistics)
         return sum_by_group(cache, rows.codes, list(expected * free[here]))

@@ -37,7 +37,7 @@ def truth(pool):
 
 
 @pytest.fixture
-def divide(monkeypatch):
+def divide(monkeypatch, pool, scored):
     """divide(folds, fewest): rounds of two draws learn from themselves, between these folds."""
 
     def set_folds(folds, fewest=0.0):
@@ -45,7 +45,16 @@ def divide(monkeypatch):
         monkeypatch.setattr(crossing, "FEWEST_DRAWS", 2)
         monkeypatch.setattr(crossing, "HALF", 0.5)
         monkeypatch.setattr(crossing, "FEWEST_LABELS", fewest)
-        monkeypatch.setattr(crossing, "find_folds", lambda cache, seed: np.array(folds))
+        fold_of = {
+            each: fold
+            for named in (pool, scored[0])
+            for each, fold in zip(named.hashes.tolist(), folds, strict=True)
+        }
+        monkeypatch.setattr(
+            crossing,
+            "find_folds",
+            lambda hashes, seed: np.array([fold_of[each] for each in hashes.tolist()]),
+        )
 
     return set_folds
 

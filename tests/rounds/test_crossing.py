@@ -88,7 +88,7 @@ def test_a_drawn_item_follows_other_folds_and_the_rest_all_draws_but_the_last(
 ):
     """A label of the item's own fold, and the last one for the rest, change nothing."""
     log = play_rounds((CHOICES, 60))
-    folds = crossing.find_folds(pool, 1)
+    folds = crossing.find_folds(pool.hashes, 1)
     assert np.unique(folds).tolist() == [0, 1, 2, 3, 4]
     found = collect(log).log.history[0].crossed
 
