@@ -51,6 +51,7 @@ CALLS = {
     "study.label": ("label", "n"),
     "study.ingest": ("ingest", "labels"),
     "study.undo": ("ingest --undo", ""),
+    "study.add": ("add", "name file"),
     "study.report": ("report", ""),
     "report.save": ("report", "path"),
     "study.status": ("status", ""),
@@ -73,6 +74,9 @@ _FLAGS = {
     "key": "--labels",
     "name": "--curve",
 }
+# Values of an option that is about a fact, which an argument states as true or false.
+_ANSWERS = {True: "yes", False: "no"}
+_YES_OR_NO = "|".join(_ANSWERS.values())
 # Options that no argument is called like.
 _OF_COMMANDS = {
     *("config", "curve", "difference", "estimator", "group", "help_all", "labels"),
@@ -203,8 +207,12 @@ def _write_call(source: str, name: str, usage: str, places: str) -> str | None:
         for each, value in given
     ]
     found = [word for word in words if word is not None]
+    if len(found) < len(words):
+        return None
+    if command == "add":
+        found[:2] = ["=".join(found[:2])]
     start = f"activetest {command}" if command else ""
-    return " ".join(filter(None, [start, *found, ending])) if len(found) == len(words) else None
+    return " ".join(filter(None, [start, *found, ending]))
 
 
 def _parse_call(source: str, name: str) -> ast.Call | None:
@@ -235,6 +243,8 @@ def _write_argument(name: str, node: ast.expr, command: str, *, plain: bool) -> 
 
 def _write_value(flag: str, name: str, node: ast.expr, option: Any) -> str | None:
     """As _write_argument, with one option, or without any."""
+    if getattr(option, "metavar", None) == _YES_OR_NO:
+        node = _write_answer(node)
     if getattr(option, "is_flag", False):
         return flag if isinstance(node, ast.Constant) and node.value is True else None
     if name == "map" and isinstance(node, ast.Dict | ast.Attribute):
@@ -261,6 +271,14 @@ def _write_value(flag: str, name: str, node: ast.expr, option: Any) -> str | Non
     if not joins and getattr(option, "multiple", False):
         return " ".join(f"{flag} {shlex.quote(text)}" for text in texts)
     return f"{flag} {joined if bare else shlex.quote(joined)}".strip()
+
+
+def _write_answer(node: ast.expr) -> ast.expr:
+    """The word for true or false; anything else as it is."""
+    match node:
+        case ast.Constant(value=bool(stated)):
+            return ast.Constant(_ANSWERS[stated])
+    return node
 
 
 def _write_pairs(flag: str, node: ast.Dict) -> str | None:

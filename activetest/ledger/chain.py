@@ -15,8 +15,9 @@ file     `of` is the number of a file of labels  rows: the file, its answers, ra
 undo     sets the revision at which the file `of` was taken back
 gate     a gate was asked for                    rows: the gate `of`
 plan     something was planned                   rows: the plan `of`
+model    a further model came                    rows: the model `of`
 
-All but the first, gates and plans advance the revision of the study by one.
+All but the first, gates, plans and models advance the revision of the study by one.
 """
 
 import hashlib
@@ -28,8 +29,8 @@ from typing import Any
 from activetest.ledger.tables import CHANGING, SHARED
 
 STUDY, RESTART, ROUND, FILE, UNDO = "study", "restart", "round", "file", "undo"
-GATE, PLAN = "gate", "plan"
-KINDS = (STUDY, RESTART, ROUND, FILE, UNDO, GATE, PLAN)
+GATE, PLAN, MODEL = "gate", "plan", "model"
+KINDS = (STUDY, RESTART, ROUND, FILE, UNDO, GATE, PLAN, MODEL)
 # The kinds that advance the revision.
 MOVING = (RESTART, ROUND, FILE, UNDO)
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from activetest.ledger import chain
 from activetest.ledger.tables import CHANGING, ROWS, TABLES, Entry, Tables
 from activetest.nouns.choices import Declined
-from activetest.nouns.study_lists import FIRST, Rater
+from activetest.nouns.study_lists import FIRST, Rater, is_model_name
 
 # Errors of SQLite for a file that it may not read or write; all others mean damage.
 _REFUSED = (
@@ -92,21 +92,26 @@ class Contents(Tables):
     def _list_newer(self) -> Iterator[str]:
         if kind := self.unknown_kind:
             yield f"an entry of the kind {kind!r}"
-        for table in ("parts", "models", "criteria"):
+        for table in ("parts", "criteria"):
             if len(getattr(self, table)) > 1:
                 yield f"a second {_TITLES[table]}"
         for rater in self.raters:
             if rater.kind != Rater.kind:
                 yield f"a rater of the kind {rater.kind!r}"
+        of_models = {
+            value for each in self.models for value in (each.version, each.part, each.removed)
+        }
         prices = {each.price for each in self.raters} | {each.price for each in self.answers}
-        if prices - {None}:
-            yield "a price of an answer"
         phases = {each.phase for each in self.rounds} | {each.phase for each in self.draws}
-        if phases - {FIRST}:
-            yield "a round of a second phase"
         repeats = {each.repeat for each in self.draws} | {each.repeat for each in self.answers}
-        if repeats - {None}:
-            yield "a repeat of an item"
+        for found, words in (
+            (of_models - {None}, "a version, a part or a removal of a model"),
+            (prices - {None}, "a price of an answer"),
+            (phases - {FIRST}, "a round of a second phase"),
+            (repeats - {None}, "a repeat of an item"),
+        ):
+            if found:
+                yield words
         if any(each.criterion != FIRST for each in self.answers):
             yield "an answer by a second criterion"
         if any(_holds(value, list | dict) for value in {each.value for each in self.answers}):
@@ -192,6 +197,9 @@ class Contents(Tables):
         for gate in self.gates:
             if not all(_holds(each, dict) for each in (gate.expression, gate.conditions or "{}")):
                 yield f"{self._describe('gates', gate)} does not say what is asked"
+        names = [each.name for each in self.models]
+        if len({*names}) < len(names) or not all(map(is_model_name, names)):
+            yield "a model has the name of another one, or none that a model can have"
         parts = {each.number for each in self.parts}
         if not {draw.part for draw in self.draws} <= parts or not parts:
             yield "an item is drawn from a part that is not there"
@@ -209,7 +217,7 @@ class Contents(Tables):
     def _describe_entry(self, entry: Entry, covered: Mapping[str, list[Any]]) -> str:
         """Subject of an entry, in words."""
         main = {chain.ROUND: "rounds", chain.FILE: "files", chain.UNDO: "files"}
-        main |= {chain.GATE: "gates", chain.PLAN: "plans"}
+        main |= {chain.GATE: "gates", chain.PLAN: "plans", chain.MODEL: "models"}
         if entry.kind == chain.STUDY:
             return f"the beginning of the study ({', '.join(self._list_names(covered))})"
         if entry.kind == chain.RESTART:

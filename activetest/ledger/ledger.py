@@ -3,9 +3,9 @@
 Rounds, draws and answers are only ever added. Current answers are derived: of all answers to an
 item by one annotator, the latest whose file was not taken back. Every write is one transaction, on
 disk when it returns, and moves the revision by one: rounds and files know what came before them.
-It is also an entry of a hash chain, as gates and plans are, which move no revision: nothing is
-computed from them. Whatever a ledger tells was read in one pass, whose rows all agree with the
-chain.
+It is also an entry of a hash chain, as gates, plans and further models are, which move no
+revision: no draw is computed from them. Whatever a ledger tells was read in one pass, whose rows
+all agree with the chain.
 """
 
 import json
@@ -225,7 +225,7 @@ class Ledger:
             begin: dict[str, Any] = {"number": FIRST, "entry": writer.number, "time": time}
             rows: dict[str, list[Any]] = {
                 "parts": [StoredPart(**asdict(part), **begin, retired=None)],
-                "models": [StoredModel(**asdict(model), **begin, removed=None)],
+                "models": [_store_model(model, **begin)],
                 "criteria": [StoredCriterion(**asdict(Criterion()), **begin)],
                 "raters": [StoredRater(**asdict(Rater()), **begin)],
             }
@@ -457,6 +457,47 @@ class Ledger:
                 row = StoredGate(number=number, entry=writer.number, time=_now(), **fields)
                 writer.append(chain.GATE, of=number, rows={"gates": [row]})
 
+    def add_model(self, model: Model, place: Callable[[], None]) -> None:
+        """Record a further model of the study, whose name no model has, also in other case.
+
+        place  puts the file of its outputs where it belongs, when the name is known to be free and
+               nobody else can take it
+
+        Raises StudyError for a name that is taken.
+        """
+        with self._append() as (writer, contents):
+            names = {each.name.lower(): each.name for each in contents.models}
+            if taken := names.get(model.name.lower()):
+                raise StudyError(
+                    f"the study has a model {taken!r} already",
+                    "give this one another name",
+                )
+            place()
+            number = contents.models[-1].number + 1
+            row = _store_model(model, number=number, entry=writer.number, time=_now())
+            writer.append(
+                chain.MODEL,
+                of=number,
+                rows={"models": [row]},
+                changes={"models": {number: {"fingerprint": model.fingerprint}}},
+            )
+
+    def models(self) -> tuple[Model, ...]:
+        """The models of the study, in the order in which they came."""
+        contents = self._read()
+        return tuple(
+            Model(
+                each.name,
+                each.version,
+                each.part,
+                each.source,
+                each.fingerprint,
+                None if each.trained is None else bool(each.trained),
+                sum(round.entry < each.entry for round in contents.rounds),
+            )
+            for each in contents.models
+        )
+
     def record_plan(self, plan: Plan) -> None:
         """Record what is planned from now on, where it is another plan than the last one."""
         if _parse_plan(self._read()) != plan:
@@ -684,6 +725,22 @@ def _parse_gate(stored: StoredGate) -> AskedGate:
     expression, conditions = map(json.loads, (stored.expression, stored.conditions or "{}"))
     fields: Any = stored._replace(expression=expression, conditions=conditions)[2:-1]
     return AskedGate(*fields)
+
+
+def _store_model(model: Model, *, number: int, entry: int, time: str | None) -> StoredModel:
+    """A model as a row."""
+    return StoredModel(
+        number,
+        entry,
+        model.name,
+        model.version,
+        model.part,
+        model.source,
+        model.fingerprint,
+        None if model.trained is None else int(model.trained),
+        time,
+        None,
+    )
 
 
 def _parse_plan(contents: Contents) -> Plan | None:

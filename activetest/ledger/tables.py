@@ -171,7 +171,7 @@ class StoredPlan(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One write: what it was, which round, file, gate or plan it was about, more in JSON."""
+    """One write: what it was, which round, file, gate, plan or model it was about, and JSON."""
 
     number: int
     kind: str

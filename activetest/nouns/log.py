@@ -1,6 +1,6 @@
 """Draws and known labels: the log every estimate is made from. Axes as in rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ METHODS = 9
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "q", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
+# Those that drawn and supplied items have both: item_rows, item_status ...
+_OF_ITEMS = ("rows", "status", "labels", "soft")
 
 
 @dataclass(frozen=True)
@@ -283,6 +285,55 @@ def truncate_log(log: Log, number: int, *, supplied: int) -> Log:
         supplied_soft=cut(log.supplied_soft, known),
         answers=cut(log.answers, np.concatenate([drawn, known])),
         given=cut(log.given, np.concatenate([drawn, known])),
+    )
+
+
+def supply_draws_before(log: Log, number: int) -> Log:
+    """The log as if draws of the rounds before `number` had been supplied, and not drawn.
+
+    Round `number` is then the first one, and the first that knew any label: estimates rest on its
+    draws and on later ones, as those about a model must that labels before it took part in making.
+    Of a pending draw nothing is known, and as after an answer that was taken back no later draw is
+    used until there is an answer. A round that drew with the surrogate of a dropped one has its
+    own.
+    """
+    old, dropped = log.round < number, number - 1
+    drawn = len(old) - int(old.sum())
+    of_supplied = np.arange(len(old), len(log.item_rows))
+    order = np.concatenate([np.flatnonzero(~old), of_supplied, np.flatnonzero(old)])
+
+    def split(items: Array | None) -> tuple[Array | None, Array | None]:
+        found = None if items is None else items[order]
+        return (None, None) if found is None else (found[:drawn], found[drawn:])
+
+    known_since = np.maximum(log.supplied_round - dropped, 1)
+    columns: dict[str, Any] = {}
+    for name in _OF_ITEMS:
+        columns[name], columns[f"supplied_{name}"] = split(getattr(log, f"item_{name}"))
+    return replace(
+        log,
+        **columns,
+        q=log.q[~old],
+        round=log.round[~old] - dropped,
+        supplied_round=np.concatenate([known_since, np.ones(len(old) - drawn, np.int64)]),
+        history=_renumber(log.history[dropped:], dropped),
+        answers=None if log.answers is None else log.answers[order],
+        given=None if log.given is None else log.given[order],
+    )
+
+
+def _renumber(history: Sequence[Round], dropped: int) -> tuple[Round, ...]:
+    """Rounds as if the first ones had not been: the next number is 1."""
+    first: dict[int, int] = {}
+    for each in history:
+        first.setdefault(each.fit_round or each.number, each.number - dropped)
+    return tuple(
+        replace(
+            each,
+            number=each.number - dropped,
+            fit_round=first[each.fit_round or each.number],
+        )
+        for each in history
     )
 
 

@@ -1,8 +1,10 @@
 """Lists of a study: parts, models, criteria and raters; and what it was asked and planned.
 
-Every study has one of each today. They are recorded as lists, so that later ones can be added.
+Every study has one part and one criterion today. They are recorded as lists, so that later ones
+can be added.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +13,12 @@ from typing import Any
 FIRST = 1
 # Who asked for a gate.
 OF_REPORT, OF_CONFIG = "report", "study.toml"
+# Names of models are also names of files, and stand in expressions such as accuracy(v2)@region.
+_MODEL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+MODEL_NAMES = (
+    "a name has up to 64 ASCII letters, digits, underscores, dots and hyphens, and begins with a "
+    "letter"
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,7 @@ class Model:
     fingerprint  of its outputs
     trained      whether labels of this study were used to train or to choose it; None where nobody
                  said
+    rounds       number of rounds that were drawn before it came
     """
 
     name: str = "model"
@@ -48,6 +57,16 @@ class Model:
     source: str | None = None
     fingerprint: str = ""
     trained: bool | None = None
+    rounds: int = 0
+
+
+def is_model_name(name: str) -> bool:
+    """Whether a model can have this name: ASCII letters, digits, `_`, `.` and `-`, a letter first.
+
+    >>> is_model_name("v2.1"), is_model_name("../v2")
+    (True, False)
+    """
+    return _MODEL_NAME.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)

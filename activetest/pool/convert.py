@@ -255,15 +255,19 @@ def _find_storable(schema: pa.Schema) -> tuple[list[str], str]:
     return names, note if others else ""
 
 
-def write_parquet(batches: Iterator[pa.Table], target: Path) -> None:
+def write_parquet(batches: Iterator[pa.Table], target: Path, *, checksums: bool = False) -> None:
     """Write tables of one schema as row groups of at least 131,072 rows, but for the last.
+
+    checksums  of every page of every column
 
     Raises PoolError for a value that Parquet cannot hold.
     """
     first = next(batches)
     with (
         _raising_storage_problems(),
-        pq.ParquetWriter(target, first.schema, compression="snappy") as writer,
+        pq.ParquetWriter(
+            target, first.schema, compression="snappy", write_page_checksum=checksums
+        ) as writer,
     ):
         waiting = [first]
         for table in batches:

@@ -1,6 +1,6 @@
 """The file study.toml: the pool, its columns, the choices, and what reports ask for.
 
-Parts, models, criteria and raters are lists, of one each today.
+Parts, models, criteria and raters are lists: of one each today, but for models.
 """
 
 import json
@@ -14,7 +14,14 @@ from typing import Any
 from activetest.errors import ChoiceError, StudyError
 from activetest.nouns.choices import Choices, fill_older, list_known
 from activetest.nouns.report_settings import ReportSettings, read_report_settings
-from activetest.nouns.study_lists import Criterion, Model, Part, Rater
+from activetest.nouns.study_lists import (
+    MODEL_NAMES,
+    Criterion,
+    Model,
+    Part,
+    Rater,
+    is_model_name,
+)
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices
 from activetest.study.folder import CONFIG, resolve_address
@@ -30,8 +37,8 @@ FINGERPRINTS = (
     "evidence_fingerprint",
     "trained_fingerprint",
 )
-# The lists of a study, and what an entry of each says. Today every list has one entry, and only the
-# address of the part is anybody's choice.
+# The lists of a study, and what the first entry of each says. Today every list but that of models
+# has one entry, and only the address of the part is anybody's choice.
 _ADDRESS = "address"
 _LISTS: dict[str, dict[str, str]] = {
     "parts": {"name": Part.name, _ADDRESS: ""},
@@ -55,12 +62,14 @@ class Config:
     choices  for the rounds to come
     report   what reports ask for
     others   entries of [choices] of wings that this installation lacks, which stay as they are
+    models   names of the models, in the order in which they came
     """
 
     pool: dict[str, Any]
     choices: Choices
     report: ReportSettings = field(default_factory=ReportSettings)
     others: Mapping[str, Any] = field(default_factory=dict)
+    models: tuple[str, ...] = (Model.name,)
 
 
 def read_config(folder: Path) -> Config:
@@ -89,7 +98,8 @@ def read_config(folder: Path) -> Config:
     report = read_report_settings(entries.get("report", {}), name_section(folder, "report"))
     if report.require:
         _check_gates(report.require, path)
-    return Config(pool, choices, report, others)
+    models = tuple(each["name"] for each in entries["models"])
+    return Config(pool, choices, report, others, models)
 
 
 def name_section(folder: Path, section: str) -> str:
@@ -149,14 +159,17 @@ def _check_list(name: str, found: Any, path: Path) -> None:
     expected, where = _LISTS[name], f"{path}: [[{name}]]"
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise ChoiceError(f"{where} is no list of sections", "restore what was there")
-    if len(found) != 1:
+    if not found or (len(found) > 1 and name != "models"):
         several = f"several {name} come with a later version" if found else "it is empty"
         raise ChoiceError(f"{where} has {len(found)} entries: {several}", "it has one")
-    for key, value in found[0].items():
+    for key, value in (pair for each in found for pair in each.items()):
         if key not in expected:
             raise ChoiceError(f"{where} has an unknown key {key!r}", "remove it")
         if not isinstance(value, str):
             raise ChoiceError(f"{where} {key} is {value!r}", "it must be a text")
+    for each in found[1:]:
+        if not is_model_name(each.get("name", "")):
+            raise ChoiceError(f"{where} name is {each.get('name')!r}", MODEL_NAMES)
     for key, usual in expected.items():
         value = found[0].get(key)
         if not value and (key == _ADDRESS or value is None):
@@ -194,12 +207,16 @@ def _to_toml(config: Config) -> str:
     lines = [_HEADER]
     pool = dict(config.pool)
     address = pool.pop("uri")
-    sections: dict[str, Mapping[str, Any]] = {f"[{name}]": each for name, each in _LISTS.items()}
-    sections["[parts]"] = {**_LISTS["parts"], _ADDRESS: address}
-    sections |= {"pool": pool, "choices": {**asdict(config.choices), **config.others}}
+    lists = {name: [each] for name, each in _LISTS.items()}
+    lists["parts"] = [{**_LISTS["parts"], _ADDRESS: address}]
+    lists["models"] = [{"name": name} for name in config.models]
+    sections: list[tuple[str, Mapping[str, Any]]] = [
+        (f"[{name}]", each) for name, entries in lists.items() for each in entries
+    ]
+    sections += [("pool", pool), ("choices", {**asdict(config.choices), **config.others})]
     if report := config.report.list_entries():
-        sections["report"] = report
-    for section, entries in sections.items():
+        sections.append(("report", report))
+    for section, entries in sections:
         lines.append(f"\n[{section}]\n")
         lines += [
             f"{key} = {_format_value(value)}\n"

@@ -12,6 +12,8 @@ from activetest.nouns.arguments import find_working_directory, read_path
 FOLDER = ".activetest"
 CONFIG, LEDGER, CACHE, POOL = "study.toml", "ledger.db", "cache", "pool"
 CONVERSION = "conversion"
+# The outputs of further models, and a cache for each of them.
+MODELS, CACHES = "models", "caches"
 SUMMARY = "pool.summary"
 # Begins the address of a file inside the study folder.
 INSIDE = "study://"

@@ -62,15 +62,19 @@ def check_seed(seed: int | None, study: StoredStudy | None) -> None:
 def check_columns(schema: Schema, study: StoredStudy) -> bool:
     """Whether ids, outputs, classes, threshold, weights or prices differ from those of the study.
 
-    Raises ChoiceError where they differ after the first draw, or ids and classes after labels.
+    Raises ChoiceError where they differ after the first draw or the second model, or ids and
+    classes after labels.
     """
     stored = study.schema
     before, now = (asdict(each) | {"outputs": _name_outputs(each)} for each in (stored, schema))
     # A score is the probability of the positive class; elsewhere that class names metrics alone.
     lasting = (*_LASTING, "positive") if stored.kind == "score" else _LASTING
     changed = [name for name in lasting if now[name] != before[name]]
-    if changed and has_rounds(study):
-        raise _cannot_change(changed[0], stored, "the first draw")
+    since = "the first draw" if has_rounds(study) else ""
+    if len(study.list_models()) > 1:
+        since = since or "a second model came"
+    if changed and since:
+        raise _cannot_change(changed[0], stored, since)
     named = [name for name in changed if name in ("id", "classes")]
     if named and study.ledger.record().supplied:
         raise _cannot_change(named[0], stored, "the first labels")
@@ -79,9 +83,9 @@ def check_columns(schema: Schema, study: StoredStudy) -> bool:
         for name in ("task", "kind", "positive", "judge")
         if getattr(schema, name) != getattr(stored, name)
     ]
-    if {"task", "kind"} & set(other) and has_rounds(study):
+    if {"task", "kind"} & set(other) and since:
         raise ChoiceError(
-            "the outputs cannot be read in another way after the first draw",
+            f"the outputs cannot be read in another way after {since}",
             hint="start another study: `Study.create(pool, folder)`",
         )
     return bool(changed or other)

@@ -18,7 +18,6 @@ from activetest.rounds.fit import find_drawable_items, find_predicted_as
 from activetest.rounds.objectives import find_drawn_classes
 from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.question import describe_objective, find_question
-from activetest.study.folder import CACHE
 from activetest.study.results import Status
 from activetest.study.stored import StoredStudy
 
@@ -79,7 +78,7 @@ def _list_evidence(study: StoredStudy, cache: "Cache | None") -> tuple[str, ...]
             continue
         if cache is not None:
             notices += cache.part_notices(part)
-        elif kept := find_part(study.folder / CACHE / part):
+        elif kept := find_part(study.cache_folder / part):
             notices += kept.notices
     return tuple(notices)
 

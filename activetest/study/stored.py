@@ -16,6 +16,7 @@ import numpy as np
 from activetest.errors import (
     FULL,
     CacheRebuilt,
+    ChoiceError,
     PoolError,
     StorageError,
     StudyError,
@@ -34,7 +35,7 @@ from activetest.ledger.ledger import Ledger, Record
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.nouns.rows import Array
-from activetest.nouns.study_lists import Part
+from activetest.nouns.study_lists import Model, Part
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices, check_lasting_choices
 from activetest.study import config
@@ -72,6 +73,7 @@ class StoredStudy:
     choices  for the rounds to come
     seed     of every random number
     reports  what reports of it ask for
+    others   entries of [choices] of wings that this installation lacks
     ledger   what was drawn and answered
     """
 
@@ -80,7 +82,7 @@ class StoredStudy:
         self.pool = found.pool
         self.choices = found.choices
         self.reports = found.report
-        self._others = found.others
+        self.others = found.others
         self.ledger = ledger
         self.seed = ledger.seed
         self._held: set[Path] = set()
@@ -98,7 +100,14 @@ class StoredStudy:
             ledger = stack.enter_context(Ledger(folder / LEDGER))
             with raising_storage_errors(folder):
                 finish_restart(folder, ledger)
-            study = StoredStudy(folder, config.read_config(folder), ledger)
+            found = config.read_config(folder)
+            if others := {*found.models} - {each.name for each in ledger.models()}:
+                raise ChoiceError(
+                    f"{folder / config.CONFIG}: [[models]] has {min(others)!r}, and the ledger has "
+                    "no such model",
+                    "remove that section, and add the model again: `study.add(name, file)`",
+                )
+            study = StoredStudy(folder, found, ledger)
             if (first := ledger.first_choices()) is not None:
                 where = config.name_section(folder, "choices")
                 check_lasting_choices(first, study.choices, where=where)
@@ -118,6 +127,30 @@ class StoredStudy:
     def uri(self) -> str:
         """The pool's address, which opens from any working directory."""
         return self.addresses["uri"]
+
+    def list_models(self) -> tuple[Model, ...]:
+        """The models that are judged, in the order in which they came."""
+        return self.ledger.models()
+
+    def of_model(self, name: str | None = None) -> "StoredStudy":
+        """The study as one of a model; itself for the first one, which None stands for.
+
+        Draws and labels are the same, and outputs are the model's. Raises ChoiceError, with the
+        nearest name, for a model that is not there.
+        """
+        from activetest.study.models import find_model
+
+        return find_model(self, name)
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the ids and outputs."""
+        return self.ledger.fingerprint
+
+    @property
+    def cache_folder(self) -> Path:
+        """The folder of the cache, which can be built again."""
+        return self.folder / CACHE
 
     @property
     def schema(self) -> Schema:
@@ -139,9 +172,7 @@ class StoredStudy:
         self.choices = check_choices(asdict(choices), pool, where="the choices")
         self.pool = pool
         with raising_storage_errors(self.folder / config.CONFIG):
-            config.write_config(
-                self.folder, config.Config(pool, choices, self.reports, self._others)
-            )
+            config.write_config(self.folder, self.describe(pool, choices))
         self.ledger.record_plan(describe_plan(choices, pool))
 
     def restart(
@@ -161,12 +192,24 @@ class StoredStudy:
         pool = self._relative_entries(pool)
         choices = check_choices(asdict(choices), pool, where="the choices")
         with raising_storage_errors(self.folder):
-            written = config.Config(pool, choices, self.reports, self._others)
+            written = self.describe(pool, choices)
             prepare_restart(self.folder, written, seed=seed, fingerprint=fingerprint)
             self.ledger.restart(seed=seed, fingerprint=fingerprint, revision=revision)
             finish_restart(self.folder, self.ledger)
         self.ledger.record_plan(describe_plan(choices, pool))
         self.choices, self.pool, self.seed = choices, pool, seed
+
+    def describe(
+        self, pool: dict[str, Any] | None = None, choices: Choices | None = None
+    ) -> config.Config:
+        """Contents of study.toml, with other entries of [pool] and other choices where given."""
+        return config.Config(
+            pool or self.pool,
+            choices or self.choices,
+            self.reports,
+            self.others,
+            tuple(each.name for each in self.list_models()),
+        )
 
     def _relative_entries(self, pool: Mapping[str, Any]) -> dict[str, Any]:
         """Entries of [pool] as study.toml holds them: addresses that stay keep their spelling."""
@@ -278,7 +321,7 @@ class StoredStudy:
         with raising_storage_errors(self.folder):
             pool = self._open_sound_pool()
             try:
-                cache = self._ensure_cache(pool, self.folder / CACHE, auxiliary=auxiliary)
+                cache = self._ensure_cache(pool, self.cache_folder, auxiliary=auxiliary)
             except OSError as error:
                 if error.errno not in _FORBIDDEN:
                     raise
@@ -349,7 +392,7 @@ class StoredStudy:
     def _ensure_cache(self, pool: "Pool", place: Path, *, auxiliary: bool) -> "Cache":
         from activetest.cache.cache import ensure_cache
 
-        cache = ensure_cache(pool, place, expected=self.ledger.fingerprint)
+        cache = ensure_cache(pool, place, expected=self.fingerprint)
         return self.provenance().attach(cache, pool) if auxiliary else cache
 
     def _ensure_temporary_cache(self, pool: "Pool", *, auxiliary: bool) -> "Cache":
@@ -374,7 +417,7 @@ class StoredStudy:
         pool = self.open_pool()
         if not self.converts_pool:
             return pool
-        known = open_cache(self.folder / CACHE)
+        known = open_cache(self.cache_folder)
         if known is not None and known.matches(pool):
             return pool
         return self.open_pool(thorough=True)

@@ -18,6 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     from activetest.ledger.ledger import RetractedFile
+    from activetest.study.add import AddedModel
     from activetest.study.export import DrawLog
     from activetest.study.ingest import Ingested
     from activetest.study.labelling import LabellingSession
@@ -445,6 +446,33 @@ class Study:
         from activetest.study.ingest import undo
 
         return undo(self._current())
+
+    @_with_known_names
+    def add(self, name: str, file: Any, *, trained_on_labels: bool | None = None) -> "AddedModel":
+        """Add a further model of the same items: every label of the study serves it, too.
+
+        >>> print(study.add("v2", "digits-v2.parquet", trained_on_labels=False))
+        v2 added: all 60 labels count for it, and those to come
+
+        Args:
+            name: Of the model, in metrics such as `accuracy(v2)`: ASCII letters, digits, `_`, `.`
+                and `-`, a letter first, and no class.
+            file: Its outputs for all items of the pool: a file of any format that pools have, a
+                frame, or an open file. Columns of ids and outputs are called as in the pool. They
+                are copied into the study.
+            trained_on_labels: Whether labels of this study took part in training or choosing the
+                model. Then only draws after this count for it. Needed where there are labels.
+
+        Raises:
+            ChoiceError: The name cannot be that of a model, or nobody said whether labels took
+                part.
+            PoolError: The file lacks items or columns, or has outputs that cannot be right.
+            StudyError: There is a model of this name.
+            StorageError: The study cannot be written.
+        """
+        from activetest.study.add import add_model
+
+        return add_model(self._current(), name, file, trained_on_labels=trained_on_labels)
 
     @_with_known_names
     def report(

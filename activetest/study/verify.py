@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from activetest.system.safe_text import escape_controls
 
 if TYPE_CHECKING:
     from activetest.ledger.contents import Contents
+    from activetest.ledger.tables import StoredModel
 
 # Digits of a hash that name an entry of the chain.
 _FEWEST_DIGITS = 8
@@ -37,7 +39,7 @@ class Verification:
     head    hash of the last entry of the ledger's chain, which covers everything before it; None
             where the ledger cannot be read
     checks  of the ledger, the files of rounds, study.toml, the cache, the conversion of a pool that
-            is not Parquet, the summary of the pool, and the pool
+            is not Parquet, the summary of the pool, the pool, and the outputs of further models
     """
 
     head: str | None
@@ -106,6 +108,8 @@ def verify(folder: Path, *, contains: str | None = None) -> Verification:
         if ledger.problems
         else _check("pool", folder, _read_pool)
     )
+    models = ledger.contents.models[1:] if ledger.contents and not ledger.problems else []
+    checks += [_check(f"model {each.name}", folder, partial(_read_model, each)) for each in models]
     return Verification(hashes[-1] if hashes else None, tuple(checks))
 
 
@@ -169,6 +173,23 @@ def _read_summary(folder: Path) -> str:
     except FileNotFoundError:
         return "none: the next command that reads the pool writes it"
     return f"ok: {found.rows:,} items, kept on {found.date[:10]}"
+
+
+def _read_model(model: "StoredModel", folder: Path) -> str:
+    """Whether the outputs of a further model are those that were added."""
+    from activetest.cache.build import compute_fingerprint
+    from activetest.pool.files import Files
+    from activetest.pool.joined import check_pages
+    from activetest.pool.pool import Pool
+    from activetest.study.stored import StoredStudy
+
+    study = StoredStudy.open(folder).of_model(model.name)
+    study.check_pool_is_there()
+    check_pages(Path(study.uri))
+    now, _ = compute_fingerprint(Pool(study.uri, study.schema, Files(study.uri)))
+    if now != model.fingerprint:
+        raise StudyError(f"{study.uri} has other ids or outputs than were added", "")
+    return f"ok: the outputs of this model, fingerprint {now}"
 
 
 def _read_pool(folder: Path) -> str:

@@ -94,6 +94,12 @@ OPTIONS = {name for names in ARGUMENTS.values() for name in names if spelling.fi
         ("missing=['N/A', '?']", "--missing 'N/A,?'"),
         ("as_is=True", "--as-is"),
         ("study.undo()", "activetest ingest --undo"),
+        ("study.add(name, file)", "activetest add NAME=FILE"),
+        (
+            "study.add('v2', 'my new.csv', trained_on_labels=False)",
+            "activetest add v2='my new.csv' --trained-on-labels no",
+        ),
+        ("trained_on_labels=True", "--trained-on-labels yes"),
         ("study.report()", "activetest report"),
         ('study.report(require=["error<=0.1"])', "activetest report --require 'error<=0.1'"),
         ("study.report(half_width=0.02)", "activetest report --half-width 0.02"),
@@ -250,6 +256,7 @@ def test_the_command_reads_what_the_call_says(settings):
 # Options about files and formats of the command line itself, and about where it computes, which
 # calls have no argument for.
 OF_THE_COMMAND_LINE = {
+    "add": {"--verbose"},
     "import": {"--engine", "--help-all", "--verbose"},
     "init": {"--engine", "--help-all", "--verbose"},
     "inspect": {"--format"},

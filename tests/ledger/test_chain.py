@@ -364,7 +364,9 @@ def test_what_is_none_is_named_though_its_hash_holds(ledger, rows, problem):
         ({"raters": [RATER._replace(kind="program")]}, "a rater of the kind 'program'"),
         ({"raters": [RATER._replace(price=0.1)]}, "a price of an answer"),
         ({"parts": [PART]}, "a second part"),
-        ({"models": [MODEL]}, "a second model"),
+        ({"models": [MODEL._replace(version="2")]}, "a version, a part or a removal of a model"),
+        ({"models": [MODEL._replace(part=1)]}, "a version, a part or a removal of a model"),
+        ({"models": [MODEL._replace(removed=9)]}, "a version, a part or a removal of a model"),
         ({"criteria": [StoredCriterion(2, 11, "tone", "")]}, "a second criterion"),
         ({"plans": [PLAN]}, "a plan by which declined items count as 'wrong'"),
     ],
@@ -377,6 +379,8 @@ def test_what_only_a_newer_version_records_is_not_misread(ledger, rows, newer):
         changes = {
             table: {2: {"fingerprint": "abe"}} for table in ("parts", "models") if table in rows
         }
+        if "models" in rows:
+            changes["models"][2] |= {"removed": rows["models"][0].removed}
         writer.append(chain.FILE, of=4, rows={"files": [FILE], **rows}, changes=changes)
     with pytest.raises(StudyError, match="from a newer version") as error:
         Ledger(ledger.path).record()

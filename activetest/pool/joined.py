@@ -1,0 +1,124 @@
+"""A further model's file of outputs, joined with the other columns of a pool by id."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from activetest.errors import PoolError
+from activetest.nouns.rows import Array
+from activetest.pool.convert import ROW_GROUP, store_tables, write_parquet
+from activetest.pool.files import BATCH, Files
+from activetest.pool.pool import Pool
+from activetest.pool.schema import Schema
+from activetest.system.safe_text import first_line
+
+_NOT_READ = ("features", "groups", "amounts")
+
+
+def list_joined_columns(schema: Schema) -> tuple[str, ...]:
+    """The columns that a joined file has: every one with a role."""
+    return tuple(dict.fromkeys([*schema.columns, *schema.others]))
+
+
+def open_outputs(files: Files, name: str, schema: Schema) -> Pool:
+    """The ids and outputs of a file, in the roles that the columns of a pool have.
+
+    name  of the file in messages
+
+    Raises PoolError where one of these columns is not there, or cannot have its role.
+    """
+    bare = replace(schema.drop_groups(), computed=(), weight=None, price=None, others=())
+    missing = [column for column in bare.columns if column not in files.schema.names]
+    if missing:
+        raise PoolError(
+            f"{name} has no column {missing[0]!r}",
+            f"it needs the columns of ids and outputs that the pool has: {', '.join(bare.columns)}",
+        )
+    pool = Pool(name, bare, files)
+    try:
+        pool.check()
+    except PoolError as error:
+        problem = error.problem.removeprefix(f"{pool.uri} is not the pool this study was made for")
+        raise PoolError(
+            f"the outputs in {name} are not like those of the pool{problem}",
+            "write them as the pool has them",
+        ) from error
+    return pool
+
+
+def find_rows(outputs: Pool, find: Callable[[list[str]], Array], size: int) -> tuple[Array, int]:
+    """(N,) the row of each of N items in a file of outputs, and how many rows are of no item.
+
+    find  gives the pool positions of ids, -1 for ids that no item has
+
+    All outputs of the file are checked. Raises PoolError for items that it lacks, for an id that
+    comes twice, and for outputs that cannot be right.
+    """
+    if outputs.schema.id is None and outputs.rows != size:
+        raise PoolError(
+            f"{outputs.uri} has {outputs.rows:,} rows and the pool {size:,} items, and without a "
+            "column of ids each row is of the item with its number",
+            "give a file with a row for each item, in the order of the pool",
+        )
+    rows, others = np.full(size, -1), 0
+    for strip in outputs.strips(without=_NOT_READ):
+        block = outputs.read_block(strip)
+        here = np.arange(strip.start, strip.start + len(block.ids))
+        if outputs.schema.id is None:
+            rows[here] = here
+            continue
+        ids = [block.ids[row] for row in range(len(block.ids))]
+        places = find(ids)
+        inside = places >= 0
+        others += int((~inside).sum())
+        places, here = places[inside], here[inside]
+        first = np.unique(places, return_index=True)[1]
+        again = np.setdiff1d(np.arange(len(places)), first)
+        again = np.union1d(again, np.flatnonzero(rows[places] >= 0))
+        if len(again):
+            id = ids[int(here[again[0]]) - strip.start]
+            raise PoolError(
+                f"the id {id!r} is in {outputs.uri} twice",
+                "leave one of the two rows out",
+            )
+        rows[places] = here
+    return rows, others
+
+
+def write_joined(pool: Pool, outputs: Pool, rows: Array, target: Path) -> None:
+    """Write the columns of a pool that have a role, but with the outputs of another file.
+
+    rows  (N,) the row of each item in that file
+
+    The columns of outputs are in memory meanwhile. Raises PoolError for a file that is damaged,
+    OSError where the target cannot be written.
+    """
+    names = list(outputs.schema.output_columns)
+    others = [name for name in list_joined_columns(pool.schema) if name not in names]
+    read = [batch for _, batch in outputs.files.blocks(names, ROW_GROUP)]
+    table = pa.Table.from_batches(read).combine_chunks()
+
+    def join() -> Iterator[pa.Table]:
+        columns = others or names
+        for start, batch in pool.files.blocks(columns, ROW_GROUP):
+            taken = table.take(pa.array(rows[start : start + batch.num_rows]))
+            kept = pa.Table.from_batches([batch]).select(others)
+            for name in names:
+                kept = kept.append_column(name, taken.column(name))
+            yield kept
+
+    write_parquet(store_tables(join()), target, checksums=True)
+
+
+def check_pages(path: Path) -> None:
+    """Read all of a joined file. Raises PoolError where a page is not as it was written."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for _ in file.iter_batches(BATCH, use_threads=False):
+                pass
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise PoolError(f"{path} is damaged: {first_line(error)}") from error

@@ -1,0 +1,177 @@
+"""Add a further model to a study: its outputs are kept there, and every label serves it, too."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from activetest.cache.build import compute_fingerprint
+from activetest.errors import ChoiceError, PoolError, StudyError, raising_storage_errors
+from activetest.nouns.arguments import read_flag, read_name, reading_arguments
+from activetest.nouns.study_lists import MODEL_NAMES, Model, is_model_name
+from activetest.pool import convert
+from activetest.pool.files import Files
+from activetest.pool.frames import check_row_numbers
+from activetest.pool.joined import find_rows, open_outputs, write_joined
+from activetest.pool.pool import Pool
+from activetest.pool.remote import reject_secrets
+from activetest.study import config
+from activetest.study.folder import MODELS
+from activetest.study.frames import (
+    NAME,
+    is_address,
+    is_stream,
+    name_stream,
+    save_frame,
+    save_stream,
+)
+from activetest.study.models import write_model_address
+from activetest.study.stored import StoredStudy
+from activetest.system import atomic
+from activetest.system.safe_text import escape_controls, mask_secrets
+
+
+@dataclass(frozen=True)
+class AddedModel:
+    """A model that was added to a study.
+
+    model    the model
+    labels   number of labels that count for it
+    earlier  number of labels that do not, because they took part in making it
+    notices  sentences about its outputs
+    """
+
+    model: Model
+    labels: int
+    earlier: int = 0
+    notices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """A line, and one for each notice."""
+        if self.earlier:
+            count = f"{self.earlier:,} label{'s' * (self.earlier != 1)}"
+            known = f"draws from now on count for it, not the {count} so far"
+        elif self.labels:
+            count = "the label counts" if self.labels == 1 else f"all {self.labels:,} labels count"
+            known = f"{count} for it, and those to come"
+        else:
+            known = "there is no label yet, and those to come count for it"
+        lines = [f"{self.model.name} added: {known}", *self.notices]
+        return "\n".join(map(escape_controls, lines))
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<AddedModel {self.model.name}: {self.labels:,} labels count>"
+
+
+@reading_arguments
+def add_model(
+    study: StoredStudy, name: str, given: Any, *, trained_on_labels: bool | None = None
+) -> AddedModel:
+    """Add a model of this name, whose outputs are in a file, a frame or an open file.
+
+    trained_on_labels  whether labels of the study took part in making it; needed where there are
+                       any
+
+    Its file is complete and on the disk before the ledger has the model: a crash leaves a study
+    with it or without. Raises as Study.add says.
+    """
+    _check_name(study, name)
+    if is_address(given):
+        reject_secrets([given])
+    trained = trained_on_labels
+    if trained is not None:
+        trained = read_flag("trained_on_labels", trained)
+    if trained is None and study.ledger.first_source() is not None:
+        raise ChoiceError(
+            f"did labels of this study take part in training or choosing {name}? Then only draws "
+            "from now on count for it",
+            "`trained_on_labels=True` if they did, `trained_on_labels=False` if not",
+        )
+    known = {each.fingerprint: each.name for each in reversed(study.list_models())}
+    with (
+        raising_storage_errors(study.folder),
+        atomic.temporary_folder(study.folder, MODELS) as place,
+        _open_files(study, given, place) as (files, title),
+    ):
+        joined = place / "joined.parquet"
+        notices = _join(study, files, title, joined)
+        fingerprint, _ = compute_fingerprint(Pool(title, study.schema, Files(str(joined))))
+        if fingerprint in known:
+            notices += (f"its outputs are those of {known[fingerprint]}: both models are the same",)
+        source = write_model_address(name)
+        model = Model(name, source=source, fingerprint=fingerprint, trained=trained)
+        study.ledger.add_model(model, lambda: _keep(joined, study.folder, name))
+        config.write_config(study.folder, study.describe())
+    labels = len(study.list_labels())
+    counting = 0 if trained else labels
+    return AddedModel(study.list_models()[-1], counting, labels - counting, notices)
+
+
+def _check_name(study: StoredStudy, name: str) -> None:
+    """Raises ChoiceError for a name that no model can have, StudyError for one that is taken."""
+    if not is_model_name(read_name("name", name)):
+        raise ChoiceError(f"no model can be called {name!r}", MODEL_NAMES)
+    if name in study.schema.classes:
+        raise ChoiceError(
+            f"{name!r} is a class, and accuracy({name}) would be about either",
+            "give the model another name",
+        )
+    if name.lower() in {each.name.lower() for each in study.list_models()}:
+        raise StudyError(f"the study has a model {name!r} already", "give this one another name")
+
+
+@contextmanager
+def _open_files(study: StoredStudy, given: Any, place: Path) -> Iterator[tuple[Files, str]]:
+    """The outputs as Parquet, and the name of what was given in messages; place is for a copy."""
+    schema, judge = study.schema, study.pool.get(config.GRADED_BY)
+    if is_address(given):
+        address = os.path.expanduser(str(given))
+        path, title = address, mask_secrets(address)
+        if convert.needs_conversion(address):
+            path = str(place / "converted.parquet")
+            columns = schema.output_columns
+            convert.to_parquet(address, path, id=schema.id, columns=columns, judge=judge)
+    elif is_stream(given):
+        title = name_stream(given)
+        path = str(save_stream(given, place, None, id=schema.id, judge=judge))
+    else:
+        title = NAME
+        if schema.id is None:
+            check_row_numbers(given)
+        path = str(save_frame(given, place, None))
+    yield Files(path), title
+
+
+def _join(study: StoredStudy, files: Files, title: str, target: Path) -> tuple[str, ...]:
+    """Write the pool with the outputs of a file in place of its own; sentences about the file.
+
+    Raises PoolError where it lacks an item.
+    """
+    cache = study.cache(auxiliary=False)
+    outputs = open_outputs(files, title, study.schema)
+    rows, others = find_rows(outputs, cache.find, cache.size)
+    if missing := int((rows < 0).sum()):
+        first = cache.ids([int(np.argmax(rows < 0))])[0]
+        count = f"{missing:,} item{'s' * (missing != 1)}"
+        raise PoolError(
+            f"{title} lacks {count} of the pool, the first of which is {first!r}",
+            "give a file with outputs for every item",
+        )
+    write_joined(study.open_pool(), outputs, rows, target)
+    count = f"{others:,} row{'s' * (others != 1)}"
+    return (f"{count} of {title} are of no item of the pool, and are left out",) * bool(others)
+
+
+def _keep(joined: Path, folder: Path, name: str) -> None:
+    """Put a file of outputs where it belongs in a study."""
+    target = folder / MODELS / f"{name}.parquet"
+    atomic.make_folder(target.parent)
+    atomic.sync_file(joined)
+    atomic.move_file(joined, target)
+    for changed in (target.parent, folder):
+        atomic.sync_folder(changed)

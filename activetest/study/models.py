@@ -1,0 +1,138 @@
+"""Further models of a study: the same items, draws and labels, and outputs of their own.
+
+The file `models/NAME.parquet` in the study's folder holds them, with the other columns of the pool
+that have a role; the ledger knows its fingerprint. `caches/NAME` is its cache, which can be removed
+at any time.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from activetest import catalog
+from activetest.errors import ChoiceError, PoolChanged, PoolError, raising_storage_errors
+from activetest.ledger.ledger import Record
+from activetest.nouns.log import Log, supply_draws_before
+from activetest.nouns.study_lists import Model
+from activetest.rounds.replay import replay_rounds
+from activetest.study.config import FINGERPRINTS, Config
+from activetest.study.folder import CACHES, INSIDE, MODELS
+from activetest.study.stored import StoredStudy
+from activetest.system import atomic
+
+if TYPE_CHECKING:
+    from activetest.cache.cache import Cache
+    from activetest.pool.pool import Pool
+
+
+def find_model(study: StoredStudy, name: str | None) -> StoredStudy:
+    """The study as one of a model: see StoredStudy.of_model."""
+    models = study.list_models()
+    if name in (None, models[0].name):
+        return study
+    known = {each.name: each for each in models}
+    if name not in known:
+        raise ChoiceError(f"the study has no model {name!r}", catalog.nearest(str(name), [*known]))
+    return ModelStudy(study, known[name])
+
+
+def write_model_address(name: str) -> str:
+    """The address, as in study.toml, of the outputs of a further model."""
+    return f"{INSIDE}{MODELS}/{name}.parquet"
+
+
+class ModelStudy(StoredStudy):
+    """A study as one of a further model.
+
+    base   the study of the first model
+    model  the model; its own draws are those after it came where labels took part in making it
+    """
+
+    def __init__(self, base: StoredStudy, model: Model) -> None:
+        # Features and other models were compared with the outputs of the first model.
+        pool = {key: value for key, value in base.pool.items() if key not in FINGERPRINTS}
+        pool["uri"] = write_model_address(model.name)
+        super().__init__(
+            base.folder, Config(pool, base.choices, base.reports, base.others), base.ledger
+        )
+        self.base, self.model = base, model
+
+    @property
+    def pool_name(self) -> str:
+        """Name of the pool in reports: that of the study's."""
+        return self.base.pool_name
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the ids and the model's outputs."""
+        return self.model.fingerprint
+
+    @property
+    def cache_folder(self) -> Path:
+        """The folder of the model's cache, which can be built again."""
+        return self.folder / CACHES / self.model.name
+
+    def check_pool_is_there(self) -> None:
+        """Raises PoolError, with a hint, where the file of the model is missing."""
+        if missing := self.find_missing_pool():
+            raise PoolError(
+                f"the outputs of the model {self.model.name!r} are missing: there is no file "
+                f"{missing}",
+                "restore it from a backup: nothing else has these outputs",
+            )
+
+    def open_pool(self, *, thorough: bool = False) -> "Pool":
+        """The items with the model's outputs; columns that got a role since are added first.
+
+        Raises PoolError where there is no file of outputs, or no pool to take a column from.
+        """
+        from activetest.pool.joined import list_joined_columns
+
+        pool = super().open_pool(thorough=thorough)
+        if {*list_joined_columns(pool.schema)} <= {*pool.files.schema.names}:
+            return pool
+        with raising_storage_errors(self.folder):
+            self._join_again(pool)
+        return super().open_pool(thorough=thorough)
+
+    def _join_again(self, kept: "Pool") -> None:
+        """Write the file anew, from the outputs in it and the pool as it is now."""
+        from activetest.pool.joined import find_rows, open_outputs, write_joined
+
+        cache, path = self.base.cache(auxiliary=False), Path(self.uri)
+        outputs = open_outputs(kept.files, str(path), kept.schema)
+        rows, _ = find_rows(outputs, cache.find, cache.size)
+        with atomic.replacing_file(path, durable=True) as building:
+            write_joined(self.base.open_pool(), outputs, rows, building)
+
+    def show(self, ids: Sequence[str], columns: Sequence[str]) -> dict[str, list[Any]]:
+        """{column: its values for these items}; outputs are the model's."""
+        outputs = [name for name in columns if name in self.schema.output_columns]
+        others = [name for name in columns if name not in outputs]
+        found = super().show(ids, outputs) | self.base.show(ids, others)
+        return {name: found[name] for name in columns}
+
+    def known_cache(self) -> "Cache":
+        """As cache: the outputs are in the study."""
+        return self.cache()
+
+    def keep_summary(self, cache: "Cache") -> None:
+        """Keep nothing: the outputs are in the study."""
+
+    def _ensure_cache(self, pool: "Pool", place: Path, *, auxiliary: bool) -> "Cache":
+        if place == self.cache_folder:
+            atomic.make_folder(place.parent)
+        try:
+            return super()._ensure_cache(pool, place, auxiliary=auxiliary)
+        except PoolChanged as error:
+            raise PoolChanged(
+                f"{self.uri} has other ids or outputs than were added as {self.model.name!r}",
+                "restore it from a backup",
+            ) from error
+
+    def log(self, cache: "Cache", record: Record | None = None) -> Log:
+        """The log as the methods read it, with surrogates for this model replayed in each round."""
+        log = super().log(cache, record)
+        if self.model.trained:
+            log = supply_draws_before(log, self.model.rounds + 1)
+        return replay_rounds(log, cache, self.choices, self.seed)
