@@ -457,15 +457,16 @@ class Ledger:
                 row = StoredGate(number=number, entry=writer.number, time=_now(), **fields)
                 writer.append(chain.GATE, of=number, rows={"gates": [row]})
 
-    def add_model(self, model: Model, place: Callable[[], None]) -> None:
+    def add_model(self, model: Model, place: Callable[[], None], *, revision: int) -> None:
         """Record a further model of the study, whose name no model has, also in other case.
 
         place  puts the file of its outputs where it belongs, when the name is known to be free and
                nobody else can take it
 
-        Raises StudyError for a name that is taken.
+        Raises StudyError for a name that is taken, and LedgerMoved when a round, labels or another
+        beginning were recorded after `revision`.
         """
-        with self._append() as (writer, contents):
+        with self._write(revision) as (writer, contents):
             names = {each.name.lower(): each.name for each in contents.models}
             if taken := names.get(model.name.lower()):
                 raise StudyError(

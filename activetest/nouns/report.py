@@ -263,6 +263,7 @@ class Counts:
                     "ignore"
     evidence        sentences on how well features and texts foretell the model's answers, and
                     training rows their labels, where the surrogate listens to them
+    models          names of the models, in the order in which they came; empty where there is one
     """
 
     n_pool: int
@@ -280,6 +281,7 @@ class Counts:
     spent: float | None = None
     declined_as: str = "worst"
     evidence: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

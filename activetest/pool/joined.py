@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from activetest.errors import PoolError
+from activetest.nouns.class_names import read_class_names
 from activetest.nouns.rows import Array
+from activetest.pool.column_names import find_common
 from activetest.pool.convert import ROW_GROUP, store_tables, write_parquet
 from activetest.pool.files import BATCH, Files
 from activetest.pool.pool import Pool
@@ -29,14 +31,35 @@ def open_outputs(files: Files, name: str, schema: Schema) -> Pool:
 
     name  of the file in messages
 
-    Raises PoolError where one of these columns is not there, or cannot have its role.
+    Whole numbers that stand for classes do so by the names in the file itself, where it has some.
+    Raises PoolError where one of these columns is not there, or cannot have its role, and for
+    probabilities of further classes.
     """
-    bare = replace(schema.drop_groups(), computed=(), weight=None, price=None, others=())
+    outputs, of_file = schema.output_columns, read_class_names(files.schema.metadata)
+    names = {
+        column: found
+        for column, found in {**schema.class_names, **of_file}.items()
+        if column in outputs
+    }
+    bare = replace(
+        schema.drop_groups(),
+        computed=(),
+        weight=None,
+        price=None,
+        others=(),
+        named=tuple(names),
+        names=tuple(tuple(each) for each in names.values()),
+    )
     missing = [column for column in bare.columns if column not in files.schema.names]
     if missing:
         raise PoolError(
             f"{name} has no column {missing[0]!r}",
             f"it needs the columns of ids and outputs that the pool has: {', '.join(bare.columns)}",
+        )
+    if further := _find_further_class(files, schema):
+        raise PoolError(
+            f"{name} has a column {further!r}, and the pool has no such class",
+            "leave it out where it is no probability; a model of other classes needs another study",
         )
     pool = Pool(name, bare, files)
     try:
@@ -48,6 +71,16 @@ def open_outputs(files: Files, name: str, schema: Schema) -> Pool:
             "write them as the pool has them",
         ) from error
     return pool
+
+
+def _find_further_class(files: Files, schema: Schema) -> str | None:
+    """A column that is called like those of probabilities and is none of the pool's."""
+    prefix = find_common(schema.outputs) if schema.kind == "prob-columns" else ""
+    if not prefix or prefix[-1].isalnum():
+        return None
+    known = {*schema.columns, *schema.ignored}
+    found = (each for each in files.schema.names if each.startswith(prefix))
+    return next((each for each in found if each not in known), None)
 
 
 def find_rows(outputs: Pool, find: Callable[[list[str]], Array], size: int) -> tuple[Array, int]:

@@ -76,7 +76,7 @@ def render(report: Report) -> str:
         {name: getattr(report, name) for name in _REPORT}
         | {
             "assumptions": [read_record(each, _ASSUMPTION) for each in report.assumptions],
-            "counts": asdict(report.counts),
+            "counts": _write_counts(report.counts),
             "estimates": [read_record(row, ESTIMATE_KEYS) for row in report.estimates],
             "notes": [note.text for note in report.notes],
             "gates": [_write_gate(gate) for gate in report.gates],
@@ -88,7 +88,12 @@ def render(report: Report) -> str:
 
 def status(counts: Counts, coming: str = "") -> str:
     """Where a study stands; coming says what `next` would do."""
-    return _document({"counts": asdict(counts), "next": coming or None})
+    return _document({"counts": _write_counts(counts), "next": coming or None})
+
+
+def _write_counts(counts: Counts) -> dict[str, Any]:
+    """The counts; models where there are several."""
+    return {name: value for name, value in asdict(counts).items() if value or name != "models"}
 
 
 def inspection(found: Inspection) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from activetest.cache.build import compute_fingerprint
 from activetest.errors import ChoiceError, PoolError, StudyError, raising_storage_errors
+from activetest.ledger.ledger import LedgerMoved
 from activetest.nouns.arguments import read_flag, read_name, reading_arguments
 from activetest.nouns.study_lists import MODEL_NAMES, Model, is_model_name
 from activetest.pool import convert
@@ -18,7 +19,6 @@ from activetest.pool.files import Files
 from activetest.pool.frames import check_row_numbers
 from activetest.pool.joined import find_rows, open_outputs, write_joined
 from activetest.pool.pool import Pool
-from activetest.pool.remote import reject_secrets
 from activetest.study import config
 from activetest.study.folder import MODELS
 from activetest.study.frames import (
@@ -80,9 +80,8 @@ def add_model(
     Its file is complete and on the disk before the ledger has the model: a crash leaves a study
     with it or without. Raises as Study.add says.
     """
+    revision = study.ledger.record().revision
     _check_name(study, name)
-    if is_address(given):
-        reject_secrets([given])
     trained = trained_on_labels
     if trained is not None:
         trained = read_flag("trained_on_labels", trained)
@@ -105,7 +104,13 @@ def add_model(
             notices += (f"its outputs are those of {known[fingerprint]}: both models are the same",)
         source = write_model_address(name)
         model = Model(name, source=source, fingerprint=fingerprint, trained=trained)
-        study.ledger.add_model(model, lambda: _keep(joined, study.folder, name))
+        try:
+            study.ledger.add_model(
+                model, lambda: _keep(joined, study.folder, name), revision=revision
+            )
+        except LedgerMoved as error:
+            problem = "items were drawn or labels were added meanwhile"
+            raise StudyError(problem, "try again") from error
         config.write_config(study.folder, study.describe())
     labels = len(study.list_labels())
     counting = 0 if trained else labels
@@ -154,7 +159,7 @@ def _join(study: StoredStudy, files: Files, title: str, target: Path) -> tuple[s
     """
     cache = study.cache(auxiliary=False)
     outputs = open_outputs(files, title, study.schema)
-    rows, others = find_rows(outputs, cache.find, cache.size)
+    rows, others = find_rows(outputs, cache.find_alike, cache.size)
     if missing := int((rows < 0).sum()):
         first = cache.ids([int(np.argmax(rows < 0))])[0]
         count = f"{missing:,} item{'s' * (missing != 1)}"

@@ -72,6 +72,11 @@ class ModelStudy(StoredStudy):
         """The folder of the model's cache, which can be built again."""
         return self.folder / CACHES / self.model.name
 
+    @property
+    def converts_pool(self) -> bool:
+        """Whether outputs are converted: never, for the file is the study's own."""
+        return False
+
     def check_pool_is_there(self) -> None:
         """Raises PoolError, with a hint, where the file of the model is missing."""
         if missing := self.find_missing_pool():

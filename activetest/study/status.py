@@ -52,6 +52,7 @@ def status(study: StoredStudy, cache: "Cache | None" = None) -> Status:
         missing=tuple(_list_missing(record.draws, statuses)),
         declined_as=study.choices.declined,
         evidence=_list_evidence(study, cache),
+        models=_list_models(study),
     )
     pending = 0.0
     if study.pool.get("price") and (cache is not None or not study.find_missing_pool()):
@@ -68,6 +69,12 @@ def status(study: StoredStudy, cache: "Cache | None" = None) -> Status:
     if goes_on and (look := _describe_look(study, cache, record, statuses)):
         sentence += f"; {look}"
     return Status(counts, sentence)
+
+
+def _list_models(study: StoredStudy) -> tuple[str, ...]:
+    """Names of the models; none where there is one."""
+    names = tuple(each.name for each in study.list_models())
+    return names if len(names) > 1 else ()
 
 
 def _list_evidence(study: StoredStudy, cache: "Cache | None") -> tuple[str, ...]:

@@ -451,8 +451,11 @@ class Study:
     def add(self, name: str, file: Any, *, trained_on_labels: bool | None = None) -> "AddedModel":
         """Add a further model of the same items: every label of the study serves it, too.
 
-        >>> print(study.add("v2", "digits-v2.parquet", trained_on_labels=False))
-        v2 added: all 60 labels count for it, and those to come
+        >>> import pandas as pd
+        >>> frame = pd.read_parquet("digits.parquet")
+        >>> frame["prob_3"], frame["prob_8"] = frame["prob_8"], frame["prob_3"]
+        >>> print(study.add("swapped", frame, trained_on_labels=False))
+        swapped added: all 60 labels count for it, and those to come
 
         Args:
             name: Of the model, in metrics such as `accuracy(v2)`: ASCII letters, digits, `_`, `.`

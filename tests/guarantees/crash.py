@@ -27,7 +27,18 @@ from activetest.cli import app
 from activetest.ledger import arrays, chain, entries, ledger
 from activetest.ledger.inspection import inspect_ledger
 from activetest.nouns.log import PENDING
-from activetest.study import config, conversion, frames, imported, ingest, init, next, stored
+from activetest.study import (
+    add,
+    config,
+    conversion,
+    frames,
+    imported,
+    ingest,
+    init,
+    models,
+    next,
+    stored,
+)
 from activetest.study.folder import LEDGER
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
@@ -47,7 +58,7 @@ STEPS = {
     module.__file__
     for module in (
         *(app, atomic, locks, ledger, arrays, entries, chain),
-        *(config, stored, conversion, frames, imported, ingest, init, next),
+        *(config, stored, conversion, frames, imported, ingest, init, next, add, models),
     )
 }
 COMMANDS = {
@@ -62,6 +73,7 @@ COMMANDS = {
     "ingest": ["ingest", "labels.csv"],
     "ingest --replace": ["ingest", "other.csv", "--replace"],
     "ingest --undo": ["ingest", "--undo"],
+    "add": ["add", "v2=new.parquet", "--trained-on-labels", "no"],
     "report --require": ["report", "--require", "error<=0.9,accuracy>=0.2"],
     # No commands: calls with the pool as a frame, the second one with a column more.
     "frame": ["frame"],
@@ -126,7 +138,11 @@ def snapshot() -> list | None:
     groups = list(cache.group_names)
     asked = [gate.requirement for gate in at.ledger.gates()]
     told = list(map(list, record.draws)), list(map(list, record.answers))
-    return [*told, kept, groups, asked, asdict(at.ledger.plan())]
+    judged = {
+        each.name: at.of_model(each.name).cache().fingerprint == each.fingerprint
+        for each in at.list_models()
+    }
+    return [*told, kept, groups, asked, judged, asdict(at.ledger.plan())]
 
 
 def check(words: list[str], before, after) -> str | None:

@@ -35,6 +35,7 @@ def scene(folder, write_pool, label_file):
         at.mkdir()
         os.chdir(at)
         write_pool(at / "pool.parquet", 12)
+        write_pool(at / "new.parquet", 12, seed=1)
         label_file("item-1,cat", "item-2,dog", name="scene/labels.csv")
         label_file("item-1,dog", "item-5,dog", name="scene/other.csv")
         draws = ("item-1,cat,0.1,1", "item-2,dog,0.05,1", "item-7,,0.2,2")
@@ -49,7 +50,7 @@ def scene(folder, write_pool, label_file):
             study = StoredStudy.open()
             if command in ("next --new", "ingest"):
                 next_batch(study, 2)
-            if command in ("ingest --replace", "ingest --undo", "report --require"):
+            if command in ("ingest --replace", "ingest --undo", "report --require", "add"):
                 ingest(study, "labels.csv")
         return at
 
@@ -71,6 +72,7 @@ def kill_everywhere(at: Path, *arguments: str) -> int:
 
 # Fewer lines would mean that the driver did not see those of the program.
 COMMANDS = {"next": 50, "ingest": 50, "ingest --undo": 50, "frame": 50, "report --require": 10}
+COMMANDS |= {"add": 50}
 OFTEN = ("next", "ingest")
 
 
@@ -108,6 +110,7 @@ def test_a_kill_at_any_line_loses_nothing_that_rounds_keep_besides(scene, comman
             "ingest",
             "ingest --replace",
             "ingest --undo",
+            "add",
         ),
         *("frame", "wider frame"),
     ],

@@ -455,7 +455,9 @@ def money(amount: float) -> str:
 
 def standing(counts: Counts) -> list[tuple[str, str]]:
     """Where a study stands, one fact per row."""
-    rows = [("pool", f"{count(counts.n_pool)} items"), ("rounds", count(counts.rounds))]
+    rows = [("pool", f"{count(counts.n_pool)} items")]
+    rows += [("models", ", ".join(counts.models))] * bool(counts.models)
+    rows.append(("rounds", count(counts.rounds)))
     rows.append(("drawn", count(counts.drawn)))
     if counts.deterministic:
         how = "top scores, or selection probabilities equal to 0"
