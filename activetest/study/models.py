@@ -105,6 +105,8 @@ class ModelStudy(StoredStudy):
         from activetest.pool.joined import find_rows, open_outputs, write_joined
 
         cache, path = self.base.cache(auxiliary=False), Path(self.uri)
+        # A link would lead elsewhere.
+        atomic.make_folder(path.parent)
         outputs = open_outputs(kept.files, str(path), kept.schema)
         rows, _ = find_rows(outputs, cache.find, cache.size)
         with atomic.replacing_file(path, durable=True) as building:

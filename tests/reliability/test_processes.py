@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests import makers
@@ -126,3 +127,22 @@ def test_very_many_processes_at_once_are_as_good_as_in_turn(tmp_path, count_tria
     monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
     check_processes(tmp_path, 66)
     count_trials("processes at once", 66)
+
+
+def test_of_many_processes_that_add_a_model_of_a_name_one_does_and_its_file_is_kept(tmp_path):
+    work = tmp_path / "work"
+    begin(work)
+    for number in range(4):
+        makers.write_pool(work / f"new-{number}.parquet", 600, seed=number + 1)
+    started = [
+        Started(work, "add", f"v2=new-{number}.parquet", "--trained-on-labels", "no")
+        for number in range(4)
+    ]
+    ends = [each.communicate() for each in started]
+    assert sorted(code for code, _, _ in ends) == [0, 2, 2, 2]
+    assert all("has a model 'v2' already" in text for code, _, text in ends if code)
+    winner = next(number for number, (code, _, _) in enumerate(ends) if not code)
+    kept, given = work / STUDY / "models" / "v2.parquet", work / f"new-{winner}.parquet"
+    assert pq.read_table(kept)["prob_cat"] == pq.read_table(given)["prob_cat"]
+    assert run_here(work, "verify") == 0
+    assert find_leftovers(work) == []

@@ -125,6 +125,39 @@ def test_a_link_in_a_study_changes_nothing_where_it_leads(work, elsewhere, name)
 
 
 @links
+@pytest.mark.parametrize("name", ["models", "models/v2.parquet", "caches", "caches/v2"])
+def test_a_link_in_the_place_of_a_further_model_changes_nothing_where_it_leads(
+    work, elsewhere, name
+):
+    """Also where the model's file or its cache has to be written again."""
+    makers.write_pool(work / "new.parquet", 60, seed=1)
+    add = ["add", "v2=new.parquet", "--trained-on-labels", "no"]
+    assert run_here(work, *add) == 0
+    place = work / STUDY / name
+    target = elsewhere / place.name
+    if place.exists():
+        shutil.move(place, target)
+    else:
+        target.mkdir()
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(target)
+    before = list_content(elsewhere)
+    run_verbs(work)
+    run_here(work, "verify")
+    run_here(work, "add", "v3=new.parquet", "--trained-on-labels", "no")
+    table = pq.read_table(work / "pool.parquet")
+    colour = table.append_column("colour", [["red", "blue"] * 30])
+    pq.write_table(colour, work / "pool.parquet")
+    assert run_here(work, "init", "--group", "colour") == 0
+    model = StoredStudy.open(work / STUDY).of_model("v2")
+    try:
+        assert model.cache().group_names == ("colour",)
+    except at.ActivetestError as error:
+        assert name in ("models", "caches"), error
+    assert list_content(elsewhere) == before
+
+
+@links
 def test_a_cache_that_is_a_link_is_built_again_in_its_place(work, elsewhere, capsys):
     capsys.readouterr()
     assert run_here(work, "report", "--format", "json") == 0
