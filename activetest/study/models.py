@@ -15,7 +15,7 @@ from activetest.ledger.ledger import Record
 from activetest.nouns.log import Log, supply_draws_before
 from activetest.nouns.study_lists import Model
 from activetest.rounds.replay import replay_rounds
-from activetest.study.config import FINGERPRINTS, Config
+from activetest.study.config import Config
 from activetest.study.folder import CACHES, INSIDE, MODELS
 from activetest.study.stored import StoredStudy
 from activetest.system import atomic
@@ -49,9 +49,7 @@ class ModelStudy(StoredStudy):
     """
 
     def __init__(self, base: StoredStudy, model: Model) -> None:
-        # Features and other models were compared with the outputs of the first model.
-        pool = {key: value for key, value in base.pool.items() if key not in FINGERPRINTS}
-        pool["uri"] = write_model_address(model.name)
+        pool = {**base.pool, "uri": write_model_address(model.name)}
         super().__init__(
             base.folder, Config(pool, base.choices, base.reports, base.others), base.ledger
         )
@@ -71,11 +69,6 @@ class ModelStudy(StoredStudy):
     def cache_folder(self) -> Path:
         """The folder of the model's cache, which can be built again."""
         return self.folder / CACHES / self.model.name
-
-    @property
-    def converts_pool(self) -> bool:
-        """Whether outputs are converted: never, for the file is the study's own."""
-        return False
 
     def check_pool_is_there(self) -> None:
         """Raises PoolError, with a hint, where the file of the model is missing."""

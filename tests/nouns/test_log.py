@@ -94,7 +94,7 @@ def test_draws_before_a_round_become_what_was_supplied_before_it(pool, truth, pl
 def test_what_is_known_of_each_item_comes_along(play_rounds, pool, truth):
     log = play_rounds(*[(ERROR, 3)] * 3)
     early, late = [row for row in range(pool.size) if row not in log.rows][:2]
-    log = supply_labels(supply_labels(log, [early], truth, round=3), [late], truth)
+    log = supply_labels(supply_labels(log, [early], truth, round=1), [late], truth)
     count = len(log.item_rows)
     soft = np.arange(3.0 * count).reshape(count, 3)
     given = np.arange(2 * count).reshape(count, 2)

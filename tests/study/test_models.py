@@ -80,6 +80,16 @@ def test_a_model_has_the_draws_and_labels_of_the_study(both):
     assert model.pool_name == study.pool_name
 
 
+def test_surrogates_of_a_model_see_the_features_of_the_pool(both):
+    """And what these say of the model's own outputs."""
+    study = StoredStudy.open()
+    ours, its = study.cache(), study.of_model("v2").cache()
+    assert its.part_fingerprint("evidence") == ours.part_fingerprint("evidence")
+    assert its.unavailable == {}
+    same = ours.rows(0, 90).design == its.rows(0, 90).design
+    assert same.all(axis=0).any() and not same.all()
+
+
 def test_labels_that_a_model_was_trained_on_are_known_and_not_drawn(both, write_pool, folder):
     write_pool(folder / "third.parquet", 90, seed=7)
     study = StoredStudy.open()
@@ -260,3 +270,35 @@ def test_a_study_of_one_model_has_no_folder_of_models(study):
     Study.open().next(3)
     assert not (study.folder / "models").exists() and not (study.folder / "caches").exists()
     assert (study.folder / "study.toml").read_text().count("[[models]]") == 1
+
+
+def test_another_seed_before_the_first_draw_keeps_the_models(begin_study, write_pool, folder):
+    begin_study()
+    write_pool(folder / "new.parquet", 90, seed=6)
+    current = Study.open()
+    current.add("v2", "new.parquet")
+    current.change(seed=5, groups="place")
+    assert StoredStudy.open().seed == 5
+    model = StoredStudy.open().of_model("v2")
+    assert model.cache().group_names == ("place",) and model.seed == 5
+    assert (model.folder / "study.toml").read_text().count("[[models]]") == 2
+
+
+def test_a_pool_that_has_moved_leaves_the_models_as_they_are(both):
+    expected = read_outputs(StoredStudy.open().of_model("v2"))
+    os.rename("pool.parquet", "moved.parquet")
+    Study.create("moved.parquet")
+    study = StoredStudy.open()
+    assert [each.name for each in study.list_models()] == ["model", "v2"]
+    assert read_outputs(study.of_model("v2")) == expected
+
+
+def test_intervals_of_a_trained_model_come_from_later_draws(both, write_pool, folder, label_draws):
+    write_pool(folder / "third.parquet", 90, seed=7)
+    both.add("v3", "third.parquet", trained_on_labels=True)
+    first = report(StoredStudy.open().of_model("v3")).estimates[0]
+    assert first.estimate is None and first.reason == "label at least 2 of the drawn items"
+    label_draws(StoredStudy.open(), 12)
+    found = report(StoredStudy.open().of_model("v3"))
+    assert 0 <= found.estimates[0].lower < found.estimates[0].upper <= 1
+    assert any("items that were not drawn: 19." in note.text for note in found.notes)
