@@ -36,6 +36,11 @@ def run(
         "Group column whose groups are compared with each other.",
         completes=completion.COLUMNS,
     ) = None,
+    model: options.take("--model NAME", "Model to report on, instead of the study's first.") = None,
+    reference: options.take(
+        "--reference NAME",
+        "Model that all others are compared with, item by item.",
+    ) = None,
     require: options.take(
         "--require REQ,...",
         "Gate to decide, such as 'recall[fraud]>=0.8' or 'error@region=EU<=0.1'.",
@@ -129,6 +134,8 @@ def run(
             metrics=options.split_metrics(metric),
             groups=options.split_names(group),
             differences=options.split_names(difference),
+            model=model,
+            reference=reference,
             require=gates,
             interval=interval,
             simultaneous=simultaneous,

@@ -112,8 +112,8 @@ class Value:
 
     @property
     def several(self) -> bool:
-        """Whether the metric is a function of several means."""
-        return len(self.metric.statistics) > 1
+        """Whether the metric is a function of several means, or a difference of two."""
+        return len(self.metric.statistics) > 1 or len(self.metric.models) > 1
 
     @property
     def predicted(self) -> float:

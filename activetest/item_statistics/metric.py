@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.arguments import add_to_brackets
+from activetest.nouns.arguments import name_metric
 from activetest.nouns.rows import Array, Outputs
 
 # A mean below this is what rounding leaves of nothing: less than one item in fifty million. Above
@@ -34,6 +34,7 @@ class Facts:
     open_classes    whether labels may be of classes that are not among these
     judge           whether the outputs are a judge's
     scale           what stands in the brackets of the mean label that is asked for, as in mean[0,1]
+    models          names of the study's models, that of the pool's outputs first
     """
 
     task: str
@@ -48,6 +49,7 @@ class Facts:
     open_classes: bool = False
     judge: bool = False
     scale: str | None = None
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class Metric:
                    it: the first is known, so that both have the same interval
     given_shares   given_shares(shares (C,) of items predicted as each class) -> the same metric as
                    a ratio of two means, for one that is such a ratio once these are known
+    models         names of the models whose outputs it is of: of the first minus the same of the
+                   second, where there are two; empty for the pool's own model
     averaged       (..., d) means -> (..., C) values of the classes and (..., C) their shares in the
                    metric, for one that is an average over classes; a class without a value has
                    NaN and the share 0. None for all others
@@ -91,11 +95,12 @@ class Metric:
     against: "Metric | None" = None
     given_shares: Callable[[Sequence[float]], "Metric"] | None = None
     averaged: Callable[[Array], tuple[Array, Array]] | None = None
+    models: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
-        """The name with the class, as a specification is written."""
-        return self.name if self.class_name is None else add_to_brackets(self.name, self.class_name)
+        """The name with the class and the models, as a specification is written."""
+        return name_metric(self.name, self.class_name, self.models)
 
     @property
     def transform(self) -> Callable[[Array], Array]:

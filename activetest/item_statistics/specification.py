@@ -9,9 +9,12 @@ import numpy as np
 
 from activetest import catalog
 from activetest.errors import ChoiceError, UnknownMethod
+from activetest.item_statistics.compared import bind_metric, subtract_models
+from activetest.item_statistics.expression import parse_expression
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.item_statistics.relevance import find_certain
 from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs
 
@@ -32,8 +35,15 @@ def split_specification(specification: str) -> tuple[str, str | None]:
 def find_metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
     """The metrics of a specification in a pool with these facts: usually one metric.
 
-    Raises UnknownMethod for a name that no metric has, ChoiceError for one that this pool lacks.
+    Raises UnknownMethod for a name that no metric has, ChoiceError for one that this pool lacks,
+    and for a model that the study lacks.
     """
+    expression = parse_expression(specification)
+    if expression.models:
+        return tuple(
+            _find_of_models(each, expression.models, facts)
+            for each in find_metrics(expression.metric, facts)
+        )
     name, argument = split_specification(specification)
     if name not in catalog.names("metrics"):
         raise UnknownMethod(
@@ -47,6 +57,23 @@ def find_metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
         )
     found: tuple[Metric, ...] = catalog.load("metrics", name).metrics(facts, argument)
     return found
+
+
+def _find_of_models(metric: Metric, models: tuple[str, ...], facts: Facts) -> Metric:
+    """The metric of these models' outputs. Raises ChoiceError for one that the study lacks."""
+    for name in models:
+        if name not in facts.models:
+            known = join_names([*facts.models]) or "one alone, without a name"
+            raise ChoiceError(
+                f"this study has no model {name!r}: its models are {known}",
+                f"`study.add({name!r}, 'FILE')` adds one",
+            )
+    own = facts.models[0]
+    if models == (own,):
+        return metric
+    if len(models) == 1:
+        return bind_metric(metric, models[0], own)
+    return subtract_models(metric, models[0], models[1], own)
 
 
 def find_metric(specification: str, facts: Facts) -> Metric:

@@ -30,6 +30,8 @@ class Statistic:
     graded         it takes values between its bounds: a mean of it within [0, 1] is no share
     outcomes       how many of the first labels have all of its values; None where all may be needed
     power          how it grows with a label that is far off, where labels are numbers
+    terms          of a sum over several models' outputs: (name of a model, statistic of its
+                   outputs, weight) each; "" is the pool's own model. Empty for all others
     tells          codes of the classes that it tells from all others, beside the predicted one;
                    None where it may tell all apart
     """
@@ -45,6 +47,7 @@ class Statistic:
     outcomes: int | None = None
     tells: tuple[int, ...] | None = None
     power: int = 1
+    terms: tuple[tuple[str, "Statistic", float], ...] = ()
 
     @property
     def is_indicator(self) -> bool:
@@ -154,7 +157,14 @@ def combine_statistics(statistics: Sequence[Statistic], weights: Sequence[float]
     few = [each.tells for each in statistics]
     tells = None if None in few else tuple({code for codes in few for code in codes or ()})
     cells = all(each.cells for each in statistics)
-    return Statistic("", value, lower, upper, cells, tells=tells)
+    terms: tuple[tuple[str, Statistic, float], ...] = ()
+    if any(each.terms for each in statistics):
+        terms = tuple(
+            (model, part, weight * own)
+            for each, weight in zip(statistics, weights, strict=True)
+            for model, part, own in each.terms or (("", each, 1.0),)
+        )
+    return Statistic("", value, lower, upper, cells, tells=tells, terms=terms)
 
 
 def _make(

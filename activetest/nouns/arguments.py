@@ -186,6 +186,12 @@ def add_to_brackets(name: str, part: str) -> str:
     return f"{name[:-1]},{part}]" if name.endswith("]") else f"{name}[{part}]"
 
 
+def name_metric(name: str, class_name: str | None, models: Sequence[str] = ()) -> str:
+    """A metric as it is asked for: with its class, and with the models that it is of."""
+    plain = name if class_name is None else add_to_brackets(name, class_name)
+    return "-".join(f"{plain}({model})" for model in models) or plain
+
+
 def read_cells(name: str, given: Any) -> tuple[str | dict[str, str], ...]:
     """Combinations as texts or {attribute: value}. Raises ChoiceError for anything else."""
     several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)

@@ -1,9 +1,15 @@
 """The methods' view of a pool: memory-mapped arrays behind a few calls. Axes as in rows."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log, Round
 from activetest.nouns.rows import Array, Rows, TrainingRows
+from activetest.nouns.surrogate import Surrogate
 
 T = TypeVar("T")
 
@@ -83,3 +89,19 @@ class PoolView(Protocol):
         origin  what it follows from, JSON-ready
         """
         ...
+
+
+class SeveralModels(ABC):
+    """What a pool whose items were given to several models has besides: surrogates for all."""
+
+    @abstractmethod
+    def restore_surrogate(self, round: Round) -> Surrogate:
+        """The surrogate of a round, and those that other models would have had then."""
+
+    @abstractmethod
+    def fit_surrogate(self, log: Log, choices: Choices, *, rng: np.random.Generator) -> Surrogate:
+        """The chosen surrogates, fitted to every label that is known."""
+
+    @abstractmethod
+    def fit_others(self, round: Round, sets: Sequence[tuple[Array, Array]]) -> Sequence[Surrogate]:
+        """Surrogates like those of a round, fitted to other positions and labels."""

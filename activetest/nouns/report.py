@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from activetest.nouns.arguments import add_to_brackets
+from activetest.nouns.arguments import name_metric
 from activetest.nouns.group_beliefs import GroupBeliefs
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.quantity import Measured
@@ -112,6 +112,8 @@ class EstimateRow(Measured):
                         model-based estimates
     from_outputs        of a metric of the labels alone, as a rate: its value if the model's outputs
                         were the labels; None for other metrics
+    models              of a metric of further models: the model, or the one from which the other is
+                        subtracted, and that; empty for the study's first model
     """
 
     metric: str
@@ -129,13 +131,12 @@ class EstimateRow(Measured):
     shrunk: float | None = None
     surrogate_std: float | None = None
     from_outputs: float | None = None
+    models: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
-        """The metric with its class: recall[fraud]."""
-        if self.class_name is None:
-            return self.metric
-        return add_to_brackets(self.metric, self.class_name)
+        """The metric with its class and models: recall[fraud], recall[fraud](v2)."""
+        return name_metric(self.metric, self.class_name, self.models)
 
     @property
     def n_eff(self) -> float | None:
@@ -152,6 +153,7 @@ class Gate(Measured):
     metric, class_name     what has to be good enough
     group                  {column: value}, or None for the whole pool
     against                for a difference between groups: the one that is subtracted
+    models                 as in EstimateRow
     op, threshold          ">=" or "<=", and the value that decides
     verdict                "pass", "fail" or "undecided"
     n_draws                labelled draws that the verdict rests on; None where it rests on the
@@ -192,6 +194,7 @@ class Gate(Measured):
     labels_to_next_look: int | None = None
     p_pass: float | None = None
     against: dict[str, str] | None = None
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ design where there is one), B labels that were supplied, M draws used by an esti
 of one metric.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -53,11 +53,13 @@ class Outputs(Remembers):
     pred    (R,) class code (integer) or predicted value (float)
     probs   (R, C) class probabilities; None for hard labels and for regression
     std     (R,) predictive standard deviation; None unless a regression pool has one
+    others  {name: outputs of the same items} of further models, where models are compared
     """
 
     pred: Array
     probs: OnDemand = OnDemand()
     std: OnDemand = OnDemand()
+    others: Mapping[str, "Outputs"] = field(default_factory=dict)
 
     @cached_property
     def confidence(self) -> Array:
@@ -67,7 +69,11 @@ class Outputs(Remembers):
     @property
     def in_double(self) -> "Outputs":
         """The same in double precision: kept in single for a whole pool, a few items deserve it."""
-        return self if self.probs is None else replace(self, probs=self.probs.astype(float))
+        if self.probs is None and not self.others:
+            return self
+        probs = None if self.probs is None else self.probs.astype(float)
+        others = {name: each.in_double for name, each in self.others.items()}
+        return replace(self, probs=probs, others=others)
 
     @property
     def known_probs(self) -> Array:
@@ -86,7 +92,10 @@ class Outputs(Remembers):
     def __getitem__(self, index: Index) -> "Outputs":
         """The outputs of these rows."""
         return Outputs(
-            self.pred[index], lambda: _take(self.probs, index), lambda: _take(self.std, index)
+            self.pred[index],
+            lambda: _take(self.probs, index),
+            lambda: _take(self.std, index),
+            {name: each[index] for name, each in self.others.items()},
         )
 
 
@@ -116,6 +125,7 @@ class Rows:
 
     derive   derive(outputs, t) -> (R,) right, wrong and spread of statistic t of these outputs,
              where that is as fast as to read them; None: they are read
+    others   {name: the same items} as further models see them, where models are compared
 
     right, wrong and spread are None for regression, where outcomes are not right or wrong;
     features, evidence, trained and external are None unless a surrogate needs them.
@@ -136,6 +146,7 @@ class Rows:
     facts: OnDemand = OnDemand()
     trained: OnDemand = OnDemand()
     derive: Callable[[Outputs, int], tuple[Array, Array, Array]] | None = None
+    others: Mapping[str, "Rows"] = field(default_factory=dict)
 
     def find_outcome(self, place: int) -> tuple[Array, Array, Array]:
         """(R,) right, wrong and spread of the cache's statistic at this place.
@@ -183,6 +194,7 @@ class Rows:
             lambda: _take(self.facts, index),
             lambda: _take(self.trained, index),
             self.derive,
+            {name: each[index] for name, each in self.others.items()},
         )
 
 

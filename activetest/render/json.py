@@ -160,6 +160,9 @@ def read_record(record: Measured | AssumptionCheck, keys: Sequence[str]) -> dict
     found = begin_row() | read_values(record, keys)
     for side in _SIDES & found.keys():
         found[side] = None if found[side] is None else begin_row() | {"group": found[side]}
+    found["model"], *reference = getattr(record, "models", ()) or (None,)
+    if reference:
+        found["against"] = begin_row() | {"model": reference[0], "group": found["group"]}
     return found
 
 

@@ -9,6 +9,8 @@ There is only one way to read it:
 - the first @ outside the brackets begins the group. Its first = ends the column, and the rest is
   the value, whatever it contains: accuracy@income=>50K>=0.8 is about the group >50K of the column
   income. A product of columns has a product of values: error@sex*race=Female*White<=0.1;
+- the group stands behind a difference of models, and is of both:
+  accuracy(v2)-accuracy(v1)@region=EU>=-0.01;
 - brackets may contain anything but brackets.
 """
 
@@ -24,6 +26,8 @@ _EXAMPLE = "write it like 'recall[fraud]>=0.8' or 'accuracy@region=EU>=0.9'"
 # Greedy, so that the operator found is the last one.
 _SIDES = re.compile(r"(.*)(>=|<=|>|<)(.*)", re.DOTALL)
 _LEFT = re.compile(r"([^\[\]@]*)(\[[^\[\]]*\])?\s*(?:@(.*))?", re.DOTALL)
+# Of models: see item_statistics.expression.
+_MODELS = re.compile(r"((?:[^\[\]@]|\[[^\[\]]*\])*\))()\s*(?:@(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def join_reasons(*reasons: str | None) -> str | None:
 
 def _parse_left(text: str, left: str) -> tuple[str, tuple[str, str] | None]:
     """The metric and the group in what stands before the operator."""
-    parts = _LEFT.fullmatch(left)
+    parts = _LEFT.fullmatch(left) or _MODELS.fullmatch(left)
     if not parts:
         raise _refuse(text, "has brackets that do not fit together", "write recall[fraud]>=0.8")
     name, brackets, group = parts.groups()

@@ -379,6 +379,7 @@ def _undecided_gate(view: View, about: Hypothesis) -> Gate:
         requirement=requirement.text,
         metric=metric.name,
         class_name=metric.class_name,
+        models=metric.models,
         group=subject.group.meaning,
         against=None if subject.against is None else subject.against.meaning,
         op=requirement.op,

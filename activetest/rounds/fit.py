@@ -10,7 +10,7 @@ from activetest.errors import PoolChanged, StudyError
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.choices import Choices, Refit
 from activetest.nouns.log import LABELLED, Log, Round
-from activetest.nouns.pool import PoolView
+from activetest.nouns.pool import PoolView, SeveralModels
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.nouns.training import TrainingSet
@@ -108,6 +108,8 @@ def restore_surrogate(round: Round, cache: PoolView) -> Surrogate:
     Raises PoolChanged where a file that it rests on has changed, StudyError where it learned items
     that the pool does not have.
     """
+    if isinstance(cache, SeveralModels):
+        return cache.restore_surrogate(round)
     name = round.choices["surrogate"]
     if name in cache.unavailable:
         raise PoolChanged(
@@ -179,6 +181,8 @@ def fit_surrogate(
     log: Log, cache: PoolView, choices: Choices, *, rng: np.random.Generator
 ) -> Surrogate:
     """The chosen surrogate, fitted to every label that is known, or to none: see list_learned."""
+    if isinstance(cache, SeveralModels):
+        return cache.fit_surrogate(log, choices, rng=rng)
     known = _collect_training(*list_learned(log, choices), cache, choices)
     name, options = catalog.split_options("surrogates", choices.surrogate)
     method = catalog.load("surrogates", name)
@@ -192,6 +196,8 @@ def fit_others(
     round: Round, cache: PoolView, sets: Sequence[tuple[Array, Array]]
 ) -> list[Surrogate]:
     """Surrogates like that of a round, each fitted to another set of positions and labels."""
+    if isinstance(cache, SeveralModels):
+        return list(cache.fit_others(round, sets))
     choices = Choices.from_record(round.choices)
     name, options = catalog.split_options("surrogates", choices.surrogate)
     with one_blas_thread(), progress.step("fitting the surrogate"):

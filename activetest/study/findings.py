@@ -30,6 +30,7 @@ class Request:
     metrics: tuple[str, ...]
     groups: tuple[str, ...] | None
     differences: tuple[str, ...]
+    reference: str | None
     require: tuple[str, ...]
     interval: str | None
     simultaneous: bool

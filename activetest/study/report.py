@@ -54,6 +54,7 @@ from activetest.reporting.requirements import Requirement, parse_requirement
 from activetest.reporting.rows import HEADLINE
 from activetest.sampling.floor import chooses_floor
 from activetest.sampling.question import chooses_between
+from activetest.study.comparison import compare_models, join_models, list_model_names
 from activetest.study.declared import record_gates
 from activetest.study.details import build_details
 from activetest.study.findings import Context, Request, open_findings
@@ -83,6 +84,7 @@ def report(
     metrics: str | Sequence[str] | None = None,
     groups: str | Sequence[str] | None = None,
     differences: str | Sequence[str] | None = None,
+    reference: str | None = None,
     require: str | Sequence[str] | None = None,
     interval: str | None = None,
     simultaneous: bool = False,
@@ -120,6 +122,7 @@ def report(
         differences=read_names(
             "differences", usual.difference if differences is None else differences
         ),
+        reference=None if reference is None else read_name("reference", reference),
         require=read_names("require", usual.require if require is None else require),
         interval=usual.interval if interval is None else read_name("interval", interval),
         simultaneous=read_flag("simultaneous", simultaneous),
@@ -150,7 +153,9 @@ def report(
     columns = _check_columns(cache, request.groups)
     compared = _check_columns(cache, request.differences)
     facts = _find_facts(cache, choices, request.metrics, [each.metric for each in parsed])
+    facts = replace(facts, models=list_model_names(study))
     shown, further, viewed = _choose_metrics(request, choices, facts)
+    apart = compare_models(shown, request.reference, facts)
     required = [specification.find_metric(each.metric, facts) for each in parsed]
     if request.bound is not None:
         required = [specification.bound_losses(each, request.bound) for each in required]
@@ -163,8 +168,10 @@ def report(
     )
     sampled = _read_population(study, request.cluster, population=request.population)
     about_all = [*viewed, *required, *(metric for each in findings for metric in each.metrics)]
+    about_all += apart
+    pool = join_models(study, cache, log, about_all)
     view = build_view(
-        log, cache, choices, about_all, seed=study.seed, own_view=own_view, population=sampled
+        log, pool, choices, about_all, seed=study.seed, own_view=own_view, population=sampled
     )
     gates, kind = list(zip(parsed, required, strict=True)), _find_kind(choices, interval)
     deciders = [each.find_gate for each in findings]
@@ -187,6 +194,8 @@ def report(
         for metric, name in go_through("estimating metrics", [*product(shown, estimators)])
     ]
     estimates[0] = replace(estimates[0], headline=True)
+    level = choices.level
+    estimates += [rows.estimate_row(view, each, HEADLINE, level=level, kind=kind) for each in apart]
     answers = study.ledger.record().answers
     notes = [
         *about.write_notes(view, estimates, shown[0], answers),

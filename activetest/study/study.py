@@ -484,6 +484,8 @@ class Study:
         metrics: str | Sequence[str] | None = None,
         groups: str | Sequence[str] | None = None,
         differences: str | Sequence[str] | None = None,
+        model: str | None = None,
+        reference: str | None = None,
         require: str | Sequence[str] | None = None,
         interval: str | None = None,
         simultaneous: bool = False,
@@ -512,6 +514,9 @@ class Study:
             metrics: The headline first, as "f1" or "recall[fraud]". Default: the study's.
             groups: Columns of groups to show. Default: all of the study.
             differences: Columns whose groups are compared with each other.
+            model: The model to report on. Default: the study's first.
+            reference: A model that all others are compared with: the report has every metric of
+                them, and their paired differences to it.
             require: Gates, as "recall[fraud]>=0.8" or "error@region=EU<=0.1".
 
                 For metrics, groups, differences, require, interval, bound and assume, the section
@@ -552,10 +557,11 @@ class Study:
         from activetest.study.report import report
 
         return report(
-            self._current(),
+            self._current().of_model(model),
             metrics=metrics,
             groups=groups,
             differences=differences,
+            reference=reference,
             require=require,
             interval=interval,
             simultaneous=simultaneous,

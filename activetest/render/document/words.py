@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TypeGuard
 
 from activetest import catalog
-from activetest.nouns.arguments import add_to_brackets
+from activetest.nouns.arguments import name_metric
 from activetest.nouns.quantity import Measured, Quantity, Saving, SavingKind, write_level
 from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report
 from activetest.nouns.rounding import cut_digits
@@ -206,9 +206,9 @@ def sentence(record: EstimateRow | Gate) -> str:
         items, about = f"the {items} {about}", ""
     if isinstance(record, Gate) and record.against is not None:
         statement = f"{metric_title(record)} is {value} for {group(record)}"
-    elif record.metric in _SHARES:
+    elif record.metric in _SHARES and not record.models:
         statement = f"{_SHARES[record.metric]} {value} of {items}"
-    elif record.metric == _RATE:
+    elif record.metric == _RATE and not record.models:
         statement = f"{value} of {items} {say_class(plain(record.class_name or ''))}"
     elif record.metric == CONFUSION and (cell := _cell_classes(record)):
         truth, predicted = map(name_class, cell)
@@ -291,9 +291,11 @@ def metric_title(record: EstimateRow | Gate) -> str:
         first_word = title[:1].lower() if title[1:2].islower() else title[:1]
         title = f"{average} {first_word}{title[1:]}"
     title = f"{title[:1].upper()}{title[1:]}"
-    return plain(
-        title if record.class_name is None else f"{title} of {name_class(record.class_name)}"
-    )
+    if record.class_name is not None:
+        title = f"{title} of {name_class(record.class_name)}"
+    if record.models:
+        title = f"{title}, {' minus '.join(record.models)}"
+    return plain(title)
 
 
 def differ(row: EstimateRow) -> str:
@@ -305,8 +307,7 @@ def differ(row: EstimateRow) -> str:
 
 def metric(record: EstimateRow | Gate) -> str:
     """The metric as it is asked for, with its class where it has one."""
-    name = record.metric
-    return plain(name if record.class_name is None else add_to_brackets(name, record.class_name))
+    return plain(name_metric(record.metric, record.class_name, record.models))
 
 
 def group(row: EstimateRow | Gate) -> str:
@@ -557,4 +558,5 @@ def _limit(record: Measured) -> float | None:
     """The number that decides what a record means: rounding must not hide on which side it is."""
     if isinstance(record, Gate):
         return record.threshold
-    return 0.0 if isinstance(record, EstimateRow) and record.against is not None else None
+    apart = isinstance(record, EstimateRow) and (record.against or len(record.models) > 1)
+    return 0.0 if apart else None

@@ -164,7 +164,8 @@ def _list_overall(report: Report, *, verbose: bool) -> list[EstimateRow]:
     its reason stands for theirs. There is none where the only one would repeat the headline.
     """
     first = words.headline(report)
-    rows = [row for row in list_known(report) if row.group is None and row.against is None]
+    known = [row for row in list_known(report) if not row.models]
+    rows = [row for row in known if row.group is None and row.against is None]
     if verbose or report.estimators or first is None or _chooses_by_score(report, first):
         repeated = not verbose and rows == [first]
         return [] if repeated else rows

@@ -1,0 +1,256 @@
+"""A pool whose items were given to several models: what rounds and estimates see of all of them.
+
+Rows are those of the model that the draws were made for, and hold the same items as the other
+models' pools have them. Statistics of several models' outputs are expected term by term, each by a
+surrogate of its model; where two models do the same, by that of the first, so that the difference
+of such items is expected to be what it is: 0.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from activetest.item_statistics.statistic import Statistic, statistic
+from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log, Round
+from activetest.nouns.once import Remembers
+from activetest.nouns.pool import PoolView, SeveralModels
+from activetest.nouns.rows import Array, Outputs, Rows
+from activetest.nouns.surrogate import Surrogate
+from activetest.rounds.fit import fit_others, fit_surrogate, restore_surrogate
+from activetest.rounds.replay import adapt_round, fit_for_round
+
+T = TypeVar("T")
+
+
+class ComparedPool(SeveralModels):
+    """The items of a pool with the outputs of further models, as a PoolView.
+
+    Groups, weights and everything else but outputs are those of the pool. The others' items stand
+    in the same order.
+    """
+
+    def __init__(self, pool: PoolView, others: Mapping[str, PoolView], log: Log) -> None:
+        """The pool, those of other models by their names, and the log of all."""
+        self._pool, self._others, self._log = pool, dict(others), log
+        self._computed: dict[Hashable, Any] = {}
+        self.size, self.classes, self.statistics = pool.size, pool.classes, pool.statistics
+        self.group_names, self.group_values = pool.group_names, pool.group_values
+        self.unavailable = pool.unavailable
+
+    @property
+    def hashes(self) -> Array:
+        """As the pool's."""
+        return self._pool.hashes
+
+    @property
+    def roles(self) -> dict[str, Any]:
+        """As the pool's."""
+        return self._pool.roles
+
+    @property
+    def train(self) -> Any:
+        """As the pool's."""
+        return self._pool.train
+
+    @property
+    def center(self) -> float:
+        """As the pool's."""
+        return self._pool.center
+
+    def rows(self, start: int, stop: int) -> Rows:
+        """The items at positions start, ..., stop - 1."""
+        others = {name: each.rows(start, stop) for name, each in self._others.items()}
+        return _join_rows(self._pool.rows(start, stop), others)
+
+    def take(self, indices: Array | Sequence[int]) -> Rows:
+        """The items at these positions, in this order."""
+        others = {name: each.take(indices) for name, each in self._others.items()}
+        return _join_rows(self._pool.take(indices), others)
+
+    def ids(self, indices: Array | Sequence[int]) -> list[str]:
+        """As the pool's."""
+        return self._pool.ids(indices)
+
+    def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
+        """As the pool's."""
+        return self._pool.chunks(size)
+
+    def uncertain_attributes(self) -> tuple[Array, Array]:
+        """As the pool's."""
+        return self._pool.uncertain_attributes()
+
+    def scores(self, code: int | None = None) -> Array:
+        """As the pool's."""
+        return self._pool.scores(code)
+
+    def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Result of compute() the first time: apart from what the pool computed."""
+        if key not in self._computed:
+            self._computed[key] = compute()
+        return cast("T", self._computed[key])
+
+    def compute_stored(
+        self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
+    ) -> Mapping[str, Array]:
+        """Result of compute() the first time; nothing is stored."""
+        return self.compute_once((name, str(origin)), compute)
+
+    def restore_surrogate(self, round: Round) -> "ComparedSurrogate":
+        """The surrogate of a round, and what the others would have had then."""
+
+        def replay(name: str, pool: PoolView) -> Surrogate:
+            key = "replayed", name, round.number
+            return self.compute_once(key, lambda: fit_for_round(round, self._log, pool))
+
+        others = {name: replay(name, pool) for name, pool in self._others.items()}
+        return self._join(restore_surrogate(round, self._pool), others)
+
+    def fit_surrogate(
+        self, log: Log, choices: Choices, *, rng: np.random.Generator
+    ) -> "ComparedSurrogate":
+        """The chosen surrogate of every model, fitted to every label that is known."""
+        others = {
+            name: fit_surrogate(log, pool, choices, rng=rng) for name, pool in self._others.items()
+        }
+        return self._join(fit_surrogate(log, self._pool, choices, rng=rng), others)
+
+    def fit_others(
+        self, round: Round, sets: Sequence[tuple[Array, Array]]
+    ) -> list["ComparedSurrogate"]:
+        """Surrogates of every model like that of a round, fitted to other positions and labels."""
+        adapted = adapt_round(round)
+        others = {name: fit_others(adapted, pool, sets) for name, pool in self._others.items()}
+        return [
+            self._join(first, {name: found[place] for name, found in others.items()})
+            for place, first in enumerate(fit_others(round, self._pool, sets))
+        ]
+
+    def _join(self, first: Surrogate, others: Mapping[str, Surrogate]) -> "ComparedSurrogate":
+        return ComparedSurrogate(first, others, len(self.classes))
+
+
+class ComparedSurrogate(Remembers):
+    """Surrogates of several models over the same items.
+
+    What is asked about the outputs of the pool's own model is asked of its surrogate.
+    """
+
+    def __init__(self, first: Surrogate, others: Mapping[str, Surrogate], classes: int) -> None:
+        """That of the pool's own model, those of the others by their names; classes or 0."""
+        self.first, self.others, self.classes = first, dict(others), classes
+
+    @property
+    def auxiliary_outputs(self) -> tuple[str, ...]:
+        """As the first one's."""
+        return tuple(getattr(self.first, "auxiliary_outputs", ()))
+
+    @property
+    def augmented(self) -> Array | None:
+        """As the first one's."""
+        return getattr(self.first, "augmented", None)
+
+    def params(self) -> dict[str, Any]:
+        """As the first one's: what others learned follows from the log."""
+        return self.first.params()
+
+    def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
+        """(T, R) expectation of each statistic."""
+        wanted = {
+            (model, each): None
+            for named in statistics
+            for model, each, _ in named.terms or (("", named, 1.0),)
+        }
+        found: dict[tuple[str, Statistic], Array] = {}
+        for model in dict.fromkeys(model for model, _ in wanted):
+            about = tuple(each for name, each in wanted if name == model)
+            found |= zip(
+                [(model, each) for each in about], self._expect(rows, model, about), strict=True
+            )
+        return np.stack(
+            [
+                sum(weight * found[model, each] for model, each, weight in named.terms)
+                if named.terms
+                else found["", named]
+                for named in statistics
+            ]
+        )
+
+    def _expect(self, rows: Rows, model: str, statistics: tuple[Statistic, ...]) -> Array:
+        """(T, R) of statistics of one model's outputs, in double precision."""
+        first = rows if not model else rows.others[model]
+        surrogate = self.others[model] if model else self.first
+        found = surrogate.expected(first, statistics).astype(float)
+        if not model:
+            return found
+        alike, same = find_alike(rows.outputs, rows.others[model].outputs)
+        own = self.first.expected(rows, statistics) if alike.any() else found
+        for place, each in enumerate(statistics):
+            where = alike if each.cells else same
+            found[place, where] = own[place, where]
+        return found
+
+    def beliefs(
+        self, rows: Rows, statistics: tuple[Statistic, ...], members: Any = None
+    ) -> Beliefs:
+        """Beliefs about R rows; of several models' outputs over the labels that items may have."""
+        if not any(each.terms for each in statistics):
+            return self.first.beliefs(rows, statistics, members)
+        labels, probs = self._weigh_labels(rows)
+        outputs = rows.outputs.in_double
+        values = np.stack([each.value(outputs, labels) for each in statistics])
+        return Beliefs(probs, values * rows.mass[:, None])
+
+    def _weigh_labels(self, rows: Rows) -> tuple[Array, Array]:
+        """(R, K) labels that items may have, and how likely they are: the mean over models."""
+        plain = rows.unweighted
+        found = [self._ask(self.first, plain)]
+        found += [self._ask(each, plain.others[name]) for name, each in self.others.items()]
+        labels, probs = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+        return labels, probs / len(found)
+
+    def _ask(self, surrogate: Surrogate, rows: Rows) -> tuple[Array, Array]:
+        """(R, K) labels that items may have, and what one surrogate believes of them."""
+        rows = rows.unweighted
+        if not self.classes:
+            found = surrogate.beliefs(rows, (statistic("label"),))
+            return found.outcome_values[0], found.probs
+        codes = range(self.classes)
+        probs = surrogate.expected(rows, tuple(statistic(f"true:{code}") for code in codes)).T
+        labels = np.broadcast_to(np.arange(self.classes), probs.shape)
+        return labels, probs / probs.sum(axis=1, keepdims=True)
+
+    def draw_members(self, count: int, rng: np.random.Generator) -> Any:
+        """Members of the first one."""
+        return self.first.draw_members(count, rng)
+
+    def totals(
+        self, rows: Rows, members: Any, statistics: tuple[Statistic, ...]
+    ) -> tuple[Array, Array]:
+        """As the first one's."""
+        return self.first.totals(rows, members, statistics)
+
+
+def find_alike(first: Outputs, second: Outputs) -> tuple[Array, Array]:
+    """(R,) where two models predict the same, and (R,) where all that they say is the same."""
+    alike = first.pred == second.pred
+    same = alike
+    for own, other in ((first.probs, second.probs), (first.std, second.std)):
+        if own is not None and other is not None:
+            same = same & (own == other).all(axis=tuple(range(1, own.ndim)))
+        elif own is not other:
+            same = np.zeros_like(alike)
+    return alike, same
+
+
+def _join_rows(rows: Rows, others: dict[str, Rows]) -> Rows:
+    outputs = rows.outputs
+    joined = Outputs(
+        outputs.pred,
+        lambda: outputs.probs,
+        lambda: outputs.std,
+        {name: each.outputs for name, each in others.items()},
+    )
+    return rows.change(outputs=joined, others=others)
