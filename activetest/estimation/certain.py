@@ -11,11 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.estimation.evidence import Evidence, Group
+from activetest.item_statistics.compared import find_differing
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.relevance import Certain, find_certain, find_possible_ratio
+from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.log import PENDING, Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, sum_before
+from activetest.rounds.group_sums import sum_by_group
 from activetest.system.parallel import map_reduce
 
 
@@ -68,6 +71,8 @@ def find_part(evidence: Evidence, metric: Metric, group: Group) -> Part:
     count = len(metric.statistics) + log.declined
     certain = find_certainty(evidence, metric)
     place = evidence.find_place(group)
+    if _subtracts_models(evidence, metric):
+        return _find_differing(evidence, metric.statistics[0], place, member, supplied_member)
     if evidence.predicted is None:
         # Values are predicted: every item matters, and none has a class.
         nothing, each = np.zeros(count), np.zeros(len(member))
@@ -99,6 +104,49 @@ def find_part(evidence: Evidence, metric: Metric, group: Group) -> Part:
         left[:, 0],
         left[:, 1:],
         unknown @ values,
+    )
+
+
+def _subtracts_models(evidence: Evidence, metric: Metric) -> bool:
+    """Whether items on which two models do the same are known to add nothing to a difference.
+
+    Where items were declined, the difference is over those that can be answered.
+    """
+    two = len(metric.statistics) == 1 and len(metric.models) > 1
+    return two and evidence.drawn.weight is None and not evidence.log.declined
+
+
+def _find_differing(
+    evidence: Evidence, apart: Statistic, place: int, member: Array, supplied_member: Array
+) -> Part:
+    """The items of a group on which two models differ: all others add nothing to the difference."""
+    log, cache = evidence.log, evidence.cache
+
+    def count(piece: tuple[int, int]) -> Array:
+        rows = cache.rows(*piece)
+        return sum_by_group(cache, rows.codes, [find_differing(rows.outputs, apart)])
+
+    counts = cache.compute_once(
+        ("differing", apart.name), lambda: map_reduce(cache.chunks(), count, np.add)
+    )
+    drawn, supplied = (
+        inside * find_differing(rows.outputs, apart)
+        for inside, rows in ((member, evidence.drawn), (supplied_member, evidence.supplied))
+    )
+    total, differing = float(evidence.groups[place].size), float(counts[place, 0])
+    others, more = member - drawn, supplied_member - supplied
+    left = total - differing - sum_before(others)
+    left -= sum_supplied_before(log, more[:, None])[:, 0]
+    none = np.zeros(1)
+    return Part(
+        drawn,
+        supplied,
+        int(differing),
+        np.zeros(evidence.classes),
+        none,
+        left,
+        np.zeros((len(left), 1)),
+        none,
     )
 
 

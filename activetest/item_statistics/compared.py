@@ -9,61 +9,24 @@ from dataclasses import replace
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.item_statistics.metric import Metric, take_mean
-from activetest.item_statistics.statistic import Statistic
+from activetest.item_statistics.metric import Metric, linear_metric
+from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.rows import Array, Outputs
 
 
-def sum_over_models(name: str, terms: tuple[tuple[str, Statistic, float], ...]) -> Statistic:
-    """The weighted sum of statistics of several models' outputs, under a name.
-
-    terms are as in Statistic; outputs have those of the models as `others`.
-    """
-
-    def value(outputs: Outputs, labels: Array | None) -> Array:
-        if labels is None:
-            classes = outputs.known_probs.shape[1]
-            labels = np.broadcast_to(np.arange(classes), (len(outputs.pred), classes))
-        parts = [
-            weight * each.value(outputs.others[model] if model else outputs, labels)
-            for model, each, weight in terms
-        ]
-        total: Array = np.sum(parts, axis=0)
-        return total
-
-    ends = [sorted((weight * each.lower, weight * each.upper)) for _, each, weight in terms]
-    lower, upper = (float(sum(end[side] for end in ends)) for side in (0, 1))
-    statistics = [each for _, each, _ in terms]
-    return Statistic(
-        name,
-        value,
-        lower,
-        upper,
-        graded=any(each.graded for each in statistics),
-        power=max(each.power for each in statistics),
-        terms=terms,
-    )
-
-
-def bind_metric(metric: Metric, model: str, own: str) -> Metric:
+def bind_metric(metric: Metric, model: str) -> Metric:
     """The metric of one model's outputs.
 
-    own is the name of the pool's own model. Raises ChoiceError for an area under a curve, whose
-    shape follows one model's scores.
+    Raises ChoiceError for an area under a curve, whose shape follows one model's scores.
     """
     if metric.refine is not None:
         raise ChoiceError(
             f"{metric.title} is an area under a curve, and is not compared between models",
             "compare means, such as `error`, or report each model alone: `study.report(model=...)`",
         )
-    place = "" if model == own else model
-    statistics = tuple(
-        sum_over_models(f"{each.name}({model})", ((place, each, 1.0),))
-        for each in metric.statistics
-    )
     return replace(
         metric,
-        statistics=statistics,
+        statistics=tuple(statistic(f"{each.name}({model})") for each in metric.statistics),
         models=(model,),
         given_shares=None,
         averaged=None,
@@ -71,15 +34,21 @@ def bind_metric(metric: Metric, model: str, own: str) -> Metric:
     )
 
 
-def subtract_models(metric: Metric, model: str, reference: str, own: str) -> Metric:
+def subtract_models(metric: Metric, model: str, reference: str) -> Metric:
     """A metric of one model's outputs minus the same of a reference's.
 
-    own is the name of the pool's own model. A metric that is a line in one mean is so of the
-    difference of the statistics. Raises ChoiceError as bind_metric does.
+    A metric that is a line in one mean is so of the difference of the statistics. Raises
+    ChoiceError as bind_metric does.
     """
-    first, second = (bind_metric(metric, each, own) for each in (model, reference))
+    first, second = (bind_metric(metric, each) for each in (model, reference))
     span = metric.upper - metric.lower
-    found = Metric(
+    if metric.ratio is not None and len(metric.statistics) == 1 and not metric.ratio[1][1]:
+        ((_, slope), (below, _)), names = metric.ratio, (first, second)
+        apart = statistic("-".join(each.statistics[0].name for each in names))
+        line = linear_metric(metric.name, apart, slope=slope / below, class_name=metric.class_name)
+        return replace(line, lower=-span, upper=span, models=(model, reference))
+    count = len(metric.statistics)
+    return Metric(
         metric.name,
         first.statistics + second.statistics,
         lambda mean: metric.smooth(mean[..., :count]) - metric.smooth(mean[..., count:]),
@@ -89,15 +58,22 @@ def subtract_models(metric: Metric, model: str, reference: str, own: str) -> Met
         metric.undefined,
         models=(model, reference),
     )
-    count = len(metric.statistics)
-    if metric.ratio is None or count > 1 or metric.ratio[1][1]:
-        return found
-    (_, slope), (below, _) = metric.ratio
-    terms = [
-        (place, each, sign * slope / below)
-        for sign, bound in ((1, first), (-1, second))
-        for place, each, _ in bound.statistics[0].terms
-    ]
-    name = "-".join(each.statistics[0].name for each in (first, second))
-    apart = replace(sum_over_models(name, tuple(terms)), lower=-span, upper=span)
-    return replace(found, statistics=(apart,), smooth=take_mean, ratio=((0.0, 1.0), (1.0, 0.0)))
+
+
+def find_alike(first: Outputs, second: Outputs) -> tuple[Array, Array]:
+    """(R,) where two models predict the same, and (R,) where all that they say is the same."""
+    alike = first.pred == second.pred
+    same = alike
+    for own, other in ((first.probs, second.probs), (first.std, second.std)):
+        if own is not None and other is not None:
+            same = same & (own == other).all(axis=tuple(range(1, own.ndim)))
+        elif own is not other:
+            same = np.zeros_like(alike)
+    return alike, same
+
+
+def find_differing(outputs: Outputs, apart: Statistic) -> Array:
+    """(R,) 1.0 where an item can add something to a difference of two models' statistics."""
+    (first, each, _), (second, _, _) = apart.terms
+    alike, same = find_alike(outputs.others[first], outputs.others[second])
+    return 1.0 - (alike if each.cells else same)

@@ -15,7 +15,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.item_statistics.relevance import find_certain
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.name_lists import join_names
-from activetest.nouns.pool import PoolView
+from activetest.nouns.pool import PoolView, SeveralModels
 from activetest.nouns.rows import Array, Outputs
 
 
@@ -68,12 +68,9 @@ def _find_of_models(metric: Metric, models: tuple[str, ...], facts: Facts) -> Me
                 f"this study has no model {name!r}: its models are {known}",
                 f"`study.add({name!r}, 'FILE')` adds one",
             )
-    own = facts.models[0]
-    if models == (own,):
+    if models == facts.models[:1]:
         return metric
-    if len(models) == 1:
-        return bind_metric(metric, models[0], own)
-    return subtract_models(metric, models[0], models[1], own)
+    return bind_metric(metric, *models) if len(models) == 1 else subtract_models(metric, *models)
 
 
 def find_metric(specification: str, facts: Facts) -> Metric:
@@ -204,6 +201,7 @@ def describe_pool(
         weights=partial(_read_weights, cache) if cache and pool.get("weight") else None,
         open_classes=bool(pool.get("open_classes")),
         judge=pool.get("judge") is not None,
+        models=cache.models if isinstance(cache, SeveralModels) else (),
     )
 
 

@@ -5,6 +5,7 @@ statistics under these names, so a name means the same for ever. Classes are nam
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -31,7 +32,7 @@ class Statistic:
     outcomes       how many of the first labels have all of its values; None where all may be needed
     power          how it grows with a label that is far off, where labels are numbers
     terms          of a sum over several models' outputs: (name of a model, statistic of its
-                   outputs, weight) each; "" is the pool's own model. Empty for all others
+                   outputs, weight) each; "" is the model of the pool. Empty for all others
     tells          codes of the classes that it tells from all others, beside the predicted one;
                    None where it may tell all apart
     """
@@ -119,6 +120,8 @@ def tabulate(statistics: Sequence[Statistic], classes: int, *, others: bool = Fa
     return np.stack([each.value(outputs, labels) for each in statistics])
 
 
+_ONE_MODEL = r"([^()]+)\(([A-Za-z][\w.-]*)\)"
+_OF_MODELS = re.compile(rf"{_ONE_MODEL}(?:-{_ONE_MODEL})?")
 # Makes a statistic from its name and the parameters in it.
 Maker = Callable[..., Statistic]
 
@@ -127,13 +130,49 @@ Maker = Callable[..., Statistic]
 def statistic(name: str) -> Statistic:
     """The statistic of that name.
 
-    A first word that is none of ours is looked up in the packages that bring statistics: see
-    catalog. Raises UnknownMethod where nobody brings it.
+    Behind it the model may stand whose outputs it is of, as in zero_one(v2), and another model that
+    is subtracted, as in zero_one(v2)-zero_one(v1). A first word that is none of ours is looked up
+    in the packages that bring statistics: see catalog. Raises UnknownMethod where nobody brings it.
     """
+    if found := _OF_MODELS.fullmatch(name):
+        first, second = found.group(1, 2), found.group(3, 4)
+        terms = [(first[1], statistic(first[0]), 1.0)]
+        if second[1]:
+            terms.append((second[1], statistic(second[0]), -1.0))
+        return _sum_over_models(name, tuple(terms))
     word, *texts = name.split(":")
     make: Maker = _MAKERS.get(word) or catalog.load("statistics", word).make
-    found: Statistic = make(name, *map(json.loads, texts))
-    return found
+    made: Statistic = make(name, *map(json.loads, texts))
+    return made
+
+
+def _sum_over_models(name: str, terms: tuple[tuple[str, Statistic, float], ...]) -> Statistic:
+    """The weighted sum of statistics of several models' outputs; terms as in Statistic.
+
+    Outputs have those of the models as `others`.
+    """
+
+    def value(outputs: Outputs, labels: Array | None) -> Array:
+        if labels is None:
+            classes = outputs.known_probs.shape[1]
+            labels = np.broadcast_to(np.arange(classes), (len(outputs.pred), classes))
+        parts = [
+            weight * each.value(outputs.others[model], labels) for model, each, weight in terms
+        ]
+        total: Array = np.sum(parts, axis=0)
+        return total
+
+    ends = [sorted((weight * each.lower, weight * each.upper)) for _, each, weight in terms]
+    lower, upper = (float(sum(end[side] for end in ends)) for side in (0, 1))
+    return Statistic(
+        name,
+        value,
+        lower,
+        upper,
+        graded=any(each.graded for _, each, _ in terms),
+        power=max(each.power for _, each, _ in terms),
+        terms=terms,
+    )
 
 
 def combine_statistics(statistics: Sequence[Statistic], weights: Sequence[float]) -> Statistic:

@@ -92,7 +92,12 @@ class PoolView(Protocol):
 
 
 class SeveralModels(ABC):
-    """What a pool whose items were given to several models has besides: surrogates for all."""
+    """What a pool whose items were given to several models has besides: surrogates for all.
+
+    models   their names; the first is the one of the pool's own outputs
+    """
+
+    models: tuple[str, ...]
 
     @abstractmethod
     def restore_surrogate(self, round: Round) -> Surrogate:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from activetest.item_statistics.compared import find_alike
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.choices import Choices
@@ -32,9 +33,12 @@ class ComparedPool(SeveralModels):
     in the same order.
     """
 
-    def __init__(self, pool: PoolView, others: Mapping[str, PoolView], log: Log) -> None:
-        """The pool, those of other models by their names, and the log of all."""
+    def __init__(
+        self, model: str, pool: PoolView, others: Mapping[str, PoolView], log: Log
+    ) -> None:
+        """The pool of a model, those of the others by their names, and the log of all."""
         self._pool, self._others, self._log = pool, dict(others), log
+        self.models = (model, *others)
         self._computed: dict[Hashable, Any] = {}
         self.size, self.classes, self.statistics = pool.size, pool.classes, pool.statistics
         self.group_names, self.group_values = pool.group_names, pool.group_values
@@ -63,12 +67,12 @@ class ComparedPool(SeveralModels):
     def rows(self, start: int, stop: int) -> Rows:
         """The items at positions start, ..., stop - 1."""
         others = {name: each.rows(start, stop) for name, each in self._others.items()}
-        return _join_rows(self._pool.rows(start, stop), others)
+        return self._join_rows(self._pool.rows(start, stop), others)
 
     def take(self, indices: Array | Sequence[int]) -> Rows:
         """The items at these positions, in this order."""
         others = {name: each.take(indices) for name, each in self._others.items()}
-        return _join_rows(self._pool.take(indices), others)
+        return self._join_rows(self._pool.take(indices), others)
 
     def ids(self, indices: Array | Sequence[int]) -> list[str]:
         """As the pool's."""
@@ -128,8 +132,20 @@ class ComparedPool(SeveralModels):
             for place, first in enumerate(fit_others(round, self._pool, sets))
         ]
 
+    def _join_rows(self, rows: Rows, others: dict[str, Rows]) -> Rows:
+        seen = {self.models[0]: rows} | others
+        outputs = rows.outputs
+        joined = Outputs(
+            outputs.pred,
+            lambda: outputs.probs,
+            lambda: outputs.std,
+            {name: each.outputs for name, each in seen.items()},
+        )
+        return rows.change(outputs=joined, others=seen)
+
     def _join(self, first: Surrogate, others: Mapping[str, Surrogate]) -> "ComparedSurrogate":
-        return ComparedSurrogate(first, others, len(self.classes))
+        own = self.models[0]
+        return ComparedSurrogate(own, {own: first, **others}, len(self.classes))
 
 
 class ComparedSurrogate(Remembers):
@@ -138,9 +154,14 @@ class ComparedSurrogate(Remembers):
     What is asked about the outputs of the pool's own model is asked of its surrogate.
     """
 
-    def __init__(self, first: Surrogate, others: Mapping[str, Surrogate], classes: int) -> None:
-        """That of the pool's own model, those of the others by their names; classes or 0."""
-        self.first, self.others, self.classes = first, dict(others), classes
+    def __init__(self, model: str, surrogates: Mapping[str, Surrogate], classes: int) -> None:
+        """Those of models by their names, the name of the pool's own one, and classes or 0."""
+        self.model, self.surrogates, self.classes = model, dict(surrogates), classes
+
+    @property
+    def first(self) -> Surrogate:
+        """That of the pool's own model."""
+        return self.surrogates[self.model]
 
     @property
     def auxiliary_outputs(self) -> tuple[str, ...]:
@@ -158,38 +179,33 @@ class ComparedSurrogate(Remembers):
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic."""
-        wanted = {
-            (model, each): None
+        parts = {
+            (model or self.model, each): np.empty(0)
             for named in statistics
             for model, each, _ in named.terms or (("", named, 1.0),)
         }
-        found: dict[tuple[str, Statistic], Array] = {}
-        for model in dict.fromkeys(model for model, _ in wanted):
-            about = tuple(each for name, each in wanted if name == model)
-            found |= zip(
-                [(model, each) for each in about], self._expect(rows, model, about), strict=True
-            )
-        return np.stack(
-            [
-                sum(weight * found[model, each] for model, each, weight in named.terms)
-                if named.terms
-                else found["", named]
-                for named in statistics
-            ]
-        )
+        for model in dict.fromkeys(model for model, _ in parts):
+            about = tuple(each for name, each in parts if name == model)
+            found = self._expect(rows, model, about)
+            parts |= {(model, each): line for each, line in zip(about, found, strict=True)}
+        sums = np.zeros((len(statistics), len(rows.index)))
+        for place, named in enumerate(statistics):
+            for model, each, weight in named.terms or (("", named, 1.0),):
+                sums[place] += weight * parts[model or self.model, each]
+        return sums
 
     def _expect(self, rows: Rows, model: str, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) of statistics of one model's outputs, in double precision."""
-        first = rows if not model else rows.others[model]
-        surrogate = self.others[model] if model else self.first
-        found = surrogate.expected(first, statistics).astype(float)
-        if not model:
-            return found
-        alike, same = find_alike(rows.outputs, rows.others[model].outputs)
-        own = self.first.expected(rows, statistics) if alike.any() else found
-        for place, each in enumerate(statistics):
-            where = alike if each.cells else same
-            found[place, where] = own[place, where]
+        if model == self.model:
+            return self.first.expected(rows, statistics).astype(float)
+        other = rows.others[model]
+        found = self.surrogates[model].expected(other, statistics).astype(float)
+        alike, same = find_alike(rows.outputs, other.outputs)
+        if alike.any():
+            own = self.first.expected(rows, statistics)
+            for place, each in enumerate(statistics):
+                where = alike if each.cells else same
+                found[place, where] = own[place, where]
         return found
 
     def beliefs(
@@ -206,8 +222,7 @@ class ComparedSurrogate(Remembers):
     def _weigh_labels(self, rows: Rows) -> tuple[Array, Array]:
         """(R, K) labels that items may have, and how likely they are: the mean over models."""
         plain = rows.unweighted
-        found = [self._ask(self.first, plain)]
-        found += [self._ask(each, plain.others[name]) for name, each in self.others.items()]
+        found = [self._ask(each, plain.others[name]) for name, each in self.surrogates.items()]
         labels, probs = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
         return labels, probs / len(found)
 
@@ -215,7 +230,7 @@ class ComparedSurrogate(Remembers):
         """(R, K) labels that items may have, and what one surrogate believes of them."""
         rows = rows.unweighted
         if not self.classes:
-            found = surrogate.beliefs(rows, (statistic("label"),))
+            found = surrogate.beliefs(rows, (statistic("label:0.0"),))
             return found.outcome_values[0], found.probs
         codes = range(self.classes)
         probs = surrogate.expected(rows, tuple(statistic(f"true:{code}") for code in codes)).T
@@ -231,26 +246,3 @@ class ComparedSurrogate(Remembers):
     ) -> tuple[Array, Array]:
         """As the first one's."""
         return self.first.totals(rows, members, statistics)
-
-
-def find_alike(first: Outputs, second: Outputs) -> tuple[Array, Array]:
-    """(R,) where two models predict the same, and (R,) where all that they say is the same."""
-    alike = first.pred == second.pred
-    same = alike
-    for own, other in ((first.probs, second.probs), (first.std, second.std)):
-        if own is not None and other is not None:
-            same = same & (own == other).all(axis=tuple(range(1, own.ndim)))
-        elif own is not other:
-            same = np.zeros_like(alike)
-    return alike, same
-
-
-def _join_rows(rows: Rows, others: dict[str, Rows]) -> Rows:
-    outputs = rows.outputs
-    joined = Outputs(
-        outputs.pred,
-        lambda: outputs.probs,
-        lambda: outputs.std,
-        {name: each.outputs for name, each in others.items()},
-    )
-    return rows.change(outputs=joined, others=others)

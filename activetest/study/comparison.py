@@ -43,14 +43,16 @@ def compare_models(metrics: Sequence[Metric], reference: str | None, facts: Fact
     found = []
     for metric in metrics:
         if metric.refine is None:
-            found += [bind_metric(metric, each, own) for each in facts.models if each != own]
-            found += [subtract_models(metric, each, reference, own) for each in others]
+            found += [bind_metric(metric, each) for each in facts.models if each != own]
+            found += [subtract_models(metric, each, reference) for each in others]
     return found
 
 
 def join_models(study: StoredStudy, cache: Cache, log: Log, metrics: Sequence[Metric]) -> PoolView:
     """The pool with the outputs of all models that these metrics are of; itself without others."""
-    own, *others = list_model_names(study)
-    named = {name for metric in metrics for name in metric.models}
+    (own, *others), named = (
+        list_model_names(study),
+        {name for each in metrics for name in each.models},
+    )
     pools = {name: study.of_model(name).known_cache() for name in others if name in named}
-    return ComparedPool(cache, pools, log) if pools else cache
+    return ComparedPool(own, cache, pools, log) if pools else cache

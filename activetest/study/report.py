@@ -150,10 +150,10 @@ def report(
         _check_population(_find_kind(choices, interval), request.half_width)
     parsed = [parse_requirement(text) for text in request.require]
     cache = study.known_cache()
-    columns = _check_columns(cache, request.groups)
-    compared = _check_columns(cache, request.differences)
-    facts = _find_facts(cache, choices, request.metrics, [each.metric for each in parsed])
-    facts = replace(facts, models=list_model_names(study))
+    columns, compared = (
+        _check_columns(cache, each) for each in (request.groups, request.differences)
+    )
+    facts = _find_facts(study, cache, request.metrics, [each.metric for each in parsed])
     shown, further, viewed = _choose_metrics(request, choices, facts)
     apart = compare_models(shown, request.reference, facts)
     required = [specification.find_metric(each.metric, facts) for each in parsed]
@@ -169,9 +169,11 @@ def report(
     sampled = _read_population(study, request.cluster, population=request.population)
     about_all = [*viewed, *required, *(metric for each in findings for metric in each.metrics)]
     about_all += apart
-    pool = join_models(study, cache, log, about_all)
     view = build_view(
-        log, pool, choices, about_all, seed=study.seed, own_view=own_view, population=sampled
+        *(log, join_models(study, cache, log, about_all), choices, about_all),
+        seed=study.seed,
+        own_view=own_view,
+        population=sampled,
     )
     gates, kind = list(zip(parsed, required, strict=True)), _find_kind(choices, interval)
     deciders = [each.find_gate for each in findings]
@@ -194,8 +196,9 @@ def report(
         for metric, name in go_through("estimating metrics", [*product(shown, estimators)])
     ]
     estimates[0] = replace(estimates[0], headline=True)
-    level = choices.level
-    estimates += [rows.estimate_row(view, each, HEADLINE, level=level, kind=kind) for each in apart]
+    estimates += [
+        rows.estimate_row(view, each, HEADLINE, level=choices.level, kind=kind) for each in apart
+    ]
     answers = study.ledger.record().answers
     notes = [
         *about.write_notes(view, estimates, shown[0], answers),
@@ -451,13 +454,17 @@ def _find_floor(log: Log, choices: Choices) -> float:
     return choices.lowest_share
 
 
-def _find_facts(cache: Cache, choices: Choices, first: Sequence[str], last: Sequence[str]) -> Facts:
+def _find_facts(
+    study: StoredStudy, cache: Cache, first: Sequence[str], last: Sequence[str]
+) -> Facts:
     """The pool's facts, for metrics named before and after those that draws aim at.
 
     A judge's mean and bias are on the scale of the first mean among them all.
     """
+    choices = study.choices
     scale = specification.find_scale((*first, choices.metric, *choices.also, *last))
-    return replace(specification.describe_pool(cache.roles, choices.costs, cache), scale=scale)
+    found = specification.describe_pool(cache.roles, choices.costs, cache)
+    return replace(found, scale=scale, models=list_model_names(study))
 
 
 def _find_metrics(specifications: Sequence[str], facts: Facts) -> list[Metric]:

@@ -51,7 +51,7 @@ def find_expectations(pool, truth, rival, metrics, choices=CHOICES, groups=(0, 1
     """(metrics, groups, estimators, d) means, each over all studies; and the true ones."""
     expected = 0.0
     for log, prob in studies(pool, truth, choices, **ways):
-        compared = ComparedPool(pool, {"v2": rival}, log)
+        compared = ComparedPool("v1", pool, {"v2": rival}, log)
         evidence = samples.collect_evidence(log, compared, choices, metrics, seed=1)
         expected = expected + prob * np.array(
             [
@@ -75,7 +75,7 @@ def find_expectations(pool, truth, rival, metrics, choices=CHOICES, groups=(0, 1
 def test_a_difference_is_unbiased_whoever_the_draws_were_made_for(pool, truth, rival, name, ways):
     ways = {key: value(pool) if key == "bring" else value for key, value in ways.items()}
     metric = metric_of(pool, name)
-    metrics = [subtract_models(metric, "v2", "v1", own="v1"), bind_metric(metric, "v2", own="v1")]
+    metrics = [subtract_models(metric, "v2", "v1"), bind_metric(metric, "v2")]
     expected, targets = find_expectations(pool, truth, rival, metrics, **ways)
     assert np.abs(targets[0]).max() > 0.1
     assert expected == pytest.approx(np.broadcast_to(targets[:, :, None], expected.shape), abs=1e-7)
