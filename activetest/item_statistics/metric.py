@@ -34,7 +34,8 @@ class Facts:
     open_classes    whether labels may be of classes that are not among these
     judge           whether the outputs are a judge's
     scale           what stands in the brackets of the mean label that is asked for, as in mean[0,1]
-    models          names of the study's models, that of the pool's outputs first
+    models          names of the study's models, that of the pool's outputs first; None while no
+                    pool is at hand: any model may be there
     """
 
     task: str
@@ -49,7 +50,7 @@ class Facts:
     open_classes: bool = False
     judge: bool = False
     scale: str | None = None
-    models: tuple[str, ...] = ()
+    models: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.item_statistics.relevance import find_certain
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.name_lists import join_names
-from activetest.nouns.pool import PoolView, SeveralModels
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs
 
 
@@ -61,14 +61,15 @@ def find_metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
 
 def _find_of_models(metric: Metric, models: tuple[str, ...], facts: Facts) -> Metric:
     """The metric of these models' outputs. Raises ChoiceError for one that the study lacks."""
+    known = facts.models
     for name in models:
-        if name not in facts.models:
-            known = join_names([*facts.models]) or "one alone, without a name"
+        if known is not None and name not in known:
             raise ChoiceError(
-                f"this study has no model {name!r}: its models are {known}",
+                f"this study has no model {name!r}: "
+                + (f"its models are {join_names(known)}" if known else "it has one alone"),
                 f"`study.add({name!r}, 'FILE')` adds one",
             )
-    if models == facts.models[:1]:
+    if known and models == known[:1]:
         return metric
     return bind_metric(metric, *models) if len(models) == 1 else subtract_models(metric, *models)
 
@@ -201,7 +202,7 @@ def describe_pool(
         weights=partial(_read_weights, cache) if cache and pool.get("weight") else None,
         open_classes=bool(pool.get("open_classes")),
         judge=pool.get("judge") is not None,
-        models=cache.models if isinstance(cache, SeveralModels) else (),
+        models=None if cache is None else getattr(cache, "models", ()),
     )
 
 

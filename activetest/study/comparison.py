@@ -1,15 +1,17 @@
 """Several models in one report: which numbers are of which, and the pool that has all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError
 from activetest.item_statistics.compared import bind_metric, subtract_models
-from activetest.item_statistics.metric import Facts, Metric
-from activetest.nouns.log import Log
+from activetest.item_statistics.expression import parse_expression
+from activetest.item_statistics.metric import Metric
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log, Round
 from activetest.nouns.name_lists import join_names
-from activetest.nouns.pool import PoolView
 from activetest.rounds.compared_pool import ComparedPool
+from activetest.rounds.objectives import find_statistics
 from activetest.study.models import ModelStudy
 from activetest.study.stored import StoredStudy
 
@@ -21,18 +23,20 @@ def list_model_names(study: StoredStudy) -> tuple[str, ...]:
     return (own, *(name for name in names if name != own))
 
 
-def compare_models(metrics: Sequence[Metric], reference: str | None, facts: Facts) -> list[Metric]:
+def compare_models(
+    metrics: Sequence[Metric], reference: str | None, models: Sequence[str]
+) -> list[Metric]:
     """Every other model's metrics, and their differences to those of a reference.
 
-    Areas under curves are left out. Raises ChoiceError for a reference that the study lacks, or
-    that is its only model.
+    models are all of them, that of the outputs at hand first. Areas under curves are left out.
+    Raises ChoiceError for a reference that is none of them, or the only one.
     """
     if reference is None:
         return []
-    own, others = facts.models[0], [name for name in facts.models if name != reference]
-    if reference not in facts.models:
+    own, others = models[0], [name for name in models if name != reference]
+    if reference not in models:
         raise ChoiceError(
-            f"this study has no model {reference!r}: its models are {join_names(facts.models)}",
+            f"this study has no model {reference!r}: its models are {join_names(models)}",
             f"`reference={own!r}`",
         )
     if not others:
@@ -42,17 +46,52 @@ def compare_models(metrics: Sequence[Metric], reference: str | None, facts: Fact
         )
     found = []
     for metric in metrics:
-        if metric.refine is None:
-            found += [bind_metric(metric, each) for each in facts.models if each != own]
+        if metric.refine is None and not metric.models:
+            found += [bind_metric(metric, each) for each in models if each != own]
             found += [subtract_models(metric, each, reference) for each in others]
     return found
 
 
-def join_models(study: StoredStudy, cache: Cache, log: Log, metrics: Sequence[Metric]) -> PoolView:
-    """The pool with the outputs of all models that these metrics are of; itself without others."""
-    (own, *others), named = (
-        list_model_names(study),
-        {name for each in metrics for name in each.models},
-    )
-    pools = {name: study.of_model(name).known_cache() for name in others if name in named}
+def list_models(metrics: Sequence[Metric]) -> set[str]:
+    """The names of the models that metrics are of, where they name any."""
+    return {name for metric in metrics for name in metric.models}
+
+
+def list_named_models(choices: Choices) -> set[str]:
+    """The models that choices name in the metrics that draws aim at."""
+    metrics = (choices.metric, *choices.also)
+    return {name for each in metrics for name in parse_expression(each).models}
+
+
+def join_models(
+    study: StoredStudy, cache: Cache, log: Log, named: Iterable[str] = ()
+) -> Cache | ComparedPool:
+    """The pool with the outputs of these models and of those that draws were or are made for.
+
+    It is the pool itself where there are no others.
+    """
+    own, *others = list_model_names(study)
+    drawn_for = {name for each in log.history for name in _list_drawn_for(each)}
+    wanted = {*named, *drawn_for, *list_named_models(study.choices)}
+    pools = {name: study.of_model(name).known_cache() for name in others if name in wanted}
     return ComparedPool(own, cache, pools, log) if pools else cache
+
+
+def check_models(study: StoredStudy | None, choices: Choices) -> None:
+    """Raises ChoiceError where draws are to aim at a model that the study lacks.
+
+    study is None for one that is made.
+    """
+    known = list_model_names(study) if study else ("model",)
+    for name in sorted(list_named_models(choices) - {*known}):
+        raise ChoiceError(
+            f"this study has no model {name!r}: its models are {join_names(known)}",
+            f"`study.add({name!r}, 'FILE')` adds one",
+        )
+
+
+def _list_drawn_for(round: Round) -> Iterator[str]:
+    """The models whose outputs the scores of a round were about, where they were several."""
+    for objective in round.objectives:
+        for each in find_statistics(objective):
+            yield from (model for model, _, _ in each.terms)

@@ -39,6 +39,7 @@ from activetest.nouns.log import LABELLED, PENDING
 from activetest.pool.costs import read_costs
 from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.plan import plan_round
+from activetest.study.comparison import join_models
 from activetest.study.declared import add_plan, describe_plan, list_looks
 from activetest.study.export import replacing_target
 from activetest.study.label_checks import make_normaliser
@@ -238,8 +239,9 @@ def _draw_items(study: StoredStudy, record: Record, count: int) -> list[Draw]:
     if not left:
         return []
     count = min(count, left)
-    drawn = plan_round(log, cache, study.choices, seed=study.seed, count=count)
-    looks = list_looks(study.choices, log, cache)
+    pool = join_models(study, cache, log)
+    drawn = plan_round(log, pool, study.choices, seed=study.seed, count=count)
+    looks = list_looks(study.choices, log, pool)
     drawn = add_plan(drawn, study.choices, count=count, looks=looks)
     ids, plan = cache.ids(drawn.rows), describe_plan(study.choices, study.pool)
     study.ledger.record_round(drawn, ids, revision=record.revision, plan=plan)

@@ -54,7 +54,12 @@ from activetest.reporting.requirements import Requirement, parse_requirement
 from activetest.reporting.rows import HEADLINE
 from activetest.sampling.floor import chooses_floor
 from activetest.sampling.question import chooses_between
-from activetest.study.comparison import compare_models, join_models, list_model_names
+from activetest.study.comparison import (
+    compare_models,
+    join_models,
+    list_model_names,
+    list_models,
+)
 from activetest.study.declared import record_gates
 from activetest.study.details import build_details
 from activetest.study.findings import Context, Request, open_findings
@@ -155,7 +160,7 @@ def report(
     )
     facts = _find_facts(study, cache, request.metrics, [each.metric for each in parsed])
     shown, further, viewed = _choose_metrics(request, choices, facts)
-    apart = compare_models(shown, request.reference, facts)
+    apart = compare_models(shown, request.reference, list_model_names(study))
     required = [specification.find_metric(each.metric, facts) for each in parsed]
     if request.bound is not None:
         required = [specification.bound_losses(each, request.bound) for each in required]
@@ -170,7 +175,7 @@ def report(
     about_all = [*viewed, *required, *(metric for each in findings for metric in each.metrics)]
     about_all += apart
     view = build_view(
-        *(log, join_models(study, cache, log, about_all), choices, about_all),
+        *(log, join_models(study, cache, log, list_models(about_all)), choices, about_all),
         seed=study.seed,
         own_view=own_view,
         population=sampled,

@@ -31,6 +31,7 @@ from activetest.sampling.question import (
     usual_acquisition,
     usual_floor,
 )
+from activetest.study.comparison import check_models
 from activetest.study.stored import StoredStudy
 
 # Roles of columns that stay after the first draw: probabilities and labels rest on them.
@@ -207,6 +208,7 @@ def choose_choices(
         settings |= {"metric": named[0], "also": named[1:]}
         settings |= {"metrics": (*metrics, *named)}
     choices = check_choices(asdict(stored) | settings, entries)
+    check_models(study, choices)
     check_inputs(choices, entries)
     check_training(choices, training=bool(files.get("train")))
     if began:

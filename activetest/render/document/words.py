@@ -294,7 +294,7 @@ def metric_title(record: EstimateRow | Gate) -> str:
     if record.class_name is not None:
         title = f"{title} of {name_class(record.class_name)}"
     if record.models:
-        title = f"{title}, {' minus '.join(record.models)}"
+        title = f"{title} ({' minus '.join(record.models)})"
     return plain(title)
 
 

@@ -6,6 +6,7 @@ from activetest.nouns.report import EstimateRow, Report
 from activetest.render.document import words
 from activetest.render.document.blocks import Bar, Bars, Block, Columns, Sentence, Table, tabulate
 from activetest.render.document.extent import Extent, list_known
+from activetest.render.sections.metrics import find_usual
 
 PLACE = 5
 TITLE = "Models"
@@ -14,7 +15,9 @@ OF = "estimates"
 
 def write(estimates: Sequence[EstimateRow], report: Report, extent: Extent) -> Iterator[Block]:
     """A row for every model and metric, and one for every difference; on pages as dots."""
-    rows = [row for row in list_known(report) if row.models]
+    usual = find_usual(report, extent)
+    rows = [row for row in list_known(report) if row.models and row.group is None]
+    rows = [row for row in rows if not usual or row.estimator == usual]
     apart = [row for row in rows if len(row.models) > 1]
     alone = [row for row in rows if len(row.models) == 1]
     if not rows:
