@@ -15,6 +15,7 @@ from activetest.cli import formatter, pages
 from activetest.cli.app import BUG, main
 from activetest.cli.options import write_table
 from activetest.item_statistics import specification
+from activetest.item_statistics.expression import parse_expression
 from activetest.nouns.choices import DECLARATIONS, Choices
 from activetest.nouns.curve import CurveKind
 from activetest.reporting.requirements import parse_requirement
@@ -49,6 +50,7 @@ TOPICS = (
         "assumptions",
         "engines",
         "remote",
+        "compare",
     ),
     *("results", "gaussian"),
 )
@@ -307,7 +309,8 @@ def test_every_requirement_that_is_shown_can_be_read():
     from activetest.cli.report import split_gates
 
     for requirement in split_gates(shown):
-        name, _ = specification.split_specification(parse_requirement(requirement).metric)
+        metric = parse_expression(parse_requirement(requirement).metric).metric
+        name, _ = specification.split_specification(metric)
         assert name in catalog.names("metrics")
 
 

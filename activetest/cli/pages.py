@@ -20,7 +20,7 @@ _ORDER = (
         "judges",
     ),
     *("groups", "questions", "surfaces", "attributes", "gates", "stopping", "reports", "pipelines"),
-    *("limits", "population", "assumptions", "python", "results", "simulate", "methods"),
+    *("limits", "population", "assumptions", "python", "results", "compare", "simulate", "methods"),
     *("surrogates", "rounds", "intervals", "gaussian", "papers", "json", "study", "engines"),
     *("threats", "glossary"),
 )

@@ -22,7 +22,7 @@ def bind_metric(metric: Metric, model: str) -> Metric:
     if metric.refine is not None:
         raise ChoiceError(
             f"{metric.title} is an area under a curve, and is not compared between models",
-            "compare means, such as `error`, or report each model alone: `study.report(model=...)`",
+            "compare means of losses, or report each model alone: `study.report(model='NAME')`",
         )
     return replace(
         metric,

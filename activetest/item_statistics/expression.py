@@ -11,8 +11,8 @@ from activetest.errors import ChoiceError
 
 _EXAMPLE = "write it like 'accuracy(v2)' or 'accuracy(v2)-accuracy(v1)'"
 _TERM = r"([^\[\]()@]*?(?:\[[^\[\]]*\])?)\s*\(([^()]*)\)"
-_ONE = re.compile(_TERM, re.DOTALL)
-_TWO = re.compile(rf"{_TERM}\s*-\s*{_TERM}", re.DOTALL)
+_TERM_ALONE = re.compile(_TERM, re.DOTALL)
+_DIFFERENCE = re.compile(rf"{_TERM}\s*-\s*{_TERM}", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Expression:
 
 def parse_expression(text: str) -> Expression:
     """The expression in a text. Raises ChoiceError for a difference of different metrics."""
-    if found := _ONE.fullmatch(text.strip()):
+    if found := _TERM_ALONE.fullmatch(text.strip()):
         return Expression(found[1].strip(), (_read_model(text, found[2]),))
-    found = _TWO.fullmatch(text.strip())
+    found = _DIFFERENCE.fullmatch(text.strip())
     if not found:
         return Expression(text)
     first, second = found[1].strip(), found[3].strip()

@@ -142,8 +142,8 @@ def statistic(name: str) -> Statistic:
         return _sum_over_models(name, tuple(terms))
     word, *texts = name.split(":")
     make: Maker = _MAKERS.get(word) or catalog.load("statistics", word).make
-    made: Statistic = make(name, *map(json.loads, texts))
-    return made
+    own: Statistic = make(name, *map(json.loads, texts))
+    return own
 
 
 def _sum_over_models(name: str, terms: tuple[tuple[str, Statistic, float], ...]) -> Statistic:

@@ -92,7 +92,7 @@ class PoolView(Protocol):
 
 
 class SeveralModels(ABC):
-    """What a pool whose items were given to several models has besides: surrogates for all.
+    """A pool whose items were given to several models: it has surrogates for all of them.
 
     models   their names; the first is the one of the pool's own outputs
     """

@@ -356,6 +356,11 @@ class Report:
     details: ReportDetails | None = None
     beliefs: GroupBeliefs | None = None
 
+    @property
+    def of_models(self) -> tuple[EstimateRow, ...]:
+        """The estimates that are of named models, and of their differences."""
+        return tuple(row for row in self.estimates if row.models)
+
 
 @dataclass(frozen=True)
 class SimulatedStrategy(Strategy):

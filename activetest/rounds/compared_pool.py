@@ -151,7 +151,7 @@ class ComparedPool(SeveralModels):
 class ComparedSurrogate(Remembers):
     """Surrogates of several models over the same items.
 
-    What is asked about the outputs of the pool's own model is asked of its surrogate.
+    The one of the pool's own model answers for statistics that name no model.
     """
 
     def __init__(self, model: str, surrogates: Mapping[str, Surrogate], classes: int) -> None:
@@ -160,7 +160,7 @@ class ComparedSurrogate(Remembers):
 
     @property
     def first(self) -> Surrogate:
-        """That of the pool's own model."""
+        """The one of the pool's own model."""
         return self.surrogates[self.model]
 
     @property

@@ -1,8 +1,8 @@
 """Past rounds as a further model would have had them: its surrogate on the labels they knew.
 
-The draws of a round and their probabilities serve every model over the same items. What was
-expected of its items is about the outputs of one, so that for another model the surrogate is fitted
-again to the labels that were known before the round. Each term stays unbiased: an expectation that
+The draws of a round and their probabilities serve every model over the same items. Its expectations
+are about the outputs of one, so that for another model the surrogate is fitted again to the labels
+that were known before the round. Each term stays unbiased: an expectation that
 follows from earlier draws alone is known before the draw, whoever computes it, and when.
 """
 

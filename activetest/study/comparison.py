@@ -72,8 +72,8 @@ def join_models(
     """
     own, *others = list_model_names(study)
     drawn_for = {name for each in log.history for name in _list_drawn_for(each)}
-    wanted = {*named, *drawn_for, *list_named_models(study.choices)}
-    pools = {name: study.of_model(name).known_cache() for name in others if name in wanted}
+    needed = {*named, *drawn_for, *list_named_models(study.choices)}
+    pools = {name: study.of_model(name).known_cache() for name in others if name in needed}
     return ComparedPool(own, cache, pools, log) if pools else cache
 
 

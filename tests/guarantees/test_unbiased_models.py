@@ -11,8 +11,12 @@ import pytest
 from activetest import catalog
 from activetest.estimation import samples
 from activetest.item_statistics.compared import bind_metric, subtract_models
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log
+from activetest.rounds import crossing
 from activetest.rounds.compared_pool import ComparedPool
 from activetest.rounds.fit import observe_statistics
+from activetest.rounds.replay import replay_rounds
 from tests.guarantees.test_unbiased import CHOICES, SIZE, first_unseen, metric_of, studies
 from tests.makers import build_table
 
@@ -47,10 +51,12 @@ def estimate_means(evidence, metric, group, estimator):
     return catalog.load("estimators", estimator).estimate(one).mean
 
 
-def find_expectations(pool, truth, rival, metrics, choices=CHOICES, groups=(0, 1), **ways):
+def find_expectations(
+    pool, truth, rival, metrics, choices=CHOICES, groups=(0, 1), drawn_from=None, **ways
+):
     """(metrics, groups, estimators, d) means, each over all studies; and the true ones."""
     expected = 0.0
-    for log, prob in studies(pool, truth, choices, **ways):
+    for log, prob in studies(drawn_from or pool, truth, choices, **ways):
         compared = ComparedPool("v1", pool, {"v2": rival}, log)
         evidence = samples.collect_evidence(log, compared, choices, metrics, seed=1)
         expected = expected + prob * np.array(
@@ -79,3 +85,68 @@ def test_a_difference_is_unbiased_whoever_the_draws_were_made_for(pool, truth, r
     expected, targets = find_expectations(pool, truth, rival, metrics, **ways)
     assert np.abs(targets[0]).max() > 0.1
     assert expected == pytest.approx(np.broadcast_to(targets[:, :, None], expected.shape), abs=1e-7)
+
+
+@pytest.fixture
+def divide(monkeypatch, pool):
+    """Rounds of two draws learn from themselves, between two halves of the items."""
+    fold_of = {each: place % 2 for place, each in enumerate(pool.hashes.tolist())}
+    for name, value in (("FOLDS", 2), ("FEWEST_DRAWS", 2), ("HALF", 0.5), ("FEWEST_LABELS", 0.0)):
+        monkeypatch.setattr(crossing, name, value)
+    monkeypatch.setattr(
+        crossing,
+        "find_folds",
+        lambda hashes, seed: np.array([fold_of[each] for each in hashes.tolist()]),
+    )
+
+
+def test_rounds_that_learn_from_themselves_leave_it_unbiased(pool, truth, rival, divide):
+    metric = subtract_models(metric_of(pool, "error"), "v2", "v1")
+    expected, targets = find_expectations(pool, truth, rival, [metric])
+    assert expected == pytest.approx(np.broadcast_to(targets[:, :, None], expected.shape), abs=1e-7)
+
+
+@pytest.mark.parametrize("floor", [0.1, 0.5])
+def test_draws_that_aim_at_a_difference_leave_all_numbers_unbiased(pool, truth, rival, floor):
+    aim = "error(v2)-error(v1)"
+    choices = Choices(aim, (aim,), "agreement", floor=floor)
+    drawn_from = ComparedPool("v1", pool, {"v2": rival}, Log.empty())
+    metric = metric_of(pool, "error")
+    metrics = [subtract_models(metric, "v2", "v1"), bind_metric(metric, "v2"), metric]
+    expected, targets = find_expectations(
+        pool, truth, rival, metrics, choices, drawn_from=drawn_from
+    )
+    assert expected == pytest.approx(np.broadcast_to(targets[:, :, None], expected.shape), abs=1e-7)
+
+
+@pytest.mark.parametrize("aim", ["error", "precision[dog]"])
+def test_a_whole_report_on_another_model_is_unbiased(pool, truth, rival, aim):
+    """Of rounds that left items out, too: to this model their items are known without a draw."""
+    choices = Choices(aim, (aim,), "agreement", floor=0.2)
+    every = Choices("error", ("error",), "agreement", floor=0.2)
+    metric, expected, total = metric_of(rival, "error"), 0.0, 0.0
+    first = studies(pool, truth, choices, batches=(1,))
+    for begun, chance in first:
+        for log, more in studies(pool, truth, every, batches=(2,), log=begun):
+            replayed = replay_rounds(log, rival, every, 1)
+            evidence = samples.collect_evidence(replayed, rival, every, [metric], seed=1)
+            means = [[estimate_means(evidence, metric, 0, each) for each in ESTIMATORS]]
+            expected, total = expected + chance * more * np.array(means), total + chance * more
+    target = observe_statistics(rival.rows(0, SIZE), truth, metric.statistics).mean()
+    assert total == pytest.approx(1)
+    assert expected == pytest.approx(np.full(expected.shape, target), abs=1e-7)
+
+
+def peek(monkeypatch):
+    """The surrogate of a round learns from the round's own labels."""
+    from activetest.rounds import replay
+
+    plain = replay.list_known
+    monkeypatch.setattr(replay, "list_known", lambda log, number: plain(log, number + 1))
+
+
+def test_a_surrogate_that_knows_labels_of_its_own_round_is_biased(pool, truth, rival, monkeypatch):
+    peek(monkeypatch)
+    metric = bind_metric(metric_of(pool, "error"), "v2")
+    expected, targets = find_expectations(pool, truth, rival, [metric])
+    assert np.abs(expected - targets[:, :, None])[..., 1, :].max() > 1e-4

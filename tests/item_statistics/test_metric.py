@@ -7,8 +7,9 @@ from pytest import approx
 from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.item_statistics.defaults import CLASSIFICATION, HARD_LABELS, REGRESSION
-from activetest.item_statistics.metric import Facts, Metric, add_to_brackets, divide, evaluate
+from activetest.item_statistics.metric import Facts, Metric, divide, evaluate
 from activetest.item_statistics.statistic import statistic
+from activetest.nouns.arguments import add_to_brackets
 from activetest.nouns.rows import Outputs
 
 NEEDED = {"f-beta": "2", "top-k-error": "1", "precision-at-k": "20", "recall-at-fpr": "0.1"}

@@ -101,7 +101,8 @@ def test_nothing_that_a_row_or_a_gate_knows_is_left_out(judged):
     numbers |= {"n_answers", *OF_DECLINED}
     for kind, key in ((EstimateRow, "estimates"), (Gate, "gates")):
         names = {field.name.replace("class_name", "class") for field in fields(kind)}
-        expected = (names | numbers | set(DIMENSIONS)) - {"quantity"}
+        # Models are in the dimensions, and in those of the other side.
+        expected = (names | numbers | set(DIMENSIONS)) - {"quantity", "models"}
         # Verdicts of gates that are not reliable are undecided, and say why.
         expected = expected - {"reliable"} if kind is Gate else expected | _SAVING
         # When the interval of an estimate holds is said by its kind.

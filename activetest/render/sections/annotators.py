@@ -16,7 +16,7 @@ from activetest.render.document.blocks import (
 )
 from activetest.render.document.extent import Extent
 
-PLACE = 12
+PLACE = 13
 TITLE = "Annotators"
 OF = "details"
 PAGED = True

@@ -11,7 +11,7 @@ from activetest.render.document import words
 from activetest.render.document.blocks import Block, Columns, Map, MapCell, Table, tabulate
 from activetest.render.document.extent import Extent
 
-PLACE = 8
+PLACE = 9
 TITLE = "Classes that are confused"
 OF = "details.confusion"
 PAGED = True

@@ -26,7 +26,7 @@ from activetest.render.sections.metrics import (
     split_matrices,
 )
 
-PLACE = 7
+PLACE = 8
 TITLE = "Groups"
 OF = "estimates"
 

@@ -8,9 +8,9 @@ from activetest.render.document.blocks import Bar, Bars, Block, Columns, Sentenc
 from activetest.render.document.extent import Extent, list_known
 from activetest.render.sections.metrics import find_usual
 
-PLACE = 5
+PLACE = 6
 TITLE = "Models"
-OF = "estimates"
+OF = "of_models"
 
 
 def write(estimates: Sequence[EstimateRow], report: Report, extent: Extent) -> Iterator[Block]:
@@ -20,8 +20,6 @@ def write(estimates: Sequence[EstimateRow], report: Report, extent: Extent) -> I
     rows = [row for row in rows if not usual or row.estimator == usual]
     apart = [row for row in rows if len(row.models) > 1]
     alone = [row for row in rows if len(row.models) == 1]
-    if not rows:
-        return
     if alone:
         yield _tabulate("other models", alone)
     if apart and extent.paged:

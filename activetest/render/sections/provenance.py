@@ -8,7 +8,7 @@ from activetest.render.document import words
 from activetest.render.document.blocks import Attachment, Block, Code, Facts, Sentence
 from activetest.render.document.extent import Extent
 
-PLACE = 13
+PLACE = 14
 TITLE = "Where this comes from"
 OF = "details"
 PAGED = True

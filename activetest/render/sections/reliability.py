@@ -9,7 +9,7 @@ from activetest.render.document.blocks import Block, Chart, Columns, Figure, Poi
 from activetest.render.document.extent import Extent
 from activetest.render.plots import axes
 
-PLACE = 9
+PLACE = 10
 TITLE = "Can its confidence be believed?"
 OF = "details.reliability"
 PAGED = True

@@ -17,7 +17,7 @@ from activetest.render.document.blocks import (
 from activetest.render.document.extent import Extent
 from activetest.render.plots import axes
 
-PLACE = 6
+PLACE = 7
 TITLE = "How it converged"
 OF = "details"
 PAGED = True

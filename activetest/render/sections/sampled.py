@@ -9,7 +9,7 @@ from activetest.render.document import words
 from activetest.render.document.blocks import Block, Fold, Key, Sentence, Slices
 from activetest.render.document.extent import Extent
 
-PLACE = 11
+PLACE = 12
 TITLE = "Labels against the pool"
 OF = "details.sampled"
 PAGED = True

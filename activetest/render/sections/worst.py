@@ -8,7 +8,7 @@ from activetest.render.document import words
 from activetest.render.document.blocks import Block, Item, Items, Sentence
 from activetest.render.document.extent import Extent
 
-PLACE = 10
+PLACE = 11
 TITLE = "The worst labelled items"
 OF = "details"
 PAGED = True
