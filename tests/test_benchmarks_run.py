@@ -38,6 +38,7 @@ RUNS = {
     "judge.py": "--save HERE/judge.jsonl --judge verdicts --runs 2",
     "log_limit.py": "SAMPLE --pools digits --saved digits=3",
     "loop.py": "HERE --rows 5000 --repeats 1",
+    "models.py": "SAMPLE --runs 2 --labels 40 --workers 1",
     "missing.py": "--runs 2 --size 400 --labels 100",
     "noisy_attributes.py": "--methods beta --labels 500 --seeds 2 --results HERE/n.jsonl",
     "peers.py": "SAMPLE --runs 3 --peers ours --pools digits --budget 20",

@@ -1,0 +1,205 @@
+"""Several models in one study: what is reported, gated and drawn of them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from pytest import approx
+
+from activetest.cli.app import main
+from activetest.errors import ChoiceError
+from activetest.study.study import Study
+from tests.makers import write_pool
+
+ROWS = 90
+
+
+@pytest.fixture
+def key(folder) -> dict[str, str]:
+    """Labels of a pool of 90 items, pool.parquet, and a rival's outputs, v2.parquet.
+
+    The rival does the same on two thirds of the items, and is wrong on many of the others.
+    """
+    write_pool(folder / "pool.parquet", ROWS, seed=5)
+    table = pq.read_table("pool.parquet").to_pandas()
+    names = [name for name in table.columns if name.startswith("prob_")]
+    classes = np.array([name.removeprefix("prob_") for name in names])
+    labels = classes[table[names].to_numpy().argmax(axis=1)]
+    rng = np.random.default_rng(0)
+    wrong = rng.random(ROWS) < 0.15
+    labels[wrong] = classes[rng.integers(len(classes), size=wrong.sum())]
+    rival, others = table.copy(), np.arange(ROWS) % 3 == 0
+    rival.loc[others, names] = np.roll(table.loc[others, names].to_numpy(), 1, axis=1)
+    rival.to_parquet("v2.parquet")
+    return dict(zip(table["id"], labels.tolist(), strict=True))
+
+
+@pytest.fixture
+def errors(key) -> dict[str, float]:
+    """The true error rate of each model."""
+    found = {}
+    for model, file in (("model", "pool.parquet"), ("v2", "v2.parquet")):
+        table = pq.read_table(file).to_pandas()
+        names = [name for name in table.columns if name.startswith("prob_")]
+        pred = table[names].to_numpy().argmax(axis=1)
+        found[model] = float(
+            np.mean(
+                [f"prob_{key[id]}" != names[c] for id, c in zip(table["id"], pred, strict=True)]
+            )
+        )
+    return found
+
+
+@pytest.fixture
+def begin(key):
+    """begin(labels, **choices): a study with so many labels, and then the model v2."""
+
+    def begin(labels: int, **choices) -> Study:
+        study = Study.create("pool.parquet", seed=1, groups=["place"], **choices)
+        if labels:
+            study.ingest({id: key[id] for id in study.next(labels).ids})
+        study.add("v2", "v2.parquet", trained_on_labels=False if labels else None)
+        return study
+
+    return begin
+
+
+def find_rows(report):
+    """{title: row} of the whole pool."""
+    whole = [row for row in report.estimates if row.group is None]
+    return {row.title: row for row in whole if row.estimator == "doubly-robust"}
+
+
+def test_a_report_has_every_models_numbers_and_their_differences(begin, errors):
+    rows = find_rows(begin(40).report(reference="model"))
+    assert [title for title in rows if "(" in title] == ["error(v2)", "error(v2)-error(model)"]
+    for title, truth in (
+        ("error", errors["model"]),
+        ("error(v2)", errors["v2"]),
+        ("error(v2)-error(model)", errors["v2"] - errors["model"]),
+    ):
+        assert rows[title].lower <= truth <= rows[title].upper
+    apart = rows["error(v2)-error(model)"]
+    # The models differ on a third of the items.
+    assert abs(apart.estimate) <= 1 / 3 + 1e-9
+
+
+def test_the_numbers_of_the_first_model_are_those_without_another(begin):
+    study = begin(40)
+    before = find_rows(study.report())["error"]
+    assert find_rows(study.report(reference="model"))["error"] == before
+
+
+def test_once_all_is_labelled_every_number_is_exact(begin, errors, key):
+    study = begin(40)
+    study.ingest(key)
+    rows = find_rows(study.report(reference="v2"))
+    apart = errors["model"] - errors["v2"]
+    assert rows["error(model)-error(v2)"].estimate == approx(apart)
+    assert rows["error(model)-error(v2)"].method == "exact"
+    assert rows["error(v2)"].estimate == approx(errors["v2"])
+    assert find_rows(study.report(model="v2"))["error"].estimate == approx(errors["v2"])
+
+
+def test_a_gate_on_a_difference_is_decided_at_every_look(begin, errors):
+    study = begin(60)
+    apart = errors["v2"] - errors["model"]
+    gates = study.report(
+        require=[
+            f"error(v2)-error(model)<={apart + 0.3}",
+            f"error(v2)-error(model)<={apart - 0.3}",
+            f"accuracy(model)-accuracy(v2)@place=barn>={apart - 0.9}",
+        ]
+    ).gates
+    assert [gate.verdict for gate in gates] == ["pass", "fail", "pass"]
+    assert gates[0].models == ("v2", "model") and gates[0].method == "betting"
+    assert gates[0].lower <= apart <= gates[0].upper
+
+
+def test_draws_can_aim_at_a_difference(begin, errors, key):
+    study = begin(0)
+    study.change(metric="error(v2)-error(model)", floor=0.1)
+    table = [pq.read_table(file).to_pandas() for file in ("pool.parquet", "v2.parquet")]
+    names = [name for name in table[0].columns if name.startswith("prob_")]
+    pred = [each[names].to_numpy().argmax(axis=1) for each in table]
+    differ = dict(zip(table[0]["id"], pred[0] != pred[1], strict=True))
+    ids = study.next(30).ids
+    assert np.mean([differ[id] for id in ids]) > 0.7 > 2 * np.mean([*differ.values()])
+    study.ingest({id: key[id] for id in ids})
+    report = study.report(require="error(v2)-error(model)<=0.9")
+    row = report.estimates[0]
+    assert row.headline and row.title == "error(v2)-error(model)"
+    assert row.lower <= errors["v2"] - errors["model"] <= row.upper
+    assert report.gates[0].verdict == "pass"
+    # Draws for both are replayed where the first model alone is asked about.
+    plain = find_rows(study.report(metrics="error", interval="anytime"))["error"]
+    assert plain.lower <= errors["model"] <= plain.upper
+    assert study.next(5, new=True).ids
+
+
+def test_labels_that_took_part_in_a_model_are_known_items_of_it(key):
+    study = Study.create("pool.parquet", seed=1)
+    study.ingest({id: key[id] for id in study.next(40).ids})
+    study.add("v2", "v2.parquet", trained_on_labels=True)
+    row = find_rows(study.report(model="v2"))["error"]
+    assert row.estimate is None
+    study.ingest({id: key[id] for id in study.next(20, new=True).ids})
+    row = find_rows(study.report(model="v2"))["error"]
+    assert row.n_draws == 20 and row.estimate is not None
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ({"reference": "v3"}, "no model 'v3'"),
+        ({"model": "v3"}, "no model 'v3'"),
+        ({"metrics": "error(v3)"}, "no model 'v3'"),
+        ({"require": "error(v3)-error(v2)<=0"}, "no model 'v3'"),
+        ({"require": "error(v2)-accuracy(model)<=0"}, "another metric"),
+    ],
+)
+def test_a_model_that_is_not_there_is_named_with_those_that_are(begin, asked, problem):
+    study = begin(0)
+    with pytest.raises(ChoiceError, match=problem) as found:
+        study.report(**asked)
+    assert found.value.hint
+    with pytest.raises(ChoiceError, match="no model 'v3'"):
+        study.change(metric="error(v3)-error(model)")
+
+
+def test_a_study_of_one_model_has_none_to_compare_with(key):
+    study = Study.create("pool.parquet", seed=1)
+    with pytest.raises(ChoiceError, match="only model of this study"):
+        study.report(reference="model")
+    with pytest.raises(ChoiceError, match="no model 'v2'"):
+        study.report(metrics="error(v2)")
+
+
+def test_every_format_shows_models(begin, capsys):
+    begin(60)
+    gate = ("--require", "error(v2)-error(model)<=0.9")
+    assert main(["report", "--reference", "model", *gate, "-o", "found.html"]) == 0
+    shown = capsys.readouterr().out
+    assert "other models" in shown and "differences between models" in shown
+    page = Path("found.html").read_text(encoding="utf-8")
+    assert "Models" in page and "error(v2)-error(model)" in page
+    assert main(["report", "--reference", "model", *gate, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (apart,) = [each for each in document["estimates"] if (each["against"] or {}).get("model")]
+    assert (apart["model"], apart["against"]["model"]) == ("v2", "model")
+    assert document["gates"][0]["model"] == "v2"
+    assert {each["model"] for each in document["estimates"]} == {None, "v2"}
+
+
+def test_models_that_do_the_same_everywhere_do_not_differ(key):
+    study = Study.create("pool.parquet", seed=1)
+    study.ingest({id: key[id] for id in study.next(40).ids})
+    study.add("twin", "pool.parquet", trained_on_labels=False)
+    row = find_rows(study.report(reference="model"))["error(twin)-error(model)"]
+    assert (row.estimate, row.lower, row.upper, row.method) == (0, 0, 0, "exact")
+    gates = study.report(require=["error(twin)-error(model)<=0.01"]).gates
+    assert gates[0].verdict == "pass"
+    study.change(metric="error(twin)-error(model)")
+    assert len(study.next(5, new=True).ids) == 5
