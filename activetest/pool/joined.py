@@ -19,6 +19,10 @@ from activetest.pool.schema import Schema
 from activetest.system.safe_text import first_line
 
 _NOT_READ = ("features", "groups", "amounts")
+_ALIKE = (
+    "correct the file: outputs of a further model are written like those of the pool, and have the "
+    "same classes"
+)
 
 
 def list_joined_columns(schema: Schema) -> tuple[str, ...]:
@@ -68,7 +72,7 @@ def open_outputs(files: Files, name: str, schema: Schema) -> Pool:
         problem = error.problem.removeprefix(f"{pool.uri} is not the pool this study was made for")
         raise PoolError(
             f"the outputs in {name} are not like those of the pool{problem}",
-            "write them as the pool has them",
+            _ALIKE,
         ) from error
     return pool
 
@@ -99,7 +103,11 @@ def find_rows(outputs: Pool, find: Callable[[list[str]], Array], size: int) -> t
         )
     rows, others = np.full(size, -1), 0
     for strip in outputs.strips(without=_NOT_READ):
-        block = outputs.read_block(strip)
+        try:
+            block = outputs.read_block(strip)
+        except PoolError as error:
+            # Settings that its own hint may name are those of the study.
+            raise PoolError(error.problem, _ALIKE) from error
         here = np.arange(strip.start, strip.start + len(block.ids))
         if outputs.schema.id is None:
             rows[here] = here
