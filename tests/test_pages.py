@@ -15,9 +15,9 @@ from activetest.cli import formatter, pages
 from activetest.cli.app import BUG, main
 from activetest.cli.options import write_table
 from activetest.item_statistics import specification
-from activetest.item_statistics.expression import parse_expression
 from activetest.nouns.choices import DECLARATIONS, Choices
 from activetest.nouns.curve import CurveKind
+from activetest.nouns.expression import parse_expression
 from activetest.reporting.requirements import parse_requirement
 from tests.documents import (
     DOCUMENTS,

@@ -10,10 +10,10 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import ChoiceError, UnknownMethod
 from activetest.item_statistics.compared import bind_metric, subtract_models
-from activetest.item_statistics.expression import parse_expression
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.item_statistics.relevance import find_certain
-from activetest.item_statistics.statistic import Statistic
+from activetest.item_statistics.statistic import Statistic, sum_over_models
+from activetest.nouns.expression import parse_expression
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs
@@ -222,6 +222,11 @@ def _any_scores(code: int | None) -> Array:
 def _clip_losses(each: Statistic, bound: float) -> Statistic:
     if np.isfinite([each.lower, each.upper]).all():
         return each
+    if each.terms:
+        parts = tuple(
+            (model, _clip_losses(loss, bound), share) for model, loss, share in each.terms
+        )
+        return sum_over_models(f"{each.name} within {bound!r}", parts)
     low, high = max(each.lower, -bound), min(each.upper, bound)
 
     def value(outputs: Outputs, labels: Array | None) -> Array:

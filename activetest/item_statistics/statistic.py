@@ -120,7 +120,7 @@ def tabulate(statistics: Sequence[Statistic], classes: int, *, others: bool = Fa
     return np.stack([each.value(outputs, labels) for each in statistics])
 
 
-_ONE_MODEL = r"([^()]+)\(([A-Za-z][\w.-]*)\)"
+_ONE_MODEL = r"([^()]+)\(([A-Za-z][A-Za-z0-9_.-]*)\)"
 _OF_MODELS = re.compile(rf"{_ONE_MODEL}(?:-{_ONE_MODEL})?")
 # Makes a statistic from its name and the parameters in it.
 Maker = Callable[..., Statistic]
@@ -139,14 +139,14 @@ def statistic(name: str) -> Statistic:
         terms = [(first[1], statistic(first[0]), 1.0)]
         if second[1]:
             terms.append((second[1], statistic(second[0]), -1.0))
-        return _sum_over_models(name, tuple(terms))
+        return sum_over_models(name, tuple(terms))
     word, *texts = name.split(":")
     make: Maker = _MAKERS.get(word) or catalog.load("statistics", word).make
     own: Statistic = make(name, *map(json.loads, texts))
     return own
 
 
-def _sum_over_models(name: str, terms: tuple[tuple[str, Statistic, float], ...]) -> Statistic:
+def sum_over_models(name: str, terms: tuple[tuple[str, Statistic, float], ...]) -> Statistic:
     """The weighted sum of statistics of several models' outputs; terms as in Statistic.
 
     Outputs have those of the models as `others`.

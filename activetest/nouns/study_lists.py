@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from activetest.nouns.expression import parse_expression
+
 # The numbers of the first part, model, criterion and rater; and the only phase of a round.
 FIRST = 1
 # Who asked for a gate.
@@ -166,16 +168,21 @@ def write_expression(
 ) -> dict[str, str | dict[str, str]]:
     """A metric, its class and its group as JSON holds them; what there is not is left out.
 
-    metric  specification, with what stands in brackets: "recall[fraud]"
+    metric  as it is asked for, with what stands in brackets: "recall[fraud]", "error(v2)-error(v1)"
     group   (column, value)
 
     >>> write_expression("recall[fraud]", ("region", "EU"))
     {'metric': 'recall', 'class': 'fraud', 'group': {'region': 'EU'}}
+    >>> write_expression("error(v2)-error(v1)")
+    {'metric': 'error', 'model': 'v2', 'minus': {'model': 'v1'}}
     """
-    name, bracket, rest = metric.partition("[")
+    expression = parse_expression(metric)
+    name, bracket, rest = expression.metric.partition("[")
     found: dict[str, str | dict[str, str]] = {"metric": name}
     if bracket:
         found["class"] = rest.removesuffix("]")
+    for key, model in zip(("model", "minus"), expression.models, strict=False):
+        found[key] = model if key == "model" else {"model": model}
     if group is not None:
         found["group"] = dict([group])
     return found

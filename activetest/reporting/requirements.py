@@ -26,7 +26,7 @@ _EXAMPLE = "write it like 'recall[fraud]>=0.8' or 'accuracy@region=EU>=0.9'"
 # Greedy, so that the operator found is the last one.
 _SIDES = re.compile(r"(.*)(>=|<=|>|<)(.*)", re.DOTALL)
 _LEFT = re.compile(r"([^\[\]@]*)(\[[^\[\]]*\])?\s*(?:@(.*))?", re.DOTALL)
-# Of models: see item_statistics.expression.
+# Of models: see nouns.expression.
 _MODELS = re.compile(r"((?:[^\[\]@]|\[[^\[\]]*\])*\))()\s*(?:@(.*))?", re.DOTALL)
 
 

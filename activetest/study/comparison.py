@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError
+from activetest.estimation.view import ANYTIME
 from activetest.item_statistics.compared import bind_metric, subtract_models
-from activetest.item_statistics.expression import parse_expression
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Choices
+from activetest.nouns.expression import parse_expression
 from activetest.nouns.log import Log, Round
 from activetest.nouns.name_lists import join_names
+from activetest.nouns.report import Note, Weight
 from activetest.rounds.compared_pool import ComparedPool
 from activetest.rounds.objectives import find_statistics
 from activetest.study.models import ModelStudy
@@ -87,6 +89,37 @@ def check_models(study: StoredStudy | None, choices: Choices) -> None:
         raise ChoiceError(
             f"this study has no model {name!r}: its models are {join_names(known)}",
             f"`study.add({name!r}, 'FILE')` adds one",
+        )
+
+
+def note_judged_models(study: StoredStudy) -> list[Note]:
+    """A note on how many models gates were asked of, where they are several.
+
+    A difference judges its first model. The gates of the report are among those in the ledger.
+    """
+    own, level = study.list_models()[0].name, study.choices.level
+    judged = {gate.expression.get("model", own) for gate in study.ledger.gates()}
+    if len(judged) < 2:
+        return []
+    text = (
+        f"Gates were asked of {len(judged)} models on these labels. Each verdict errs in up to "
+        f"{100 * (1 - level):.2g} %, so that at least one of {len(judged)} bad models passes in up "
+        f"to {100 * (1 - level ** len(judged)):.0f} %."
+    )
+    return [Note(text, Weight.ANSWER)]
+
+
+def check_model_report(study: StoredStudy, *, gates: bool, kind: str) -> None:
+    """Raises ChoiceError where a report on a further model is to hold at more than one look.
+
+    How likely other items were to be drawn follows from the outputs of the model that the draws
+    were made for: those numbers are of the study.
+    """
+    if isinstance(study, ModelStudy) and (gates or kind == ANYTIME):
+        name = study.model.name
+        raise ChoiceError(
+            f"a report on {name} alone holds for one look, and has no gates at every look",
+            f"`study.report(require='error({name})<=0.1')`, or `interval=\"fixed\"`",
         )
 
 

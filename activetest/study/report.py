@@ -55,14 +55,17 @@ from activetest.reporting.rows import HEADLINE
 from activetest.sampling.floor import chooses_floor
 from activetest.sampling.question import chooses_between
 from activetest.study.comparison import (
+    check_model_report,
     compare_models,
     join_models,
     list_model_names,
     list_models,
+    note_judged_models,
 )
 from activetest.study.declared import record_gates
 from activetest.study.details import build_details
 from activetest.study.findings import Context, Request, open_findings
+from activetest.study.models import ModelStudy
 from activetest.study.plots import saving_plots
 from activetest.study.results import Report
 from activetest.study.status import status
@@ -128,7 +131,7 @@ def report(
             "differences", usual.difference if differences is None else differences
         ),
         reference=None if reference is None else read_name("reference", reference),
-        require=read_names("require", usual.require if require is None else require),
+        require=read_names("require", _find_required(study) if require is None else require),
         interval=usual.interval if interval is None else read_name("interval", interval),
         simultaneous=read_flag("simultaneous", simultaneous),
         half_width=None if half_width is None else read_number("half_width", half_width),
@@ -154,6 +157,9 @@ def report(
     if request.population:
         _check_population(_find_kind(choices, interval), request.half_width)
     parsed = [parse_requirement(text) for text in request.require]
+    check_model_report(
+        study, gates=bool(parsed) and interval != FIXED, kind=_find_kind(choices, interval)
+    )
     cache = study.known_cache()
     columns, compared = (
         _check_columns(cache, each) for each in (request.groups, request.differences)
@@ -161,9 +167,9 @@ def report(
     facts = _find_facts(study, cache, request.metrics, [each.metric for each in parsed])
     shown, further, viewed = _choose_metrics(request, choices, facts)
     apart = compare_models(shown, request.reference, list_model_names(study))
-    required = [specification.find_metric(each.metric, facts) for each in parsed]
-    if request.bound is not None:
-        required = [specification.bound_losses(each, request.bound) for each in required]
+    required = _bound_all(
+        [specification.find_metric(each.metric, facts) for each in parsed], request.bound
+    )
     whole = study.log(cache)
     log = drop_waiting_rounds(whole)
     findings = [*open_findings(Context(study, request, log, cache, facts))]
@@ -228,7 +234,8 @@ def report(
         ),
     )
     # Last of their weight: what is wrong with a number itself comes first.
-    notes += [*_note_pool(study, cache), *unrecorded]
+    judged_models = note_judged_models(study) if gates else []
+    notes += [*_note_pool(study, cache), *unrecorded, *judged_models]
     notes += _note_request(request, view, shown[0], estimates[0])
     notes += [note for _, about_finding in described for note in about_finding]
     counts, _ = status(study, cache)
@@ -263,6 +270,11 @@ def report(
     )
     save(found)
     return found
+
+
+def _find_required(study: StoredStudy) -> tuple[str, ...]:
+    """The gates of study.toml, which are about the study and not about a further model alone."""
+    return () if isinstance(study, ModelStudy) else study.reports.require
 
 
 def _weigh_evidence(view: View, counts: Counts) -> tuple[str, ...]:
@@ -330,13 +342,18 @@ def _choose_metrics(
     # The surrogate's own view draws values for all metrics at once: with those that rounds record,
     # its numbers do not depend on how many of them are shown.
     recorded = (choices.metric, *choices.also, *choices.metrics)
-    found = shown, further, _find_metrics(request.metrics or recorded, facts)
-    if request.bound is None:
-        return found
+    viewed = _find_metrics(request.metrics or recorded, facts)
     shown, further, viewed = (
-        [specification.bound_losses(each, request.bound) for each in metrics] for metrics in found
+        _bound_all(metrics, request.bound) for metrics in (shown, further, viewed)
     )
     return shown, further, viewed
+
+
+def _bound_all(metrics: list[Metric], bound: float | None) -> list[Metric]:
+    """The metrics, with losses capped where there is a bound."""
+    if bound is None:
+        return metrics
+    return [specification.bound_losses(each, bound) for each in metrics]
 
 
 def _find_usual(choices: Choices, interval: str | None, *, population: bool) -> tuple[str, ...]:

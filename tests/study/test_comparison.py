@@ -10,6 +10,7 @@ from pytest import approx
 
 from activetest.cli.app import main
 from activetest.errors import ChoiceError
+from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
 from tests.makers import write_pool
 
@@ -203,3 +204,44 @@ def test_models_that_do_the_same_everywhere_do_not_differ(key):
     assert gates[0].verdict == "pass"
     study.change(metric="error(twin)-error(model)")
     assert len(study.next(5, new=True).ids) == 5
+
+
+def test_models_that_gates_judged_are_counted(begin):
+    study = begin(60)
+    (alone,) = study.report(require="error<=0.9").gates
+    assert alone.verdict == "pass"
+    assert not [note for note in study.report(require="error<=0.9").notes if "models" in note.text]
+    notes = study.report(require="error(v2)-error(model)<=0.9").notes
+    (said,) = [note.text for note in notes if note.text.startswith("Gates were asked")]
+    # 1 - .95^2
+    assert "of 2 models" in said and "in up to 10 %" in said
+    gates = StoredStudy.open().ledger.gates()
+    assert gates[-1].expression == {"metric": "error", "model": "v2", "minus": {"model": "model"}}
+
+
+def test_a_report_on_another_model_alone_has_no_gates_at_every_look(begin):
+    study = begin(60)
+    for asked in ({"require": "error<=0.9"}, {"interval": "anytime"}):
+        with pytest.raises(ChoiceError, match="holds for one look") as found:
+            study.report(model="v2", **asked)
+        assert "error(v2)<=0.1" in found.value.hint
+    fixed = study.report(model="v2", require="error<=0.99", interval="fixed")
+    assert fixed.gates[0].verdict == "pass"
+    assert study.report(require="error(v2)<=0.99").gates[0].models == ("v2",)
+
+
+@pytest.mark.parametrize("interval", ["fixed", "anytime"])
+def test_losses_that_are_capped_are_capped_for_every_model(begin, key, interval):
+    study = begin(60)
+    names = ["log-loss", "log-loss(v2)", "log-loss(v2)-log-loss(model)"]
+    rows = find_rows(study.report(metrics=names, bound=0.5, interval=interval))
+    truth = dict.fromkeys(("model", "v2"), 0.0)
+    for model, file in (("model", "pool.parquet"), ("v2", "v2.parquet")):
+        table = pq.read_table(file).to_pandas()
+        probs = [row[f"prob_{key[row['id']]}"] for _, row in table.iterrows()]
+        truth[model] = float(np.mean(np.minimum(-np.log(probs), 0.5)))
+    for name, value in zip(names, (*truth.values(), truth["v2"] - truth["model"]), strict=True):
+        assert rows[name].lower - 1e-6 <= value <= rows[name].upper + 1e-6
+    study.ingest(key)
+    rows = find_rows(study.report(metrics=names, bound=0.5))
+    assert rows[names[2]].estimate == approx(truth["v2"] - truth["model"], abs=1e-5)

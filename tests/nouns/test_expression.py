@@ -3,7 +3,7 @@
 import pytest
 
 from activetest.errors import ChoiceError
-from activetest.item_statistics.expression import Expression, parse_expression
+from activetest.nouns.expression import Expression, parse_expression
 
 
 @pytest.mark.parametrize(
