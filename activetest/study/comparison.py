@@ -14,6 +14,7 @@ from activetest.nouns.name_lists import join_names
 from activetest.nouns.report import Note, Weight
 from activetest.rounds.compared_pool import ComparedPool
 from activetest.rounds.objectives import find_statistics
+from activetest.study.findings import Context, Finding, open_findings
 from activetest.study.models import ModelStudy
 from activetest.study.stored import StoredStudy
 
@@ -70,11 +71,19 @@ def join_models(
 ) -> Cache | ComparedPool:
     """The pool with the outputs of these models and of those that draws were or are made for.
 
-    It is the pool itself where there are no others.
+    It is the pool itself where there are no others. Raises ChoiceError for a model that labels of
+    the study took part in making: its numbers rest on other draws than those of the others.
     """
     own, *others = list_model_names(study)
     drawn_for = {name for each in log.history for name in _list_drawn_for(each)}
     needed = {*named, *drawn_for, *list_named_models(study.choices)}
+    trained = {each.name for each in study.list_models() if each.trained}
+    for name in sorted(trained & (needed | ({own} if needed else set()))):
+        raise ChoiceError(
+            f"labels of this study took part in making {name}: its numbers rest on draws that came "
+            "after it, and are not compared with others that rest on all",
+            f"`study.report(model={name!r})`",
+        )
     pools = {name: study.of_model(name).known_cache() for name in others if name in needed}
     return ComparedPool(own, cache, pools, log) if pools else cache
 
@@ -109,14 +118,26 @@ def note_judged_models(study: StoredStudy) -> list[Note]:
     return [Note(text, Weight.ANSWER)]
 
 
-def check_model_report(study: StoredStudy, *, gates: bool, kind: str) -> None:
-    """Raises ChoiceError where a report on a further model is to hold at more than one look.
+def list_findings(about: Context) -> list[Finding]:
+    """The findings of a report: none on a further model, for they are about the first one."""
+    return [] if isinstance(about.study, ModelStudy) else [*open_findings(about)]
+
+
+def check_model_report(study: StoredStudy, *, gates: bool, kind: str, surface: bool) -> None:
+    """Raises ChoiceError where a report on a further model is to say more than it can.
 
     How likely other items were to be drawn follows from the outputs of the model that the draws
-    were made for: those numbers are of the study.
+    were made for: bets, and answers to the study's question, are about that one.
     """
-    if isinstance(study, ModelStudy) and (gates or kind == ANYTIME):
-        name = study.model.name
+    if not isinstance(study, ModelStudy):
+        return
+    name = study.model.name
+    if surface:
+        raise ChoiceError(
+            f"the surface of this study is of its first model, and not of {name}",
+            "leave out `surface`, `at` and `maps`",
+        )
+    if gates or kind == ANYTIME:
         raise ChoiceError(
             f"a report on {name} alone holds for one look, and has no gates at every look",
             f"`study.report(require='error({name})<=0.1')`, or `interval=\"fixed\"`",

@@ -58,13 +58,14 @@ from activetest.study.comparison import (
     check_model_report,
     compare_models,
     join_models,
+    list_findings,
     list_model_names,
     list_models,
     note_judged_models,
 )
 from activetest.study.declared import record_gates
 from activetest.study.details import build_details
-from activetest.study.findings import Context, Request, open_findings
+from activetest.study.findings import Context, Request
 from activetest.study.models import ModelStudy
 from activetest.study.plots import saving_plots
 from activetest.study.results import Report
@@ -158,7 +159,10 @@ def report(
         _check_population(_find_kind(choices, interval), request.half_width)
     parsed = [parse_requirement(text) for text in request.require]
     check_model_report(
-        study, gates=bool(parsed) and interval != FIXED, kind=_find_kind(choices, interval)
+        study,
+        gates=bool(parsed) and interval != FIXED,
+        kind=_find_kind(choices, interval),
+        surface=request.surface or bool(request.at or request.maps),
     )
     cache = study.known_cache()
     columns, compared = (
@@ -172,7 +176,7 @@ def report(
     )
     whole = study.log(cache)
     log = drop_waiting_rounds(whole)
-    findings = [*open_findings(Context(study, request, log, cache, facts))]
+    findings = list_findings(Context(study, request, log, cache, facts))
     # Before the first draw it is shown only to those who name it.
     own_view = any(
         map(is_model_based, estimators if request.estimators or _has_begun(whole) else ())

@@ -149,6 +149,9 @@ def test_labels_that_took_part_in_a_model_are_known_items_of_it(key):
     study.ingest({id: key[id] for id in study.next(20, new=True).ids})
     row = find_rows(study.report(model="v2"))["error"]
     assert row.n_draws == 20 and row.estimate is not None
+    for asked in ({"reference": "model"}, {"require": "error(v2)<=0.9"}):
+        with pytest.raises(ChoiceError, match="took part in making v2"):
+            study.report(**asked)
 
 
 @pytest.mark.parametrize(
@@ -245,3 +248,14 @@ def test_losses_that_are_capped_are_capped_for_every_model(begin, key, interval)
     study.ingest(key)
     rows = find_rows(study.report(metrics=names, bound=0.5))
     assert rows[names[2]].estimate == approx(truth["v2"] - truth["model"], abs=1e-5)
+
+
+def test_the_question_of_a_study_is_about_its_first_model(key):
+    study = Study.create("pool.parquet", seed=1, question="identify", groups=["place"])
+    study.ingest({id: key[id] for id in study.next(40).ids})
+    study.add("v2", "v2.parquet", trained_on_labels=False)
+    assert study.report().assessment is not None
+    report = study.report(model="v2", interval="fixed")
+    assert report.assessment is None and report.estimates[0].estimate is not None
+    with pytest.raises(ChoiceError, match="surface of this study is of its first model"):
+        study.report(model="v2", surface=True)
