@@ -20,8 +20,9 @@ from activetest.nouns.once import Remembers
 from activetest.nouns.pool import PoolView, SeveralModels
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.surrogate import Surrogate
-from activetest.rounds.fit import fit_others, fit_surrogate, restore_surrogate
-from activetest.rounds.replay import adapt_round, fit_for_round
+from activetest.rounds.fit import fit_others, fit_surrogate, list_learned, restore_surrogate
+from activetest.rounds.pairs import FIRST, NEITHER, SECOND, find_probs, fit_shifts, write_logits
+from activetest.rounds.replay import adapt_round, fit_for_round, list_known
 
 T = TypeVar("T")
 
@@ -110,7 +111,8 @@ class ComparedPool(SeveralModels):
             return self.compute_once(key, lambda: fit_for_round(round, self._log, pool))
 
         others = {name: replay(name, pool) for name, pool in self._others.items()}
-        return self._join(restore_surrogate(round, self._pool), others)
+        known = list_known(self._log, round.number)
+        return self._join(restore_surrogate(round, self._pool), others, known)
 
     def fit_surrogate(
         self, log: Log, choices: Choices, *, rng: np.random.Generator
@@ -119,7 +121,8 @@ class ComparedPool(SeveralModels):
         others = {
             name: fit_surrogate(log, pool, choices, rng=rng) for name, pool in self._others.items()
         }
-        return self._join(fit_surrogate(log, self._pool, choices, rng=rng), others)
+        known = list_learned(log, choices)
+        return self._join(fit_surrogate(log, self._pool, choices, rng=rng), others, known)
 
     def fit_others(
         self, round: Round, sets: Sequence[tuple[Array, Array]]
@@ -128,7 +131,7 @@ class ComparedPool(SeveralModels):
         adapted = adapt_round(round)
         others = {name: fit_others(adapted, pool, sets) for name, pool in self._others.items()}
         return [
-            self._join(first, {name: found[place] for name, found in others.items()})
+            self._join(first, {name: found[place] for name, found in others.items()}, sets[place])
             for place, first in enumerate(fit_others(round, self._pool, sets))
         ]
 
@@ -143,9 +146,12 @@ class ComparedPool(SeveralModels):
         )
         return rows.change(outputs=joined, others=seen)
 
-    def _join(self, first: Surrogate, others: Mapping[str, Surrogate]) -> "ComparedSurrogate":
+    def _join(
+        self, first: Surrogate, others: Mapping[str, Surrogate], known: tuple[Array, Array]
+    ) -> "ComparedSurrogate":
         own = self.models[0]
-        return ComparedSurrogate(own, {own: first, **others}, len(self.classes))
+        labelled = self.take(known[0]), known[1]
+        return ComparedSurrogate(own, {own: first, **others}, len(self.classes), labelled)
 
 
 class ComparedSurrogate(Remembers):
@@ -154,9 +160,20 @@ class ComparedSurrogate(Remembers):
     The one of the pool's own model answers for statistics that name no model.
     """
 
-    def __init__(self, model: str, surrogates: Mapping[str, Surrogate], classes: int) -> None:
-        """Those of models by their names, the name of the pool's own one, and classes or 0."""
+    def __init__(
+        self,
+        model: str,
+        surrogates: Mapping[str, Surrogate],
+        classes: int,
+        known: tuple[Rows, Array],
+    ) -> None:
+        """Those of models by their names, and the name of the pool's own one.
+
+        classes  their number, or 0
+        known    items whose labels the surrogates learned from, and these labels
+        """
         self.model, self.surrogates, self.classes = model, dict(surrogates), classes
+        self.known = known
 
     @property
     def first(self) -> Surrogate:
@@ -192,7 +209,60 @@ class ComparedSurrogate(Remembers):
         for place, named in enumerate(statistics):
             for model, each, weight in named.terms or (("", named, 1.0),):
                 sums[place] += weight * parts[model or self.model, each]
+            if self._counts_mistakes(named):
+                probs, values, differ = self._compare_mistakes(rows, named)
+                sums[place, differ] = ((probs @ values) * rows.mass)[differ]
         return sums
+
+    def _counts_mistakes(self, named: Statistic) -> bool:
+        """Whether a statistic is of the mistakes of a model, or of those of two, subtracted."""
+        models = [model for model, _, _ in named.terms]
+        if not (self.classes and models) or "" in models or models == [self.model]:
+            return False
+        first, *others = (weight for _, _, weight in named.terms)
+        mistakes = all(each.name == "zero_one" for _, each, _ in named.terms)
+        return mistakes and others in ([], [-first])
+
+    def _compare_mistakes(self, rows: Rows, named: Statistic) -> tuple[Array, Array, Array]:
+        """(R, 3) probabilities, (3,) values and (R,) where two models differ: see pairs.
+
+        Outcomes are that the first model is right, the second, and neither. A model alone is looked
+        at beside the pool's own one. Where both do the same, both are right or neither is.
+        """
+        models, weight = [model for model, _, _ in named.terms], named.terms[0][2]
+        first, second = (*models, self.model)[:2]
+        differ = rows.others[first].outputs.pred != rows.others[second].outputs.pred
+        wrong = self._expect(rows.unweighted, first, (statistic("zero_one"),))[0]
+        probs = np.stack([1 - wrong, np.zeros(len(wrong)), wrong], axis=1)
+        if differ.any():
+            logits = self._write_logits(rows[np.flatnonzero(differ)], first, second)
+            probs[differ] = find_probs(logits, self._fit(first, second))
+        if len(models) > 1:
+            probs[~differ] = [0.0, 0.0, 1.0]
+        values = [-1.0, 1.0, 0.0] if len(models) > 1 else [0.0, 1.0, 1.0]
+        return probs, weight * np.array(values), differ
+
+    def _fit(self, first: str, second: str) -> Array:
+        """(2,) shifts of two models, from labels of items on which they differ."""
+
+        def fit() -> Array:
+            rows, labels = self.known
+            pred, other = (rows.others[name].outputs.pred for name in (first, second))
+            differ = np.flatnonzero(pred != other)
+            right = [each[differ] == labels[differ] for each in (pred, other)]
+            outcome = np.select(right, [FIRST, SECOND], NEITHER)
+            return fit_shifts(self._write_logits(rows[differ], first, second), outcome)
+
+        return self.compute_once(("shifts", first, second), fit)
+
+    def _write_logits(self, rows: Rows, first: str, second: str) -> Array:
+        """(R, 3) logits of which of two models is right, by what each surrogate believes alone."""
+        plain, mistake = rows.unweighted, (statistic("zero_one"),)
+        right = (
+            1 - self.surrogates[name].expected(plain.others[name], mistake)[0].astype(float)
+            for name in (first, second)
+        )
+        return write_logits(*right, several=self.classes > 2)
 
     def _expect(self, rows: Rows, model: str, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) of statistics of one model's outputs, in double precision."""
@@ -214,6 +284,9 @@ class ComparedSurrogate(Remembers):
         """Beliefs about R rows; of several models' outputs over the labels that items may have."""
         if not any(each.terms for each in statistics):
             return self.first.beliefs(rows, statistics, members)
+        if len(statistics) == 1 and self._counts_mistakes(statistics[0]):
+            probs, values, _ = self._compare_mistakes(rows, statistics[0])
+            return Beliefs(probs, values * rows.mass[:, None][None])
         labels, probs = self._weigh_labels(rows)
         outputs = rows.outputs.in_double
         values = np.stack([each.value(outputs, labels) for each in statistics])

@@ -186,9 +186,9 @@ def test_every_format_shows_models(begin, capsys):
     gate = ("--require", "error(v2)-error(model)<=0.9")
     assert main(["report", "--reference", "model", *gate, "-o", "found.html"]) == 0
     shown = capsys.readouterr().out
-    assert "other models" in shown and "differences between models" in shown
+    assert "error by model" in shown and "minus model" in shown
     page = Path("found.html").read_text(encoding="utf-8")
-    assert "Models" in page and "error(v2)-error(model)" in page
+    assert "error by model" in page and "difference to model" in page
     assert main(["report", "--reference", "model", *gate, "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     (apart,) = [each for each in document["estimates"] if (each["against"] or {}).get("model")]

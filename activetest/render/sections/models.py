@@ -1,50 +1,92 @@
-"""Several models: the metrics of each, and how far apart they are."""
+"""Several models: the metrics of each, and how far they are from a reference."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from activetest.nouns.report import EstimateRow, Report
 from activetest.render.document import words
 from activetest.render.document.blocks import Bar, Bars, Block, Columns, Sentence, Table, tabulate
 from activetest.render.document.extent import Extent, list_known
-from activetest.render.sections.metrics import find_usual
+from activetest.render.sections.metrics import find_usual, group_rows
 
 PLACE = 6
 TITLE = "Models"
 OF = "of_models"
 
+_OF_DIFFERENCES = (
+    "Differences are of the same items: where both models do the same, there is none. "
+    '"No clear difference" does not say that models are equal.'
+)
+
+
+class _Model(NamedTuple):
+    """A model with its own number, and with its difference to the reference; None without."""
+
+    name: str
+    alone: EstimateRow | None
+    apart: EstimateRow | None
+
 
 def write(estimates: Sequence[EstimateRow], report: Report, extent: Extent) -> Iterator[Block]:
-    """A row for every model and metric, and one for every difference; on pages as dots."""
+    """For each metric a row per model with its difference to the reference; on pages as dots."""
     usual = find_usual(report, extent)
-    rows = [row for row in list_known(report) if row.models and row.group is None]
-    rows = [row for row in rows if not usual or row.estimator == usual]
+    known = [row for row in list_known(report) if row.group is None and row.against is None]
+    known = [row for row in known if not usual or row.estimator == usual]
+    plain = {(row.metric, row.class_name): row for row in known if not row.models}
+    named = [row for row in known if row.models]
+    for rows in group_rows(named, lambda row: (row.metric, row.class_name)):
+        own = plain.get((rows[0].metric, rows[0].class_name))
+        yield from _compare(rows, own, extent)
+    if any(len(row.models) > 1 for row in estimates):
+        yield Sentence(_OF_DIFFERENCES, style="small")
+
+
+def _compare(
+    rows: Sequence[EstimateRow], own: EstimateRow | None, extent: Extent
+) -> Iterator[Block]:
+    """One metric of all models, and what lies between them; own is that of the first model."""
+    alone = {row.models[0]: row for row in rows if len(row.models) == 1}
     apart = [row for row in rows if len(row.models) > 1]
-    alone = [row for row in rows if len(row.models) == 1]
-    if alone:
-        yield _tabulate("other models", alone)
-    if apart and extent.paged:
-        built = [Bar(words.metric(row), row, note=words.differ(row)) for row in apart]
-        yield Bars("differences between models", "difference", built, reference=0.0)
-    elif apart:
-        yield _tabulate("differences between models", apart)
+    references = dict.fromkeys(row.models[1] for row in apart)
+    # The first model's number has no name: it is the one that only differences name.
+    names = dict.fromkeys([*references, *(row.models[0] for row in apart), *alone])
+    first = next((name for name in names if name not in alone), None)
+    if own is not None and first is not None:
+        alone[first] = own
+    metric = words.name_metric(rows[0].metric, rows[0].class_name)
+    if len(references) > 1:
+        yield _tabulate(metric, [_Model(name, alone.get(name), None) for name in names], "")
+        yield _tabulate(metric, [_Model(words.metric(row), None, row) for row in apart], "each")
+        return
+    (reference,) = references or ("",)
+    differences = {row.models[0]: row for row in apart}
+    models = [_Model(name, alone.get(name), differences.get(name)) for name in names]
+    if not extent.paged:
+        yield _tabulate(metric, models, reference)
+        return
+    bars = [Bar(each.name, each.alone) for each in models if each.alone is not None]
+    if bars:
+        yield Bars(f"{metric} by model", "model", bars)
     if apart:
-        yield Sentence(
-            "Differences are of the same items: where both models do the same, there is none. "
-            '"No clear difference" does not say that models are equal.',
-            style="small",
-        )
+        bars = [Bar(row.models[0], row, note=words.differ(row)) for row in apart]
+        title = f"{metric}: difference to {reference}"
+        yield Bars(title, "model", bars, reference=0.0)
 
 
-def _tabulate(title: str, rows: Sequence[EstimateRow]) -> Table:
-    columns: Columns = {
-        "metric": words.metric,
-        "estimate": words.estimate,
-        "interval": words.interval_or_reason,
-        "differ": words.differ,
-        "labels": lambda row: words.count(row.n_labeled),
-        "n_eff": lambda row: words.count(row.n_eff),
-        "saved": lambda row: words.ratio_saved(row.quantity.saving),
-    }
-    if len(rows[0].models) == 1:
-        del columns["differ"]
-    return tabulate(title, columns, rows)
+def _tabulate(metric: str, models: Sequence[_Model], reference: str) -> Table:
+    """A row for each model; columns that say nothing are left out."""
+    columns: Columns = {"model": lambda each: each.name}
+    if any(each.alone is not None for each in models):
+        columns |= {
+            metric: lambda each: words.estimate(each.alone) if each.alone else "-",
+            "interval": lambda each: words.interval_or_reason(each.alone) if each.alone else "-",
+        }
+    if any(each.apart is not None for each in models):
+        columns |= {
+            f"minus {reference}": lambda each: words.estimate(each.apart) if each.apart else "-",
+            "its interval": lambda each: (
+                words.interval_or_reason(each.apart) if each.apart else "-"
+            ),
+            "differ": lambda each: words.differ(each.apart) if each.apart else "-",
+        }
+    return tabulate(f"{metric} by model", columns, models)
