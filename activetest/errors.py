@@ -10,7 +10,8 @@ ActivetestError             a problem and a hint; the command line prints both a
 │   ├── StorageError        the study cannot be written: no permission, no space
 │   └── CacheDamaged        the cache is not what was written, and cannot be built again
 ├── ChoiceError             a setting or an argument makes no sense
-│   └── UnknownMethod       no method has this name
+│   ├── UnknownMethod       no method has this name
+│   └── TrainingUnclear     nobody said whether a model was trained on labels of the study
 └── NotEstimable            what was asked for does not exist with the labels there are
 
 `ValueError` is for programmers, `ActivetestError` for users. `CacheRebuilt`, `LargeCache`,
@@ -157,6 +158,10 @@ class ChoiceError(ActivetestError):
 
 class UnknownMethod(ChoiceError):
     """No method has this name."""
+
+
+class TrainingUnclear(ChoiceError):
+    """Nobody said whether labels of the study took part in training or choosing a model."""
 
 
 class NotEstimable(ActivetestError):

@@ -7,7 +7,7 @@ from typer import Argument
 
 from activetest.cli import options, progress_line, streams
 from activetest.cli.spelling import to_commands
-from activetest.errors import ChoiceError
+from activetest.errors import ChoiceError, TrainingUnclear
 
 EXAMPLES = ("activetest add v2=new.parquet --trained-on-labels no",)
 _ANSWERS = {"yes": True, "y": True, "no": False, "n": False}
@@ -40,14 +40,20 @@ def run(
     if trained_on_labels not in (None, "yes", "no"):
         raise ChoiceError(f"--trained-on-labels is {trained_on_labels!r}", "it is yes or no")
     current = Study.open(study)
+    given = sys.stdin.buffer if file == "-" else file
     trained = None if trained_on_labels is None else trained_on_labels == "yes"
-    if trained is None and current.status().counts.answers and file != "-":
-        trained = _ask()
-    with progress_line.shown(verbose=verbose):
-        added = current.add(
-            name, sys.stdin.buffer if file == "-" else file, trained_on_labels=trained
-        )
-    streams.write_lines(to_commands(str(added)))
+
+    def add() -> str:
+        with progress_line.shown(verbose=verbose):
+            return str(current.add(name, given, trained_on_labels=trained))
+
+    try:
+        added = add()
+    except TrainingUnclear:
+        if file == "-" or (trained := _ask()) is None:
+            raise
+        added = add()
+    streams.write_lines(to_commands(added))
 
 
 def _ask() -> bool | None:

@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from activetest.cache.build import compute_fingerprint
-from activetest.errors import ChoiceError, PoolError, StudyError, raising_storage_errors
+from activetest.errors import (
+    ChoiceError,
+    PoolError,
+    StudyError,
+    TrainingUnclear,
+    raising_storage_errors,
+)
 from activetest.ledger.ledger import LedgerMoved
 from activetest.nouns.arguments import read_flag, read_name, reading_arguments
 from activetest.nouns.study_lists import MODEL_NAMES, Model, is_model_name
@@ -43,15 +49,19 @@ class AddedModel:
     labels   number of labels that count for it
     earlier  number of labels that do not, because they took part in making it
     notices  sentences about its outputs
+    known    whether the study had it, with these outputs
     """
 
     model: Model
     labels: int
     earlier: int = 0
     notices: tuple[str, ...] = ()
+    known: bool = False
 
     def __str__(self) -> str:
         """A line, and one for each notice."""
+        if self.known:
+            return f"{self.model.name} is in the study already, with these outputs"
         if self.earlier:
             count = f"{self.earlier:,} label{'s' * (self.earlier != 1)}"
             known = f"draws from now on count for it, not the {count} so far"
@@ -78,19 +88,22 @@ def add_model(
                        any
 
     Its file is complete and on the disk before the ledger has the model: a crash leaves a study
-    with it or without. Raises as Study.add says.
+    with it or without. Outputs of a model that the study has are kept again, where they are the
+    same: its file may be gone. Raises as Study.add says.
     """
     revision = study.ledger.record().revision
-    _check_name(study, name)
     trained = trained_on_labels
     if trained is not None:
         trained = read_flag("trained_on_labels", trained)
-    if trained is None and study.ledger.first_source() is not None:
-        raise ChoiceError(
-            f"did labels of this study take part in training or choosing {name}? Then only draws "
-            "from now on count for it",
-            "`trained_on_labels=True` if they did, `trained_on_labels=False` if not",
-        )
+    before = next((each for each in study.list_models()[1:] if each.name == name), None)
+    if before is None or trained not in (None, before.trained):
+        _check_name(study, name)
+        if trained is None and study.ledger.first_source() is not None:
+            raise TrainingUnclear(
+                f"did labels of this study take part in training or choosing {name}? Then only "
+                "draws from now on count for it",
+                "`trained_on_labels=True` if they did, `trained_on_labels=False` if not",
+            )
     known = {each.fingerprint: each.name for each in reversed(study.list_models())}
     with (
         raising_storage_errors(study.folder),
@@ -100,6 +113,11 @@ def add_model(
         joined = place / "joined.parquet"
         notices = _join(study, files, title, joined)
         fingerprint, _ = compute_fingerprint(Pool(title, study.schema, Files(str(joined))))
+        if before and fingerprint == before.fingerprint:
+            _keep(joined, study.folder, name)
+            return AddedModel(before, *_count_labels(study, before), known=True)
+        if before:
+            _check_name(study, name)
         if fingerprint in known:
             notices += (f"its outputs are those of {known[fingerprint]}: both models are the same",)
         source = write_model_address(name)
@@ -112,9 +130,18 @@ def add_model(
             problem = "items were drawn or labels were added meanwhile"
             raise StudyError(problem, "try again") from error
         config.write_config(study.folder, study.describe())
-    labels = len(study.list_labels())
-    counting = 0 if trained else labels
-    return AddedModel(study.list_models()[-1], counting, labels - counting, notices)
+    added = study.list_models()[-1]
+    return AddedModel(added, *_count_labels(study, added), notices)
+
+
+def _count_labels(study: StoredStudy, model: Model) -> tuple[int, int]:
+    """How many labels count for a model, and how many do not."""
+    labels = study.list_labels()
+    if not model.trained:
+        return len(labels), 0
+    later = {draw.id for draw in study.ledger.record().draws if draw.round > model.rounds}
+    counting = len(later & labels.keys())
+    return counting, len(labels) - counting
 
 
 def _check_name(study: StoredStudy, name: str) -> None:

@@ -5,7 +5,8 @@ that have a role; the ledger knows its fingerprint. `caches/NAME` is its cache, 
 at any time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +28,16 @@ if TYPE_CHECKING:
 
 def find_model(study: StoredStudy, name: str | None) -> StoredStudy:
     """The study as one of a model: see StoredStudy.of_model."""
-    models = study.list_models()
-    if name in (None, models[0].name):
+    if name is None:
         return study
+    first = study.base if isinstance(study, ModelStudy) else study
+    models = first.list_models()
+    if name == models[0].name:
+        return first
     known = {each.name: each for each in models}
     if name not in known:
         raise ChoiceError(f"the study has no model {name!r}", catalog.nearest(str(name), [*known]))
-    return ModelStudy(study, known[name])
+    return ModelStudy(first, known[name])
 
 
 def write_model_address(name: str) -> str:
@@ -76,8 +80,27 @@ class ModelStudy(StoredStudy):
             raise PoolError(
                 f"the outputs of the model {self.model.name!r} are missing: there is no file "
                 f"{missing}",
-                "restore it from a backup: nothing else has these outputs",
+                self._restoring,
             )
+
+    @property
+    def _restoring(self) -> str:
+        """A hint for outputs that are not there or not those that were added."""
+        name = self.model.name
+        return f"give them again: `study.add({name!r}, 'FILE')`, or restore them from a backup"
+
+    @contextmanager
+    def _hinting(self) -> Iterator[None]:
+        """Errors about the file of outputs say how to get it back."""
+        try:
+            yield
+        except PoolChanged as error:
+            raise PoolChanged(
+                f"{self.uri} has other ids or outputs than were added as {self.model.name!r}",
+                self._restoring,
+            ) from error
+        except PoolError as error:
+            raise PoolError(error.problem, self._restoring) from error
 
     def open_pool(self, *, thorough: bool = False) -> "Pool":
         """The items with the model's outputs; columns that got a role since are added first.
@@ -86,9 +109,10 @@ class ModelStudy(StoredStudy):
         """
         from activetest.pool.joined import list_joined_columns
 
-        pool = super().open_pool(thorough=thorough)
-        if {*list_joined_columns(pool.schema)} <= {*pool.files.schema.names}:
-            return pool
+        with self._hinting():
+            pool = super().open_pool(thorough=thorough)
+            if {*list_joined_columns(pool.schema)} <= {*pool.files.schema.names}:
+                return pool
         with raising_storage_errors(self.folder):
             self._join_again(pool)
         return super().open_pool(thorough=thorough)
@@ -119,16 +143,11 @@ class ModelStudy(StoredStudy):
     def keep_summary(self, cache: "Cache") -> None:
         """Keep nothing: the outputs are in the study."""
 
-    def _ensure_cache(self, pool: "Pool", place: Path, *, auxiliary: bool) -> "Cache":
+    def _ensure_outputs(self, pool: "Pool", place: Path) -> "Cache":
         if place == self.cache_folder:
             atomic.make_folder(place.parent)
-        try:
-            return super()._ensure_cache(pool, place, auxiliary=auxiliary)
-        except PoolChanged as error:
-            raise PoolChanged(
-                f"{self.uri} has other ids or outputs than were added as {self.model.name!r}",
-                "restore it from a backup",
-            ) from error
+        with self._hinting():
+            return super()._ensure_outputs(pool, place)
 
     def log(self, cache: "Cache", record: Record | None = None) -> Log:
         """The log as the methods read it, with surrogates for this model replayed in each round."""

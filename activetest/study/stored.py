@@ -133,7 +133,7 @@ class StoredStudy:
         return self.ledger.models()
 
     def of_model(self, name: str | None = None) -> "StoredStudy":
-        """The study as one of a model; itself for the first one, which None stands for.
+        """The study as one of a model; itself for None, as is that of the first one for its name.
 
         Draws and labels are the same, and outputs are the model's. Raises ChoiceError, with the
         nearest name, for a model that is not there.
@@ -390,10 +390,14 @@ class StoredStudy:
         return False
 
     def _ensure_cache(self, pool: "Pool", place: Path, *, auxiliary: bool) -> "Cache":
+        cache = self._ensure_outputs(pool, place)
+        return self.provenance().attach(cache, pool) if auxiliary else cache
+
+    def _ensure_outputs(self, pool: "Pool", place: Path) -> "Cache":
+        """The cache without auxiliary data. Raises PoolChanged for other ids or outputs."""
         from activetest.cache.cache import ensure_cache
 
-        cache = ensure_cache(pool, place, expected=self.fingerprint)
-        return self.provenance().attach(cache, pool) if auxiliary else cache
+        return ensure_cache(pool, place, expected=self.fingerprint)
 
     def _ensure_temporary_cache(self, pool: "Pool", *, auxiliary: bool) -> "Cache":
         """A cache of a study that may only be read, among the system's temporary files.

@@ -466,11 +466,14 @@ class Study:
             trained_on_labels: Whether labels of this study took part in training or choosing the
                 model. Then only draws after this count for it. Needed where there are labels.
 
+        A model that the study has stays as it is: where the same outputs are given again, they are
+        put back if they were missing.
+
         Raises:
             ChoiceError: The name cannot be that of a model, or nobody said whether labels took
                 part.
             PoolError: The file lacks items or columns, or has outputs that cannot be right.
-            StudyError: There is a model of this name.
+            StudyError: There is another model of this name.
             StorageError: The study cannot be written.
         """
         from activetest.study.add import add_model

@@ -28,8 +28,12 @@ class Check:
 
     def __str__(self) -> str:
         """A line for the part, or one for each problem."""
+        return self.write()
+
+    def write(self, width: int = 10) -> str:
+        """The same, with texts behind a column of this width."""
         texts = [f"damaged: {problem}" for problem in self.problems] or [self.found]
-        return "\n".join(f"{self.part:<10} {escape_controls(text)}" for text in texts)
+        return "\n".join(f"{self.part:<{width}} {escape_controls(text)}" for text in texts)
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,9 @@ class Verification:
 
     def __str__(self) -> str:
         """A line for each part, and the head of the chain."""
-        lines = [*map(str, self.checks)]
-        return "\n".join([*lines, f"{'head':<10} {self.head}"] if self.head else lines)
+        width = max(10, *(len(check.part) for check in self.checks))
+        lines = [check.write(width) for check in self.checks]
+        return "\n".join([*lines, f"{'head':<{width}} {self.head}"] if self.head else lines)
 
     def __repr__(self) -> str:
         """One line."""

@@ -116,3 +116,32 @@ def test_a_file_may_come_from_standard_input(capsys, monkeypatch, folder):
     monkeypatch.setattr("sys.stdin", Piped())
     assert main(["add", "v2=-", "--trained-on-labels", "no"]) == 0
     assert len(StoredStudy.open().list_models()) == 2
+
+
+@pytest.mark.usefixtures("new")
+@pytest.mark.parametrize("model", ["3v=new.parquet", "cat=new.parquet", "v2=new.parquet"])
+def test_nobody_is_asked_about_a_model_that_cannot_be_added(capsys, monkeypatch, model):
+    assert main(["add", "V2=new.parquet", "--trained-on-labels", "no"]) == 0
+    monkeypatch.setattr("sys.stdin", Terminal("no\n"))
+    assert main(["add", model]) == 2
+    assert "Did labels" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("new")
+def test_labels_that_were_taken_back_are_asked_about_at_a_terminal_too(capsys, monkeypatch):
+    Study.open().undo()
+    monkeypatch.setattr("sys.stdin", Terminal("no\n"))
+    assert main(["add", "v2=new.parquet"]) == 0
+    assert "Did labels" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("new")
+def test_outputs_that_are_gone_are_put_back_by_the_command_of_the_hint(capsys, monkeypatch):
+    assert main(["add", "v2=new.parquet", "--trained-on-labels", "no"]) == 0
+    (StoredStudy.open().folder / "models" / "v2.parquet").unlink()
+    assert main(["report", "--model", "v2"]) == 2
+    assert "activetest add v2=FILE" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", Terminal(""))
+    assert main(["add", "v2=new.parquet"]) == 0
+    assert capsys.readouterr().out == "v2 is in the study already, with these outputs\n"
+    assert main(["report", "--model", "v2"]) == 0

@@ -104,6 +104,17 @@ def test_once_all_is_labelled_every_number_is_exact(begin, errors, key):
     assert find_rows(study.report(model="v2"))["error"].estimate == approx(errors["v2"])
 
 
+def test_a_report_on_the_second_model_compares_it_with_the_first(begin, errors, key):
+    study = begin(40)
+    study.ingest(key)
+    rows = find_rows(study.report(model="v2", reference="model"))
+    apart = errors["v2"] - errors["model"]
+    assert apart != 0
+    assert rows["error(v2)-error(model)"].estimate == approx(apart)
+    assert rows["error(model)"].estimate == approx(errors["model"])
+    assert rows["error"].estimate == approx(errors["v2"])
+
+
 def test_a_gate_on_a_difference_is_decided_at_every_look(begin, errors):
     study = begin(60)
     apart = errors["v2"] - errors["model"]

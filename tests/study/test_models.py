@@ -1,6 +1,7 @@
 """A study as one of a further model: the same draws and labels, outputs of its own."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.errors import ChoiceError, PoolChanged, PoolError
+from activetest.errors import ChoiceError, PoolChanged, PoolError, StudyError
 from activetest.study import models
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
@@ -302,3 +303,70 @@ def test_intervals_of_a_trained_model_come_from_later_draws(both, write_pool, fo
     found = report(StoredStudy.open().of_model("v3"))
     assert 0 <= found.estimates[0].lower < found.estimates[0].upper <= 1
     assert any("items that were not drawn: 19." in note.text for note in found.notes)
+
+
+def test_another_model_and_the_first_one_are_found_from_a_model(both, write_pool, folder):
+    write_pool(folder / "third.parquet", 90, seed=7)
+    both.add("v3", "third.parquet", trained_on_labels=False)
+    study = StoredStudy.open()
+    model = study.of_model("v2")
+    assert read_outputs(model.of_model("model")) == read_outputs(study)
+    assert read_outputs(model.of_model("v3")) == read_outputs(study.of_model("v3"))
+    assert read_outputs(model.of_model()) == read_outputs(model)
+
+
+def spoil(path: Path, way: str) -> None:
+    """Make a file of outputs one that is not what was added."""
+    if way == "missing":
+        path.unlink()
+    elif way == "text":
+        path.write_text("hello")
+    elif way == "truncated":
+        path.write_bytes(path.read_bytes()[:-100])
+    else:
+        table = pq.read_table(path)
+        swapped = {"prob_cat": "prob_dog", "prob_dog": "prob_cat"}
+        names = [swapped.get(name, name) for name in table.schema.names]
+        pq.write_table(table.rename_columns(names), path)
+
+
+@pytest.mark.parametrize("way", ["missing", "text", "truncated", "changed"])
+def test_outputs_that_are_not_those_added_hurt_their_model_alone_and_can_be_given_again(both, way):
+    expected = read_outputs(StoredStudy.open().of_model("v2"))
+    before = both.report().estimates[0]
+    path = StoredStudy.open().folder / "models" / "v2.parquet"
+    spoil(path, way)
+    assert both.report().estimates[0] == before
+    for asked in ({"model": "v2"}, {"reference": "model"}, {"require": "error(v2)<=0.5"}):
+        with pytest.raises(PoolError, match=re.escape(str(path))) as error:
+            Study.open().report(**asked)
+        assert "`study.add('v2', 'FILE')`" in error.value.hint
+    assert not both.verify().passed
+    # As the hint says; whether labels took part was said before.
+    again = both.add("v2", "new.parquet")
+    assert str(again) == "v2 is in the study already, with these outputs"
+    assert (again.labels, again.earlier) == (19, 0)
+    assert read_outputs(StoredStudy.open().of_model("v2")) == expected
+    assert both.verify().passed
+    assert [each.name for each in StoredStudy.open().list_models()] == ["model", "v2"]
+
+
+def test_outputs_given_again_change_nothing_that_was_said_of_a_model(both, write_pool, folder):
+    write_pool(folder / "third.parquet", 90, seed=7)
+    both.add("v3", "third.parquet", trained_on_labels=True)
+    both.ingest(dict.fromkeys(both.next(4).ids, "cat"))
+    again = both.add("v3", "third.parquet")
+    assert (again.labels, again.earlier, again.model.trained) == (4, 19, True)
+    with pytest.raises(StudyError, match="has a model 'v3' already"):
+        both.add("v3", "third.parquet", trained_on_labels=False)
+    with pytest.raises(StudyError, match="has a model 'v3' already"):
+        both.add("v3", "new.parquet")
+    with pytest.raises(StudyError, match="has a model 'model' already"):
+        both.add("model", "pool.parquet", trained_on_labels=False)
+
+
+def test_the_lines_of_verify_stand_in_columns_whatever_models_are_called(both):
+    both.add("a-longer-name", "new.parquet", trained_on_labels=False)
+    lines = str(both.verify()).splitlines()
+    assert {line[len("model a-longer-name")] for line in lines} == {" "}
+    assert all(line[len("model a-longer-name") + 1] != " " for line in lines)
