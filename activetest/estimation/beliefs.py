@@ -91,8 +91,13 @@ def needs_passes(estimator: str) -> bool:
 def add_beliefs(sample: Sample, metric: Metric, estimator: str, evidence: Evidence) -> Sample:
     """The sample of the whole pool with what a model-based estimator needs of the surrogate.
 
-    Raises NotEstimable where the surrogate has learned nothing yet.
+    Raises NotEstimable where the surrogate has learned nothing yet, and for named models.
     """
+    if metric.models:
+        raise NotEstimable(
+            "the surrogate's own view is of one model",
+            f"`study.report(model={metric.models[0]!r})`",
+        )
     if needs_passes(estimator):
         passes = evidence.compute_once("passes", lambda: sum_passes(evidence))
         return add_passes(sample, metric, passes)
@@ -124,7 +129,7 @@ def impute_unknown(evidence: Evidence, *, whole: bool = False) -> Imputation:
     rows, spread evenly over the unknown ones, and scaled up.
     """
     log, cache, seed = evidence.log, evidence.cache, evidence.seed
-    statistics, surrogate = evidence.statistics, evidence.surrogate
+    statistics, surrogate = evidence.own_statistics, evidence.surrogate
     free = np.ones(cache.size, bool) if whole else find_unknown(log, cache.size)
     counted = find_counted(cache)
     rest = np.flatnonzero(free if counted is None else free & counted)
@@ -190,7 +195,7 @@ def check_passes(metric: Metric, estimator: str, cache: PoolView) -> None:
 def sum_passes(evidence: Evidence) -> Passes:
     """The sums of every statistic in every pass of the surrogate that knows all labels."""
     log, cache, seed = evidence.log, evidence.cache, evidence.seed
-    statistics, surrogate = evidence.statistics, evidence.surrogate
+    statistics, surrogate = evidence.own_statistics, evidence.surrogate
     members = surrogate.draw_members(_MEMBERS, make_generator(seed, len(log.history) + 1, "passes"))
     unknown, known = find_unknown(log, cache.size), np.zeros(cache.size, bool)
     known[list_labelled(log)[0]] = True

@@ -98,6 +98,11 @@ class Evidence(Remembers):
     correction: Correction | None = None
 
     @property
+    def own_statistics(self) -> tuple[Statistic, ...]:
+        """Those of the pool's own model alone."""
+        return tuple(each for each in self.statistics if not each.terms)
+
+    @property
     def codes(self) -> Array:
         """(D + B, columns) codes of the drawn and then of the supplied items, as in Rows."""
         return np.concatenate([self.drawn.codes, self.supplied.codes])

@@ -196,6 +196,11 @@ class Gate(Measured):
     against: dict[str, str] | None = None
     models: tuple[str, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """As of an estimate."""
+        return name_metric(self.metric, self.class_name, self.models)
+
 
 @dataclass(frozen=True)
 class ColumnSlope:

@@ -91,11 +91,7 @@ def _note_whole_rounds(view: View, rows: Sequence[EstimateRow]) -> list[Note]:
         metric.title
         for metric in view.metrics.values()
         if not has_worst_case(metric, bool(view.cache.classes))
-        and any(
-            (row.metric, row.class_name) == (metric.name, metric.class_name)
-            and not is_model_based(row.estimator)
-            for row in rows
-        )
+        and any(row.title == metric.title and not is_model_based(row.estimator) for row in rows)
     ]
     if not titles:
         return []

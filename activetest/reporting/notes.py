@@ -456,7 +456,7 @@ def _describe_doubts(row: EstimateRow, minority_count: float, *, between: bool) 
 def _describe_minority(row: EstimateRow, count: int) -> str:
     """Why the interval of a share is wide: few errors, or few of whatever is rarer."""
     kind, kinds = "label of the rarer outcome", "labels of the rarer outcome"
-    if row.metric in ("error", "accuracy") and row.estimate is not None:
+    if row.title in ("error", "accuracy") and row.estimate is not None:
         mostly_right = (row.estimate > 0.5) == (row.metric == "accuracy")
         kind = "error" if mostly_right else "right prediction"
         kinds = f"{kind}s"
@@ -467,13 +467,13 @@ def _describe_minority(row: EstimateRow, count: int) -> str:
 def _describe_disagreements(rows: Sequence[EstimateRow], own_view: str) -> list[Note]:
     """Metrics whose estimate by the surrogate lies outside the interval that does not need it."""
     estimated = {
-        (row.metric, row.class_name, row.estimator): row
+        (row.title, row.estimator): row
         for row in rows
         if row.estimate is not None and row.lower is not None
     }
     outside = []
-    for (metric, class_name, estimator), row in estimated.items():
-        own = estimated.get((metric, class_name, own_view))
+    for (title, estimator), row in estimated.items():
+        own = estimated.get((title, own_view))
         if estimator == HEADLINE and own is not None and not _contains(row, own.estimate):
             outside.append(f"{row.title} ({own.estimate:.3g})")
     if not outside:
@@ -501,9 +501,8 @@ def _describe_passes(
             "level says."
         )
         yield Note(text, Weight.INVALID if alone or top_scores else Weight.FACT)
-    metrics = {(each.name, each.class_name): each for each in view.metrics.values()}
     for row in found:
-        estimate = view.value(metrics[row.metric, row.class_name], row.estimator).estimate
+        estimate = view.value(view.metrics[row.title], row.estimator).estimate
         if estimate.undefined and estimate.draws is not None:
             all_passes = estimate.undefined + len(estimate.draws)
             text = (

@@ -209,6 +209,7 @@ def report(
     estimates = [
         rows.estimate_row(view, metric, name, level=choices.level, kind=kind)
         for metric, name in go_through("estimating metrics", [*product(shown, estimators)])
+        if request.estimators or not (metric.models and is_model_based(name))
     ]
     estimates[0] = replace(estimates[0], headline=True)
     estimates += [

@@ -74,7 +74,7 @@ def test_metrics_whose_answers_nothing_bounds_use_whole_rounds(used, whole, weig
         )
 
     def row(name, estimator="doubly-robust"):
-        return SimpleNamespace(metric=name, class_name=None, estimator=estimator)
+        return SimpleNamespace(title=name, estimator=estimator)
 
     metrics = [metric("error", 1.0), metric("log-loss", np.inf), metric("ece", 1.0, "calibration")]
     metrics += [metric("mse", np.inf), metric("nll", np.inf)]

@@ -198,6 +198,11 @@ def test_every_format_shows_models(begin, capsys):
     assert main(["report", "--reference", "model", *gate, "-o", "found.html"]) == 0
     shown = capsys.readouterr().out
     assert "error by model" in shown and "minus model" in shown
+    rows = find_rows(Study.open().report(reference="model"))
+    table = shown.partition("error by model")[2].splitlines()
+    cells = [f"{rows[each].estimate:.2g}" for each in ("error(v2)", "error(v2)-error(model)")]
+    assert table[2].split()[0] == "model"
+    assert all(cell in table[3] for cell in ("v2", *cells))
     page = Path("found.html").read_text(encoding="utf-8")
     assert "error by model" in page and "difference to model" in page
     assert main(["report", "--reference", "model", *gate, "--format", "json"]) == 0
@@ -270,3 +275,13 @@ def test_the_question_of_a_study_is_about_its_first_model(key):
     assert report.assessment is None and report.estimates[0].estimate is not None
     with pytest.raises(ChoiceError, match="surface of this study is of its first model"):
         study.report(model="v2", surface=True)
+
+
+def test_the_surrogates_own_view_is_of_one_model(begin):
+    study = begin(60)
+    rows = [row for row in study.report(reference="model").estimates if row.group is None]
+    assert {row.estimator for row in rows if row.models} == {"doubly-robust"}
+    plain = [row for row in study.report().estimates if row.group is None]
+    assert [row for row in rows if not row.models] == plain
+    asked = study.report(metrics="error(v2)-error(model)", estimators=["ase", "lure"]).estimates
+    assert [row.reason for row in asked[:2]] == ["the surrogate's own view is of one model", None]

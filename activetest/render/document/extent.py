@@ -64,10 +64,9 @@ def is_ranked(answer: Assessment | None, row: EstimateRow) -> bool:
 
 def list_gates(report: Report, row: EstimateRow) -> list[Gate]:
     """The gates on the same number."""
-    number = (row.metric, row.class_name, row.group)
+    number = row.title, row.group
     return [
         gate
         for gate in report.gates
-        if row.against is None is gate.against
-        and (gate.metric, gate.class_name, gate.group) == number
+        if row.against is None is gate.against and (gate.title, gate.group) == number
     ]

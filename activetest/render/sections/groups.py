@@ -129,12 +129,12 @@ def _draw_column(report: Report, found: Sequence[EstimateRow], most: int) -> Bar
     first = found[0]
     is_ours = catalog.bare_name(first.metric) in catalog.names("metrics")
     better = catalog.fact("metrics", first.metric, "BETTER") if is_ours else None
-    about = (first.metric, first.class_name, first.estimator)
+    about = first.title, first.estimator
     whole = next(
         (
             row.estimate
             for row in report.estimates
-            if row.group is None and (row.metric, row.class_name, row.estimator) == about
+            if row.group is None and (row.title, row.estimator) == about
         ),
         None,
     )

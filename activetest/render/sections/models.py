@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from activetest import catalog
 from activetest.nouns.report import EstimateRow, Report
 from activetest.render.document import words
 from activetest.render.document.blocks import Bar, Bars, Block, Columns, Sentence, Table, tabulate
@@ -28,23 +31,34 @@ class _Model(NamedTuple):
 
 
 def write(estimates: Sequence[EstimateRow], report: Report, extent: Extent) -> Iterator[Block]:
-    """For each metric a row per model with its difference to the reference; on pages as dots."""
+    """For each metric a row per model, the best first, with its difference to the reference.
+
+    On pages these are dots on intervals.
+    """
     usual = find_usual(report, extent)
     known = [row for row in list_known(report) if row.group is None and row.against is None]
     known = [row for row in known if not usual or row.estimator == usual]
-    plain = {(row.metric, row.class_name): row for row in known if not row.models}
+    plain = {_find_kind(row): row for row in known if not row.models}
     named = [row for row in known if row.models]
-    for rows in group_rows(named, lambda row: (row.metric, row.class_name)):
-        own = plain.get((rows[0].metric, rows[0].class_name))
-        yield from _compare(rows, own, extent)
+    several = len({row.estimator for row in named}) > 1
+    for rows in group_rows(named, _find_kind):
+        yield from _compare(rows, plain.get(_find_kind(rows[0])), extent, several=several)
     if any(len(row.models) > 1 for row in estimates):
         yield Sentence(_OF_DIFFERENCES, style="small")
 
 
+def _find_kind(row: EstimateRow) -> tuple[str, str | None, str]:
+    """Rows with the same one are of one table."""
+    return row.metric, row.class_name, row.estimator
+
+
 def _compare(
-    rows: Sequence[EstimateRow], own: EstimateRow | None, extent: Extent
+    rows: Sequence[EstimateRow], own: EstimateRow | None, extent: Extent, *, several: bool
 ) -> Iterator[Block]:
-    """One metric of all models, and what lies between them; own is that of the first model."""
+    """One metric of all models, and what lies between them; own is that of the first model.
+
+    several  whether the title says which estimator it is
+    """
     alone = {row.models[0]: row for row in rows if len(row.models) == 1}
     apart = [row for row in rows if len(row.models) > 1]
     references = dict.fromkeys(row.models[1] for row in apart)
@@ -54,13 +68,20 @@ def _compare(
     if own is not None and first is not None:
         alone[first] = own
     metric = words.name_metric(rows[0].metric, rows[0].class_name)
+    metric += f" ({rows[0].estimator})" if several else ""
     if len(references) > 1:
-        yield _tabulate(metric, [_Model(name, alone.get(name), None) for name in names], "")
+        models = [_Model(name, alone.get(name), None) for name in names if name in alone]
+        yield from [_tabulate(metric, models, "")] if models else []
         yield _tabulate(metric, [_Model(words.metric(row), None, row) for row in apart], "each")
         return
     (reference,) = references or ("",)
     differences = {row.models[0]: row for row in apart}
-    models = [_Model(name, alone.get(name), differences.get(name)) for name in names]
+    models = [
+        _Model(name, alone.get(name), differences.get(name))
+        for name in names
+        if name in alone or name in differences
+    ]
+    models.sort(key=lambda each: _rank(each.alone))
     if not extent.paged:
         yield _tabulate(metric, models, reference)
         return
@@ -71,6 +92,15 @@ def _compare(
         bars = [Bar(row.models[0], row, note=words.differ(row)) for row in apart]
         title = f"{metric}: difference to {reference}"
         yield Bars(title, "model", bars, reference=0.0)
+
+
+def _rank(row: EstimateRow | None) -> float:
+    """Smaller for better estimates, where a metric says which are; last without an estimate."""
+    if row is None or row.estimate is None:
+        return np.inf
+    ours = catalog.bare_name(row.metric) in catalog.names("metrics")
+    better = catalog.fact("metrics", row.metric, "BETTER") if ours else None
+    return {"higher": -row.estimate, "lower": row.estimate}.get(better or "", 0.0)
 
 
 def _tabulate(metric: str, models: Sequence[_Model], reference: str) -> Table:
