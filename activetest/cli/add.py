@@ -9,7 +9,10 @@ from activetest.cli import options, progress_line, streams
 from activetest.cli.spelling import to_commands
 from activetest.errors import ChoiceError, TrainingUnclear
 
-EXAMPLES = ("activetest add v2=new.parquet --trained-on-labels no",)
+EXAMPLES = (
+    "activetest add v2=new.parquet --trained-on-labels no",
+    "activetest add strict=model@threshold:0.8   # the model with another threshold",
+)
 _ANSWERS = {"yes": True, "y": True, "no": False, "n": False}
 
 
@@ -19,7 +22,9 @@ def run(
         Argument(
             metavar="NAME=FILE",
             help="Name of the model, and a file with its outputs for all items: ids and outputs "
-            "in columns that are called as in the pool; - reads standard input.",
+            "in columns that are called as in the pool; - reads standard input. Or, for two "
+            "classes, a model of the study with another threshold, as in "
+            "strict=model@threshold:0.8.",
         ),
     ],
     trained_on_labels: options.take(

@@ -1,7 +1,7 @@
 """The model's outputs in a batch: checked, and corrected where that is safe."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -56,9 +56,18 @@ def read_outputs(batch: pa.RecordBatch, schema: Schema) -> Checked:
     if schema.kind == "pred":
         pred = _read_codes(batch, schema)
         return Checked(Outputs(pred), [pred])
-    if schema.kind == "score":
-        return _read_scores(batch, schema)
-    return _check_probabilities(batch, schema)
+    read = _read_scores if schema.kind == "score" else _check_probabilities
+    checked = read(batch, schema)
+    return _apply_threshold(checked, schema) if schema.thresholded else checked
+
+
+def _apply_threshold(checked: Checked, schema: Schema) -> Checked:
+    """The outputs of a model with a threshold of its own: its predictions follow from that."""
+    code, probs = schema.classes.index(schema.thresholded), checked.outputs.probs
+    if probs is None:
+        raise ValueError("there are no probabilities")
+    pred = np.where(probs[:, code] >= schema.threshold, code, 1 - code).astype(np.int32)
+    return replace(checked, outputs=Outputs(pred, probs), raw=[*checked.raw, pred], disagreeing=0)
 
 
 def _read_predicted_values(batch: pa.RecordBatch, schema: Schema) -> Checked:

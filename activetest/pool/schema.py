@@ -82,6 +82,8 @@ class Schema:
     written       columns of text that are read as numbers
     forms         how each of them is written: see nouns.written_numbers
     decimal       the decimal mark of numbers written as text, as the user said; empty otherwise
+    thresholded   the class that is predicted from the threshold on, and the other one below it,
+                  whatever the outputs say: of a model with a threshold of its own; empty otherwise
     """
 
     task: Annotated[str, one_of(Task)]
@@ -119,6 +121,7 @@ class Schema:
     written: tuple[str, ...] = ()
     forms: Forms = ()
     decimal: Annotated[str, one_of(DECIMALS)] = ""
+    thresholded: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples; what few pools have, only where it is."""

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,9 @@ from activetest.study.frames import (
     save_frame,
     save_stream,
 )
-from activetest.study.models import write_model_address
+from activetest.study.models import ModelStudy, write_model_address
 from activetest.study.stored import StoredStudy
+from activetest.study.thresholds import OwnThreshold, choose_class, parse_threshold
 from activetest.system import atomic
 from activetest.system.safe_text import escape_controls, mask_secrets
 
@@ -104,15 +105,28 @@ def add_model(
                 "draws from now on count for it",
                 "`trained_on_labels=True` if they did, `trained_on_labels=False` if not",
             )
+    if threshold := parse_threshold(given):
+        of = study.of_model(threshold.of)
+        threshold = replace(threshold, chosen=choose_class(study.schema))
+        if isinstance(of, ModelStudy) and of.model.trained and trained is False:
+            raise ChoiceError(
+                f"labels of this study took part in making {threshold.of}, and so in making {name}",
+                "`trained_on_labels=True`",
+            )
     known = {each.fingerprint: each.name for each in reversed(study.list_models())}
     with (
         raising_storage_errors(study.folder),
         atomic.temporary_folder(study.folder, MODELS) as place,
-        _open_files(study, given, place) as (files, title),
     ):
-        joined = place / "joined.parquet"
-        notices = _join(study, files, title, joined)
-        fingerprint, _ = compute_fingerprint(Pool(title, study.schema, Files(str(joined))))
+        joined, schema, source = place / "joined.parquet", study.schema, write_model_address(name)
+        if threshold:
+            notices = _join_again(study, threshold, joined)
+            schema = replace(schema, **threshold.roles)
+            source = f"{source}?{threshold.write()}"
+        else:
+            with _open_files(study, given, place) as (files, title):
+                notices = _join(study, files, title, joined)
+        fingerprint, _ = compute_fingerprint(Pool(name, schema, Files(str(joined))))
         if before and fingerprint == before.fingerprint:
             _keep(joined, study.folder, name)
             return AddedModel(before, *_count_labels(study, before), known=True)
@@ -120,7 +134,6 @@ def add_model(
             _check_name(study, name)
         if fingerprint in known:
             notices += (f"its outputs are those of {known[fingerprint]}: both models are the same",)
-        source = write_model_address(name)
         model = Model(name, source=source, fingerprint=fingerprint, trained=trained)
         try:
             study.ledger.add_model(
@@ -197,6 +210,21 @@ def _join(study: StoredStudy, files: Files, title: str, target: Path) -> tuple[s
     write_joined(study.open_pool(), outputs, rows, target)
     count = f"{others:,} row{'s' * (others != 1)}"
     return (f"{count} of {title} are of no item of the pool, and are left out",) * bool(others)
+
+
+def _join_again(study: StoredStudy, threshold: OwnThreshold, target: Path) -> tuple[str, ...]:
+    """Write the pool with the outputs of a model that it has; a sentence about the threshold."""
+    of = study.of_model(threshold.of)
+    # They are those that were added.
+    of.cache(auxiliary=False)
+    cache = study.cache(auxiliary=False)
+    outputs = open_outputs(of.open_pool().files, threshold.of, study.schema)
+    rows, _ = find_rows(outputs, cache.find, cache.size)
+    write_joined(study.open_pool(), outputs, rows, target)
+    return (
+        f"its probabilities are those of {threshold.of}, and it predicts {threshold.chosen!r} from "
+        f"{threshold.value!r} on",
+    )
 
 
 def _keep(joined: Path, folder: Path, name: str) -> None:

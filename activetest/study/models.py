@@ -19,6 +19,7 @@ from activetest.rounds.replay import replay_rounds
 from activetest.study.config import Config
 from activetest.study.folder import CACHES, INSIDE, MODELS
 from activetest.study.stored import StoredStudy
+from activetest.study.thresholds import read_source
 from activetest.system import atomic
 
 if TYPE_CHECKING:
@@ -50,10 +51,14 @@ class ModelStudy(StoredStudy):
 
     base   the study of the first model
     model  the model; its own draws are those after it came where labels took part in making it
+
+    A model with a threshold of its own has it in `threshold`, which is None for others.
     """
 
     def __init__(self, base: StoredStudy, model: Model) -> None:
-        pool = {**base.pool, "uri": write_model_address(model.name)}
+        self.threshold = read_source(model.source)
+        own = self.threshold.roles if self.threshold else {}
+        pool = {**base.pool, "uri": write_model_address(model.name), **own}
         super().__init__(
             base.folder, Config(pool, base.choices, base.reports, base.others), base.ledger
         )
@@ -86,8 +91,8 @@ class ModelStudy(StoredStudy):
     @property
     def _restoring(self) -> str:
         """A hint for outputs that are not there or not those that were added."""
-        name = self.model.name
-        return f"give them again: `study.add({name!r}, 'FILE')`, or restore them from a backup"
+        name, given = self.model.name, str(self.threshold or "FILE")
+        return f"give them again: `study.add({name!r}, {given!r})`, or restore them from a backup"
 
     @contextmanager
     def _hinting(self) -> Iterator[None]:

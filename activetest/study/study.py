@@ -462,7 +462,9 @@ class Study:
                 and `-`, a letter first, and no class.
             file: Its outputs for all items of the pool: a file of any format that pools have, a
                 frame, or an open file. Columns of ids and outputs are called as in the pool. They
-                are copied into the study.
+                are copied into the study. Or, for two classes, "model@threshold:0.8": that model,
+                but the positive class (else the second one) is predicted where its probability is
+                at least 0.8.
             trained_on_labels: Whether labels of this study took part in training or choosing the
                 model. Then only draws after this count for it. Needed where there are labels.
 
@@ -470,8 +472,8 @@ class Study:
         put back if they were missing.
 
         Raises:
-            ChoiceError: The name cannot be that of a model, or nobody said whether labels took
-                part.
+            ChoiceError: The name cannot be that of a model, nobody said whether labels took part,
+                or there is no such model, or no two classes, for a threshold.
             PoolError: The file lacks items or columns, or has outputs that cannot be right.
             StudyError: There is another model of this name.
             StorageError: The study cannot be written.
