@@ -1,14 +1,17 @@
 """activetest init, as a command."""
 
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
 from activetest.cli import options, progress_line, streams
 from activetest.cli.spelling import to_commands
+from activetest.errors import ChoiceError
 
 EXAMPLES = (
     "activetest init pool.parquet --metric 'recall[fraud]' --group region",
+    "activetest init pool.parquet --model v2=preds_v2.parquet",
     "activetest init --metric f1          # changes the study at hand",
 )
 
@@ -23,6 +26,12 @@ def run(
     explain_all: options.HelpAll = False,
     verbose: options.verbose() = False,
     engine: options.engine() = None,
+    model: options.take(
+        "--model NAME=FILE",
+        "A further model that a new study begins with, as of activetest add; for several, give it "
+        "again.",
+        options.Names,
+    ) = None,
     dry_run: options.take("--dry-run", "Check everything, and change nothing.", rank=10) = False,
     fresh: options.take("--fresh", "Use nothing of an init that was interrupted.") = False,
     **choices: Any,
@@ -34,16 +43,40 @@ def run(
     from activetest.study.study import Study
 
     settings = options.read_choices(choices)
+    models = dict(_read_models(model or ()))
     with progress_line.shown(verbose=verbose):
         if pool is None:
+            if models:
+                raise ChoiceError(
+                    "--model is for a new study, and no pool is given",
+                    "activetest add NAME=FILE adds one to the study at hand",
+                )
             setup = Study.open(study).change(dry_run=dry_run, **settings)
         else:
             # A file of this name is ./-
             source = sys.stdin.buffer if pool == "-" else pool
             if dry_run:
-                setup = Study.check(source, study, **settings)
+                setup = Study.check(source, study, models=models, **settings)
             else:
-                setup = Study.create(source, study, fresh=fresh, **settings).setup
+                created = Study.create(source, study, models=models, fresh=fresh, **settings)
+                setup = created.setup
     # Names that users gave stand in the other lines.
     notices = tuple(map(to_commands, setup.notices))
     streams.write_lines(str(replace(setup, notices=notices)))
+
+
+def _read_models(given: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(name, file) of each NAME=FILE. Raises ChoiceError for what is none, or a name twice."""
+    names = set[str]()
+    for each in given:
+        name, _, file = each.partition("=")
+        if not (name and file):
+            raise ChoiceError(f"--model {each!r} is not NAME=FILE", "--model v2=new.parquet")
+        if name in names:
+            raise ChoiceError(f"--model names {name!r} twice", "give each model its own name")
+        if file == "-":
+            raise ChoiceError(
+                f"--model {name} is to come from standard input", f"activetest add {name}=-"
+            )
+        names.add(name)
+        yield name, file

@@ -65,6 +65,7 @@ CALLS = {
 # Arguments whose options are called otherwise.
 _FLAGS = {
     "metrics": "--metric",
+    "models": "--model",
     "estimators": "--estimator",
     "differences": "--difference",
     "maps": "--map",

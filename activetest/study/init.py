@@ -4,7 +4,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,11 @@ from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, StudyError, raising_storage_errors
 from activetest.estimation.looks import LookPlan, plan_looks_of_log
+from activetest.ledger.ledger import Ledger
 from activetest.nouns.arguments import reading_arguments
 from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Task
 from activetest.nouns.log import Log
+from activetest.nouns.name_lists import join_names
 from activetest.pool import convert
 from activetest.pool.costs import read_costs
 from activetest.pool.files import Files
@@ -30,7 +32,8 @@ from activetest.pool.remote import reject_secrets
 from activetest.rounds.weighted import describe_floor_cost
 from activetest.sampling.question import find_fact, find_question, resolve_question
 from activetest.sampling.settings import Settings, complete_task, read_settings
-from activetest.study.config import GRADED_BY
+from activetest.study.add import add_model
+from activetest.study.config import GRADED_BY, Config
 from activetest.study.conversion import Conversion, keep_conversion
 from activetest.study.findings import describe_findings
 from activetest.study.folder import (
@@ -95,6 +98,39 @@ class _Source:
         return self.place is not None and self.frame is None
 
 
+@dataclass(frozen=True)
+class _Beginning:
+    """The models and draws that a new study begins with.
+
+    folder    where it is written
+    entries   of its [pool]
+    choices   for its rounds
+    models    {name: outputs} of further models
+    imported  draws that were made elsewhere
+    notices   sentences about the models, once they are recorded
+    """
+
+    folder: Path
+    entries: Mapping[str, Any]
+    choices: Choices
+    models: Mapping[str, Any]
+    imported: "ImportedLog | None" = None
+    notices: list[str] = field(default_factory=list)
+
+    def record(self, ledger: Ledger) -> None:
+        """Record all of it. Raises what Study.add says."""
+        if self.imported:
+            self.imported.record(ledger)
+        if not self.models:
+            return
+        pool = {**self.entries, "uri": _make_absolute(self.entries["uri"])}
+        study = StoredStudy(self.folder, Config(pool, self.choices), ledger)
+        added = [add_model(study, name, given) for name, given in self.models.items()]
+        self.notices.append(f"models: {join_names([each.name for each in study.list_models()])}")
+        for each in added:
+            self.notices.extend(f"{each.model.name}: {notice}" for notice in each.notices)
+
+
 @one_blas_thread()
 @reading_arguments
 def init(
@@ -106,6 +142,7 @@ def init(
     fresh: bool = False,
     opened: Pool | None = None,
     plan_log: "Callable[[Cache, Choices, int], ImportedLog] | None" = None,
+    models: Mapping[str, Any] | None = None,
 ) -> Setup:
     """Create a study of a pool, or change the choices of the study that is there.
 
@@ -120,6 +157,8 @@ def init(
                   is then its name in messages
     plan_log      the rounds and answers that a new study begins with, from the cache of its pool,
                   its choices and its seed
+    models        {name: file, frame or open file} of the further models that a new study begins
+                  with: all of them, or there is no study
 
     With a question about groups and no groups, these are the predicted classes. Labels and past
     rounds are never touched: after the first draw, seed, id, outputs, classes, threshold, weight
@@ -136,6 +175,7 @@ def init(
             f"there is a study in {folder} already, and its draws are its own",
             "import the log into another folder: `folder=path`",
         )
+    models = _read_models(models, study)
     # Whatever is recorded from here on may rest on what is about to change.
     revision = study.ledger.record().revision if study else 0
     check_seed(given.seed, study)
@@ -157,7 +197,9 @@ def init(
         columns_change = study is not None and check_columns(pool.schema, study)
         files = _auxiliary_files(study, given.files)
         chosen = _read_choices(pool, given)
-        choices = choose_choices(pool, study, chosen, files=files, imported=plan_log is not None)
+        choices = choose_choices(
+            pool, study, chosen, files=files, imported=plan_log is not None, models=models
+        )
         named = frozenset(name for name, value in given.files.items() if value is not None)
         about = (
             study.provenance(surrogate=choices.surrogate, files=files, changed=named)
@@ -188,19 +230,22 @@ def init(
             imported = plan_log(built, choices, seed) if plan_log else None
             notices += imported.notices if imported else ()
             looks = _plan_looks(built, choices, study)
+            beginning = _Beginning(place.parent, entries, choices, models, imported)
             if study and not dry_run:
                 _change(study, entries, choices, given.seed, built, revision, source)
-            elif not dry_run:
+            elif models or not dry_run:
+                # A dry run writes it to a folder that goes away.
                 write_study(
                     place.parent,
-                    folder,
+                    place.parent if dry_run else folder,
                     pool=entries,
                     choices=choices,
                     seed=seed,
                     fingerprint=built.fingerprint,
                     rows=built.size,
-                    record=imported.record if imported else None,
+                    record=beginning.record,
                 )
+            notices += tuple(beginning.notices)
     outcome = "checked" if dry_run else "updated" if study else "created"
     if not dry_run:
         study = _open_kept(folder, built.parts)
@@ -246,6 +291,25 @@ def _find_study(
             + (f", for example `folder={str(folder / FOLDER)!r}`" if folder.is_dir() else ""),
         )
     return given_pool, folder, None
+
+
+def _read_models(given: Any, study: StoredStudy | None) -> dict[str, Any]:
+    """The further models that a new study begins with. Raises ChoiceError where there are none."""
+    if not given:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ChoiceError("`models` is no mapping", "give names and outputs: {'v2': 'v2.parquet'}")
+    if study is not None:
+        raise ChoiceError(
+            f"there is a study in {study.folder} already, and `models` are for a new one",
+            f"`study.add({next(iter(given))!r}, 'FILE')` adds one to it",
+        )
+    return dict(given)
+
+
+def _make_absolute(address: str) -> str:
+    """An address that opens from any working directory."""
+    return address if "://" in address else os.path.abspath(address)
 
 
 def _read_choices(pool: Pool, given: Settings) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The settings given to a study, on top of what a study has stored or the defaults."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from activetest.nouns.choices import (
     Selection,
     Task,
 )
+from activetest.nouns.study_lists import Model
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
@@ -31,7 +32,7 @@ from activetest.sampling.question import (
     usual_acquisition,
     usual_floor,
 )
-from activetest.study.comparison import check_models
+from activetest.study.comparison import check_models, list_named_models
 from activetest.study.stored import StoredStudy
 
 # Roles of columns that stay after the first draw: probabilities and labels rest on them.
@@ -179,11 +180,13 @@ def choose_choices(
     *,
     files: Mapping[str, str | None],
     imported: bool = False,
+    models: Collection[str] = (),
 ) -> Choices:
     """The choices given, on top of the study's or the defaults.
 
     files     {key in study.toml: address} of training rows and of other models
     imported  whether a new study begins with draws that were made elsewhere
+    models    the further models that a new study begins with
 
     Raises ChoiceError for one that makes no sense.
     """
@@ -208,7 +211,8 @@ def choose_choices(
         settings |= {"metric": named[0], "also": named[1:]}
         settings |= {"metrics": (*metrics, *named)}
     choices = check_choices(asdict(stored) | settings, entries)
-    check_models(study, choices)
+    if study or not list_named_models(choices) <= {Model.name, *models}:
+        check_models(study, choices)
     check_inputs(choices, entries)
     check_training(choices, training=bool(files.get("train")))
     if began:

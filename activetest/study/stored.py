@@ -542,7 +542,7 @@ def write_study(
 
     building  where, from creating_study
     folder    what it becomes
-    record    records the draws that the study begins with
+    record    records the draws or the further models that the study begins with
 
     Raises ChoiceError for choices that make no sense, OSError when they cannot be written.
     """
@@ -559,7 +559,8 @@ def write_study(
     with Ledger.create(building / LEDGER, seed=seed, part=part, plan=plan) as ledger:
         if record:
             record(ledger)
-    config.write_config(building, config.Config(dict(pool), choices))
+        models = tuple(each.name for each in ledger.models())
+    config.write_config(building, config.Config(dict(pool), choices, models=models))
 
 
 def _make_temporary(owner: object) -> Path:

@@ -84,6 +84,7 @@ class Study:
         pool: Any,
         folder: str | Path | None = None,
         *,
+        models: Mapping[str, Any] | None = None,
         fresh: bool = False,
         **settings: Any,
     ) -> "Study":
@@ -103,6 +104,8 @@ class Study:
                 an open file, are copied into the study.
             folder: Of the study. Default: the environment variable ACTIVETEST_STUDY, else
                 `.activetest`.
+            models: {name: outputs} of further models that a new study begins with, as `add` takes
+                them: {"v2": "v2.parquet"}. All are added, or there is no study.
             fresh: Begin anew where an earlier call for the same pool was interrupted.
             **settings: Named below. None leaves a setting to its default or, in a study that is
                 there already, as it is. Where several names are possible, one text is one name.
@@ -117,7 +120,7 @@ class Study:
         """
         from activetest.study.init import init
 
-        setup = init(_check_pool(pool), folder, settings, fresh=fresh)
+        setup = init(_check_pool(pool), folder, settings, fresh=fresh, models=models)
         return cls(setup.folder, setup)
 
     @classmethod
@@ -197,7 +200,13 @@ class Study:
 
     @staticmethod
     @with_settings()
-    def check(pool: Any, folder: str | Path | None = None, **settings: Any) -> Setup:
+    def check(
+        pool: Any,
+        folder: str | Path | None = None,
+        *,
+        models: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> Setup:
         """Check what `create` would understand and do; nothing is written.
 
         >>> setup = at.Study.check("digits.parquet", "digits", metric="f1")
@@ -208,7 +217,7 @@ class Study:
         """
         from activetest.study.init import init
 
-        return init(_check_pool(pool), folder, settings, dry_run=True)
+        return init(_check_pool(pool), folder, settings, dry_run=True, models=models)
 
     @classmethod
     def open(cls, folder: str | Path | None = None, *, damaged: bool = False) -> "Study":
