@@ -66,8 +66,8 @@ class ModelStudy(StoredStudy):
 
     @property
     def pool_name(self) -> str:
-        """Name of the pool in reports: that of the study's."""
-        return self.base.pool_name
+        """Name of the pool in reports: that of the study's, with the model."""
+        return f"{self.base.pool_name}, model {self.model.name}"
 
     @property
     def fingerprint(self) -> str:

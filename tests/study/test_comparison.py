@@ -245,6 +245,7 @@ def test_a_report_on_another_model_alone_has_no_gates_at_every_look(begin):
             study.report(model="v2", **asked)
         assert "error(v2)<=0.1" in found.value.hint
     fixed = study.report(model="v2", require="error<=0.99", interval="fixed")
+    assert "60 of 90 items in pool.parquet, model v2" in str(fixed)
     assert fixed.gates[0].verdict == "pass"
     assert study.report(require="error(v2)<=0.99").gates[0].models == ("v2",)
 

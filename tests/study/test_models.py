@@ -78,7 +78,7 @@ def test_a_model_has_the_draws_and_labels_of_the_study(both):
     assert its.q.tolist() == ours.q.tolist()
     assert its.labels.tolist() == ours.labels.tolist()
     assert len(its.history) == 3
-    assert model.pool_name == study.pool_name
+    assert model.pool_name == f"{study.pool_name}, model v2"
 
 
 def test_surrogates_of_a_model_see_the_features_of_the_pool(both):
