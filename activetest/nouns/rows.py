@@ -169,8 +169,11 @@ class Rows:
 
     @property
     def unweighted(self) -> "Rows":
-        """The same rows without their weights."""
-        return self if self.weight is None else self.change(weight=None)
+        """The same rows without their weights, also as further models see them."""
+        if self.weight is None:
+            return self
+        others = {name: each.unweighted for name, each in self.others.items()}
+        return self.change(weight=None, others=others)
 
     def change(self, **values: Any) -> "Rows":
         """The same rows with other values of some fields; what is read on demand stays unread."""

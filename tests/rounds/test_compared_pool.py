@@ -103,3 +103,27 @@ def test_only_items_on_which_models_differ_are_unknown(pool, rival, known):
     assert sample.unknown == ROWS // 2 - drawn.sum()
     assert (sample.inside == drawn).all()
     assert sample.left[0] == ROWS // 2
+
+
+def test_weights_multiply_what_is_expected_and_change_no_belief_in_a_label(pool, rival, tmp_path):
+    """Of models with the same outputs as in a pool without weights."""
+    weights = np.linspace(0.5, 3, ROWS)
+    made = []
+    for number, each in enumerate((pool, rival)):
+        probs = each.rows(0, ROWS).outputs.probs
+        columns = {f"prob_{name}": probs[:, code] for code, name in enumerate(pool.classes)}
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        table = {"id": pool.ids(np.arange(ROWS)), "traffic": weights} | columns
+        made.append(build_table(folder, table, weight="traffic"))
+    names = tuple(map(statistic, MISTAKES))
+    truth = pool.rows(0, ROWS).outputs.pred.astype(float)
+    found = []
+    for own, other in ((pool, rival), made):
+        drawn = plan_round(Log.empty(), pool, CHOICES, seed=1, count=60)
+        compared, surrogate = fit(own, other, answered(Log.empty(), drawn, truth))
+        found.append(surrogate.expected(compared.rows(0, ROWS), names[::2]))
+    mass = made[0].rows(0, ROWS).mass
+    assert mass.std() > 0.1
+    # Surrogates of pools with and without weights differ a little.
+    assert found[1] == approx(found[0] * mass, abs=1e-3)
