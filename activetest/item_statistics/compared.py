@@ -60,20 +60,20 @@ def subtract_models(metric: Metric, model: str, reference: str) -> Metric:
     )
 
 
-def find_alike(first: Outputs, second: Outputs) -> tuple[Array, Array]:
-    """(R,) where two models predict the same, and (R,) where all that they say is the same."""
-    alike = first.pred == second.pred
-    same = alike
+def find_same(each: Statistic, first: Outputs, second: Outputs) -> Array:
+    """(R,) items of which a statistic is the same for two models' outputs, whatever the label."""
+    same: Array = first.pred == second.pred
+    if each.cells:
+        return same
     for own, other in ((first.probs, second.probs), (first.std, second.std)):
         if own is not None and other is not None:
             same = same & (own == other).all(axis=tuple(range(1, own.ndim)))
         elif own is not other:
-            same = np.zeros_like(alike)
-    return alike, same
+            same = np.zeros_like(same)
+    return same
 
 
 def find_differing(outputs: Outputs, apart: Statistic) -> Array:
     """(R,) 1.0 where an item can add something to a difference of two models' statistics."""
     (first, each, _), (second, _, _) = apart.terms
-    alike, same = find_alike(outputs.others[first], outputs.others[second])
-    return 1.0 - (alike if each.cells else same)
+    return 1.0 - find_same(each, outputs.others[first], outputs.others[second])

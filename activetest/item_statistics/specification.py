@@ -1,6 +1,6 @@
 """Specifications of metrics: a name, and what stands in brackets after it, as in recall[fraud]."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -59,16 +59,22 @@ def find_metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
     return found
 
 
-def _find_of_models(metric: Metric, models: tuple[str, ...], facts: Facts) -> Metric:
-    """The metric of these models' outputs. Raises ChoiceError for one that the study lacks."""
-    known = facts.models
-    for name in models:
-        if known is not None and name not in known:
+def check_models(names: Iterable[str], known: Sequence[str]) -> None:
+    """Raises ChoiceError for a model that is none of those that a study has."""
+    for name in names:
+        if name not in known:
             raise ChoiceError(
                 f"this study has no model {name!r}: "
                 + (f"its models are {join_names(known)}" if known else "it has one alone"),
                 f"`study.add({name!r}, 'FILE')` adds one",
             )
+
+
+def _find_of_models(metric: Metric, models: tuple[str, ...], facts: Facts) -> Metric:
+    """The metric of these models' outputs. Raises ChoiceError for one that the study lacks."""
+    known = facts.models
+    if known is not None:
+        check_models(models, known)
     if known and models == known[:1]:
         return metric
     return bind_metric(metric, *models) if len(models) == 1 else subtract_models(metric, *models)

@@ -6,7 +6,7 @@ statistics under these names, so a name means the same for ever. Classes are nam
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -146,6 +146,12 @@ def statistic(name: str) -> Statistic:
     return own
 
 
+def _sum_bounds(terms: Iterable[tuple[Statistic, float]]) -> tuple[float, float]:
+    """The range of a weighted sum; a weight of 0 leaves a statistic out."""
+    ends = [sorted((weight * each.lower, weight * each.upper)) for each, weight in terms if weight]
+    return sum(end[0] for end in ends), sum(end[1] for end in ends)
+
+
 def sum_over_models(name: str, terms: tuple[tuple[str, Statistic, float], ...]) -> Statistic:
     """The weighted sum of statistics of several models' outputs; terms as in Statistic.
 
@@ -162,13 +168,10 @@ def sum_over_models(name: str, terms: tuple[tuple[str, Statistic, float], ...]) 
         total: Array = np.sum(parts, axis=0)
         return total
 
-    ends = [sorted((weight * each.lower, weight * each.upper)) for _, each, weight in terms]
-    lower, upper = (float(sum(end[side] for end in ends)) for side in (0, 1))
     return Statistic(
         name,
         value,
-        lower,
-        upper,
+        *_sum_bounds((each, weight) for _, each, weight in terms),
         graded=any(each.graded for _, each, _ in terms),
         power=max(each.power for _, each, _ in terms),
         terms=terms,
@@ -187,12 +190,7 @@ def combine_statistics(statistics: Sequence[Statistic], weights: Sequence[float]
         )
         return sum(others, start=first)
 
-    ends = [
-        sorted((weight * each.lower, weight * each.upper))
-        for each, weight in zip(statistics, weights, strict=True)
-        if weight
-    ]
-    lower, upper = (sum(end[side] for end in ends) for side in (0, 1))
+    lower, upper = _sum_bounds(zip(statistics, weights, strict=True))
     few = [each.tells for each in statistics]
     tells = None if None in few else tuple({code for codes in few for code in codes or ()})
     cells = all(each.cells for each in statistics)

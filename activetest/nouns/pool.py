@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -89,6 +89,66 @@ class PoolView(Protocol):
         origin  what it follows from, JSON-ready
         """
         ...
+
+
+class PoolOver:
+    """Views over another pool: they have all of it but rows, which each makes in its own way."""
+
+    def __init__(self, pool: PoolView) -> None:
+        """The pool that is looked at."""
+        self._pool = pool
+        self._computed: dict[Hashable, Any] = {}
+        self.size, self.statistics, self.classes = pool.size, pool.statistics, pool.classes
+        self.group_names, self.group_values = pool.group_names, pool.group_values
+        self.unavailable = pool.unavailable
+
+    @property
+    def hashes(self) -> Array:
+        """As the pool's."""
+        return self._pool.hashes
+
+    @property
+    def roles(self) -> dict[str, Any]:
+        """As the pool's."""
+        return self._pool.roles
+
+    @property
+    def train(self) -> Any:
+        """As the pool's."""
+        return self._pool.train
+
+    @property
+    def center(self) -> float:
+        """As the pool's."""
+        return self._pool.center
+
+    def ids(self, indices: Array | Sequence[int]) -> list[str]:
+        """As the pool's."""
+        return self._pool.ids(indices)
+
+    def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
+        """As the pool's."""
+        return self._pool.chunks(size)
+
+    def uncertain_attributes(self) -> tuple[Array, Array]:
+        """As the pool's."""
+        return self._pool.uncertain_attributes()
+
+    def scores(self, code: int | None = None) -> Array:
+        """As the pool's."""
+        return self._pool.scores(code)
+
+    def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Result of compute() the first time: apart from what the pool computed."""
+        if key not in self._computed:
+            self._computed[key] = compute()
+        return cast("T", self._computed[key])
+
+    def compute_stored(
+        self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
+    ) -> Mapping[str, Array]:
+        """Result of compute() the first time; nothing is stored."""
+        return self.compute_once((name, str(origin)), compute)
 
 
 class SeveralModels(ABC):

@@ -6,28 +6,26 @@ surrogate of its model; where two models do the same, by that of the first, so t
 of such items is expected to be what it is: 0.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from activetest.item_statistics.compared import find_alike
+from activetest.item_statistics.compared import find_same
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log, Round
 from activetest.nouns.once import Remembers
-from activetest.nouns.pool import PoolView, SeveralModels
+from activetest.nouns.pool import PoolOver, PoolView, SeveralModels
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import fit_others, fit_surrogate, list_learned, restore_surrogate
 from activetest.rounds.pairs import FIRST, NEITHER, SECOND, find_probs, fit_shifts, write_logits
 from activetest.rounds.replay import adapt_round, fit_for_round, list_known
 
-T = TypeVar("T")
 
-
-class ComparedPool(SeveralModels):
+class ComparedPool(PoolOver, SeveralModels):
     """The items of a pool with the outputs of further models, as a PoolView.
 
     Groups, weights and everything else but outputs are those of the pool. The others' items stand
@@ -38,32 +36,8 @@ class ComparedPool(SeveralModels):
         self, model: str, pool: PoolView, others: Mapping[str, PoolView], log: Log
     ) -> None:
         """The pool of a model, those of the others by their names, and the log of all."""
-        self._pool, self._others, self._log = pool, dict(others), log
-        self.models = (model, *others)
-        self._computed: dict[Hashable, Any] = {}
-        self.size, self.classes, self.statistics = pool.size, pool.classes, pool.statistics
-        self.group_names, self.group_values = pool.group_names, pool.group_values
-        self.unavailable = pool.unavailable
-
-    @property
-    def hashes(self) -> Array:
-        """As the pool's."""
-        return self._pool.hashes
-
-    @property
-    def roles(self) -> dict[str, Any]:
-        """As the pool's."""
-        return self._pool.roles
-
-    @property
-    def train(self) -> Any:
-        """As the pool's."""
-        return self._pool.train
-
-    @property
-    def center(self) -> float:
-        """As the pool's."""
-        return self._pool.center
+        super().__init__(pool)
+        self._others, self._log, self.models = dict(others), log, (model, *others)
 
     def rows(self, start: int, stop: int) -> Rows:
         """The items at positions start, ..., stop - 1."""
@@ -74,34 +48,6 @@ class ComparedPool(SeveralModels):
         """The items at these positions, in this order."""
         others = {name: each.take(indices) for name, each in self._others.items()}
         return self._join_rows(self._pool.take(indices), others)
-
-    def ids(self, indices: Array | Sequence[int]) -> list[str]:
-        """As the pool's."""
-        return self._pool.ids(indices)
-
-    def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
-        """As the pool's."""
-        return self._pool.chunks(size)
-
-    def uncertain_attributes(self) -> tuple[Array, Array]:
-        """As the pool's."""
-        return self._pool.uncertain_attributes()
-
-    def scores(self, code: int | None = None) -> Array:
-        """As the pool's."""
-        return self._pool.scores(code)
-
-    def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Result of compute() the first time: apart from what the pool computed."""
-        if key not in self._computed:
-            self._computed[key] = compute()
-        return cast("T", self._computed[key])
-
-    def compute_stored(
-        self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
-    ) -> Mapping[str, Array]:
-        """Result of compute() the first time; nothing is stored."""
-        return self.compute_once((name, str(origin)), compute)
 
     def restore_surrogate(self, round: Round) -> "ComparedSurrogate":
         """The surrogate of a round, and what the others would have had then."""
@@ -196,10 +142,11 @@ class ComparedSurrogate(Remembers):
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic."""
+        compared = [self._counts_mistakes(named) for named in statistics]
         parts = {
             (model or self.model, each): np.empty(0)
-            for named in statistics
-            for model, each, _ in named.terms or (("", named, 1.0),)
+            for named, mistakes in zip(statistics, compared, strict=True)
+            for model, each, _ in (() if mistakes else named.terms or (("", named, 1.0),))
         }
         for model in dict.fromkeys(model for model, _ in parts):
             about = tuple(each for name, each in parts if name == model)
@@ -207,11 +154,12 @@ class ComparedSurrogate(Remembers):
             parts |= {(model, each): line for each, line in zip(about, found, strict=True)}
         sums = np.zeros((len(statistics), len(rows.index)))
         for place, named in enumerate(statistics):
+            if compared[place]:
+                probs, values = self._compare_mistakes(rows, named)
+                sums[place] = (probs @ values) * rows.mass
+                continue
             for model, each, weight in named.terms or (("", named, 1.0),):
                 sums[place] += weight * parts[model or self.model, each]
-            if self._counts_mistakes(named):
-                probs, values, differ = self._compare_mistakes(rows, named)
-                sums[place, differ] = ((probs @ values) * rows.mass)[differ]
         return sums
 
     def _counts_mistakes(self, named: Statistic) -> bool:
@@ -223,8 +171,8 @@ class ComparedSurrogate(Remembers):
         mistakes = all(each.name == "zero_one" for _, each, _ in named.terms)
         return mistakes and others in ([], [-first])
 
-    def _compare_mistakes(self, rows: Rows, named: Statistic) -> tuple[Array, Array, Array]:
-        """(R, 3) probabilities, (3,) values and (R,) where two models differ: see pairs.
+    def _compare_mistakes(self, rows: Rows, named: Statistic) -> tuple[Array, Array]:
+        """(R, 3) probabilities and (3,) values of what two models' answers can come to: see pairs.
 
         Outcomes are that the first model is right, the second, and neither. A model alone is looked
         at beside the pool's own one. Where both do the same, both are right or neither is.
@@ -232,15 +180,17 @@ class ComparedSurrogate(Remembers):
         models, weight = [model for model, _, _ in named.terms], named.terms[0][2]
         first, second = (*models, self.model)[:2]
         differ = rows.others[first].outputs.pred != rows.others[second].outputs.pred
-        wrong = self._expect(rows.unweighted, first, (statistic("zero_one"),))[0]
-        probs = np.stack([1 - wrong, np.zeros(len(wrong)), wrong], axis=1)
+        if len(models) > 1:
+            values = np.array([-1.0, 1.0, 0.0])
+            probs = np.tile([0.0, 0.0, 1.0], (len(differ), 1))
+        else:
+            values = np.array([0.0, 1.0, 1.0])
+            wrong = self._expect(rows.unweighted, first, (statistic("zero_one"),))[0]
+            probs = np.stack([1 - wrong, np.zeros(len(wrong)), wrong], axis=1)
         if differ.any():
             logits = self._write_logits(rows[np.flatnonzero(differ)], first, second)
             probs[differ] = find_probs(logits, self._fit(first, second))
-        if len(models) > 1:
-            probs[~differ] = [0.0, 0.0, 1.0]
-        values = [-1.0, 1.0, 0.0] if len(models) > 1 else [0.0, 1.0, 1.0]
-        return probs, weight * np.array(values), differ
+        return probs, weight * values
 
     def _fit(self, first: str, second: str) -> Array:
         """(2,) shifts of two models, from labels of items on which they differ."""
@@ -270,12 +220,10 @@ class ComparedSurrogate(Remembers):
             return self.first.expected(rows, statistics).astype(float)
         other = rows.others[model]
         found = self.surrogates[model].expected(other, statistics).astype(float)
-        alike, same = find_alike(rows.outputs, other.outputs)
-        if alike.any():
-            own = self.first.expected(rows, statistics)
-            for place, each in enumerate(statistics):
-                where = alike if each.cells else same
-                found[place, where] = own[place, where]
+        own = self.first.expected(rows, statistics)
+        for place, each in enumerate(statistics):
+            same = find_same(each, rows.outputs, other.outputs)
+            found[place, same] = own[place, same]
         return found
 
     def beliefs(
@@ -285,7 +233,7 @@ class ComparedSurrogate(Remembers):
         if not any(each.terms for each in statistics):
             return self.first.beliefs(rows, statistics, members)
         if len(statistics) == 1 and self._counts_mistakes(statistics[0]):
-            probs, values, _ = self._compare_mistakes(rows, statistics[0])
+            probs, values = self._compare_mistakes(rows, statistics[0])
             return Beliefs(probs, values * rows.mass[:, None][None])
         labels, probs = self._weigh_labels(rows)
         outputs = rows.outputs.in_double
@@ -301,7 +249,6 @@ class ComparedSurrogate(Remembers):
 
     def _ask(self, surrogate: Surrogate, rows: Rows) -> tuple[Array, Array]:
         """(R, K) labels that items may have, and what one surrogate believes of them."""
-        rows = rows.unweighted
         if not self.classes:
             found = surrogate.beliefs(rows, (statistic("label:0.0"),))
             return found.outcome_values[0], found.probs

@@ -39,6 +39,7 @@ from activetest.rounds.fit import (
     restore_surrogate,
 )
 from activetest.rounds.group_sums import list_group_names, sum_by_group
+from activetest.rounds.replay import list_known
 from activetest.system.parallel import map_reduce
 
 # Folds, and the draws from which on a round learns from itself.
@@ -157,10 +158,9 @@ def _cross_round(
 def _list_known(log: Log, round: Round, used: int, folds: Array) -> _RoundLabels:
     """The labels of a round's first draws, as many as used; folds are those of all draws."""
     start = int(np.searchsorted(log.round, round.number))
-    since = np.concatenate([log.round < round.number, log.supplied_round <= round.number])
-    earlier, here = since & (log.item_status == LABELLED), slice(start, start + used)
+    here = slice(start, start + used)
     return _RoundLabels(
-        (log.item_rows[earlier], log.item_labels[earlier]),
+        list_known(log, round.number),
         log.rows[here],
         np.where(log.status[here] == LABELLED, log.labels[here], np.nan),
         folds[here],

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from activetest import catalog
-from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
@@ -42,14 +41,13 @@ def adapt_round(round: Round) -> Round:
     return replace(round, choices={**round.choices, "surrogate": _USUAL})
 
 
-def replay_rounds(log: Log, cache: PoolView, choices: Choices, seed: int) -> Log:
+def replay_rounds(log: Log, cache: PoolView) -> Log:
     """The log of another model's study as one about the outputs of this pool.
 
     Draws, labels and probabilities stay. A round says what its surrogate would have expected; where
     it drew from items that were predicted as some classes alone, its items are known to this model
     without a probability: that of other items was 0.
     """
-    del choices, seed
     history = tuple(_replay_round(each, log, cache) for each in log.history)
     chosen = [each.number for each in log.history if each.drawn_from is not None]
     q = np.where(np.isin(log.round, chosen), np.nan, log.q)

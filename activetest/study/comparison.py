@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError
 from activetest.estimation.view import ANYTIME
+from activetest.item_statistics import specification
 from activetest.item_statistics.compared import bind_metric, subtract_models
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Choices
@@ -94,11 +95,7 @@ def check_models(study: StoredStudy | None, choices: Choices) -> None:
     study is None for one that is made.
     """
     known = list_model_names(study) if study else ("model",)
-    for name in sorted(list_named_models(choices) - {*known}):
-        raise ChoiceError(
-            f"this study has no model {name!r}: its models are {join_names(known)}",
-            f"`study.add({name!r}, 'FILE')` adds one",
-        )
+    specification.check_models(sorted(list_named_models(choices)), known)
 
 
 def note_judged_models(study: StoredStudy) -> list[Note]:

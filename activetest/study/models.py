@@ -159,4 +159,4 @@ class ModelStudy(StoredStudy):
         log = super().log(cache, record)
         if self.model.trained:
             log = supply_draws_before(log, self.model.rounds + 1)
-        return replay_rounds(log, cache, self.choices, self.seed)
+        return replay_rounds(log, cache)

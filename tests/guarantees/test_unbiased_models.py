@@ -128,7 +128,7 @@ def test_a_whole_report_on_another_model_is_unbiased(pool, truth, rival, aim):
     first = studies(pool, truth, choices, batches=(1,))
     for begun, chance in first:
         for log, more in studies(pool, truth, every, batches=(2,), log=begun):
-            replayed = replay_rounds(log, rival, every, 1)
+            replayed = replay_rounds(log, rival)
             evidence = samples.collect_evidence(replayed, rival, every, [metric], seed=1)
             means = [[estimate_means(evidence, metric, 0, each) for each in ESTIMATORS]]
             expected, total = expected + chance * more * np.array(means), total + chance * more
