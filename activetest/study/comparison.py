@@ -32,7 +32,8 @@ def compare_models(
 ) -> list[Metric]:
     """Every other model's metrics, and their differences to those of a reference.
 
-    models are all of them, that of the outputs at hand first. Areas under curves are left out.
+    models are all of them, that of the outputs at hand first. Areas under curves are left out, and
+    what is of the labels alone, as a rate: it is the same for every model.
     Raises ChoiceError for a reference that is none of them, or the only one.
     """
     if reference is None:
@@ -50,7 +51,7 @@ def compare_models(
         )
     found = []
     for metric in metrics:
-        if metric.refine is None and not metric.models:
+        if metric.refine is None and not (metric.models or metric.of_labels):
             found += [bind_metric(metric, each) for each in models if each != own]
             found += [subtract_models(metric, each, reference) for each in others]
     return found

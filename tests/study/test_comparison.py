@@ -286,3 +286,8 @@ def test_the_surrogates_own_view_is_of_one_model(begin):
     assert [row for row in rows if not row.models] == plain
     asked = study.report(metrics="error(v2)-error(model)", estimators=["ase", "lure"]).estimates
     assert [row.reason for row in asked[:2]] == ["the surrogate's own view is of one model", None]
+
+
+def test_a_rate_of_the_labels_is_the_same_for_every_model_and_stands_once(begin):
+    rows = find_rows(begin(60).report(metrics=["rate[cat]", "error"], reference="model"))
+    assert [*rows] == ["rate[cat]", "error", "error(v2)", "error(v2)-error(model)"]
