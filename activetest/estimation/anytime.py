@@ -16,7 +16,7 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation.bets import TestedMean, compute_increments
-from activetest.estimation.certain import find_certainty, find_part
+from activetest.estimation.certain import find_certainty, find_part, subtracts_models
 from activetest.estimation.evidence import Evidence, Group
 from activetest.intervals import betting
 from activetest.item_statistics.metric import Metric
@@ -159,6 +159,7 @@ def _weigh_statistics(
         weights @ evidence.supplied_stats[:, columns].T * part.supplied,
         None if certain is None else certain.relevant,
         weights @ np.array([group.size - part.count, *part.certain[: len(metric.statistics)]]),
+        apart=metric.statistics[0] if subtracts_models(evidence, metric) else None,
         # A label may be of a class that was never predicted, also where one class was.
         outcomes=max(evidence.classes, 2) if evidence.classes else 0,
         answerable=evidence.log.declined,

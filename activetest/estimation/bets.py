@@ -12,6 +12,7 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.evidence import Evidence, Group
+from activetest.item_statistics.compared import find_differing, list_told_apart
 from activetest.item_statistics.statistic import Statistic, tabulate
 from activetest.nouns.choices import Choices, FloorRule
 from activetest.nouns.estimate import Increments
@@ -21,7 +22,12 @@ from activetest.nouns.question import Question
 from activetest.nouns.rows import Array, Rows, sum_before
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds import race
-from activetest.rounds.fit import find_predicted_as, list_known_before, restore_surrogate
+from activetest.rounds.fit import (
+    find_disagreeing,
+    find_predicted_as,
+    list_known_before,
+    restore_surrogate,
+)
 from activetest.rounds.scores import make_scorer
 from activetest.rounds.weighted import find_counted
 from activetest.system.parallel import map_reduce
@@ -40,6 +46,8 @@ class TestedMean:
     drawn, supplied   (S, D) and (S, B) the sums at the log's items; 0 where they are not known,
                      where an item was declined, outside the group, and where relevant is False
     relevant         (C,) whether items predicted as the class can change the sums; None: all can
+    apart            a difference of two models, to which items on which they do the same add
+                     nothing; None for other means
     certain          (S,) the sums over the group's other items
     declined         where declined items count: (K,) and (L,) their places among the log's drawn
                      and supplied items, and (S,) whether they are at their least (0) or most (1)
@@ -55,12 +63,14 @@ class TestedMean:
     relevant: Array | None = None
     certain: Array | None = None
     declined: tuple[Array, Array, Array] | None = None
+    apart: Statistic | None = None
     outcomes: int = 0
     answerable: bool = False
 
     def membership(self, rows: Rows) -> Array:
         """(R,) 1.0 where rows belong to the group and can change the sums."""
         inside = self.group.membership(rows.codes)
+        inside = inside if self.apart is None else inside * find_differing(rows.outputs, self.apart)
         return inside if self.relevant is None else inside * self.relevant[rows.outputs.pred]
 
     @property
@@ -138,13 +148,13 @@ def compute_increments(evidence: Evidence, tested: TestedMean) -> list[Increment
             hint='use `interval="fixed"`',
         )
     log, cache, used = evidence.log, evidence.cache, evidence.used
-    last = log.round[:used].max(initial=0)
+    last, models = log.round[:used].max(initial=0), list_told_apart(tested.statistics)
     # Items without a probability make no increments: they are known to the draws after them.
     # So are those of rounds that left out items which can change the sums.
     history = [
         each
         for each in log.history
-        if each.number <= last and not each.deterministic and each.serves(tested.classes)
+        if each.number <= last and not each.deterministic and each.serves(tested.classes, models)
     ]
     # And so are those of another program, which does not say what probability other items had.
     history = [each for each in history if not each.lacks_weights]
@@ -188,9 +198,10 @@ class _ReplayedRound:
         self.free = np.ones(cache.size, bool) if counted is None else counted.copy()
         self.free[list_known_before(log, each.number)] = False
         self.free &= find_predicted_as(cache, each.drawn_from)
+        self.free &= find_disagreeing(cache, each.among)
         self.stays = self.free.copy()
         self.stays[each.rows] = False
-        self.count = int(each.count[0]) if each.drawn_from is None else int(self.free.sum())
+        self.count = int(self.free.sum()) if each.left_out else int(each.count[0])
         self.clips = each.allocation is None and self.choices.floor_rule == FloorRule.CLIP
         self.level = self._find_level() if self.clips else 0.0
 

@@ -15,7 +15,7 @@ from activetest.item_statistics.compared import find_differing
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.relevance import Certain, find_certain, find_possible_ratio
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.log import PENDING, Log
+from activetest.nouns.log import NO_MODELS, PENDING, Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, sum_before
 from activetest.rounds.group_sums import sum_by_group
@@ -71,7 +71,7 @@ def find_part(evidence: Evidence, metric: Metric, group: Group) -> Part:
     count = len(metric.statistics) + log.declined
     certain = find_certainty(evidence, metric)
     place = evidence.find_place(group)
-    if _subtracts_models(evidence, metric):
+    if subtracts_models(evidence, metric):
         return _find_differing(evidence, metric.statistics[0], place, member, supplied_member)
     if evidence.predicted is None:
         # Values are predicted: every item matters, and none has a class.
@@ -107,7 +107,7 @@ def find_part(evidence: Evidence, metric: Metric, group: Group) -> Part:
     )
 
 
-def _subtracts_models(evidence: Evidence, metric: Metric) -> bool:
+def subtracts_models(evidence: Evidence, metric: Metric) -> bool:
     """Whether items on which two models do the same are known to add nothing to a difference.
 
     Where items were declined, the difference is over those that can be answered.
@@ -192,14 +192,18 @@ def find_certainty(evidence: Evidence, metric: Metric) -> Certain | None:
     return certain if evidence.log.left_out else None
 
 
-def find_steps(log: Log, used: int, classes: frozenset[int] | None) -> Array:
+def find_steps(
+    log: Log,
+    used: int,
+    classes: frozenset[int] | None,
+    models: frozenset[str] = NO_MODELS,
+) -> Array:
     """(M,) places of the draws that estimates are made of, among the first `used`.
 
-    They have a probability, and every item predicted as these classes could be drawn; None are all
-    classes.
+    They have a probability, and every item could be drawn that matters: see Round.serves.
     """
     steps = np.flatnonzero(~log.deterministic[:used])
-    others = [each.number for each in log.history if not each.serves(classes)]
+    others = [each.number for each in log.history if not each.serves(classes, models)]
     return steps[~np.isin(log.round[steps], others)] if others else steps
 
 
@@ -210,9 +214,10 @@ def count_ahead(log: Log, steps: Array, used: int, of_class: Array | None, size:
     predicted class, needed where rounds left some out.
     """
     sources = {each.number: each.drawn_from for each in log.history if each.drawn_from is not None}
-    if not sources or of_class is None:
-        return np.column_stack([np.full(len(steps), size), size - np.arange(len(steps))])
     draws = np.flatnonzero(~log.deterministic[:used])
+    if not sources or of_class is None:
+        earlier = np.searchsorted(draws, steps)
+        return np.column_stack([np.full(len(steps), size), size - earlier])
     rounds = log.round[draws]
     found = np.empty((len(steps), 2))
     for source in {sources.get(int(number)) for number in log.round[steps]}:
@@ -222,7 +227,7 @@ def count_ahead(log: Log, steps: Array, used: int, of_class: Array | None, size:
             if source is None or (number in sources and set(sources[number]) <= set(source))
         ]
         covered = np.isin(rounds, inside)
-        earlier: Array = sum_before(covered)[np.searchsorted(draws, steps)]
+        earlier = sum_before(covered)[np.searchsorted(draws, steps)]
         here = np.array([sources.get(int(number)) == source for number in log.round[steps]])
         items = size if source is None else of_class[list(source)].sum()
         found[here] = np.column_stack([np.full(len(steps), items), items - earlier])[here]

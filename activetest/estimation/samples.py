@@ -27,6 +27,7 @@ from activetest.estimation.recorded_predictions import (
     weigh_recorded,
 )
 from activetest.estimation.repredict import repredict
+from activetest.item_statistics.compared import list_told_apart
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic, combine_statistics
 from activetest.nouns.beliefs import moments
@@ -301,10 +302,11 @@ def _find_draws(evidence: Evidence, metric: Metric) -> Draws:
     """The draws that estimates of the metric are made of; what is said of them is found once."""
     certain = find_certainty(evidence, metric)
     classes = None if certain is None else certain.classes
+    models = list_told_apart(metric.statistics)
 
     def find() -> Draws:
         log = evidence.log
-        steps = find_steps(log, evidence.used, classes)
+        steps = find_steps(log, evidence.used, classes, models)
         rows = evidence.drawn[steps]
         _, _, free = evidence.recorded.of(0, np.ones(len(log.rows)), [])
         learned = np.array([each.fit_labels for each in log.history], float)
@@ -319,7 +321,8 @@ def _find_draws(evidence: Evidence, metric: Metric) -> Draws:
             learned[evidence.recorded.round[steps]],
         )
 
-    return evidence.compute_once(("draws", classes), find)
+    key = models if any(each.among for each in evidence.log.history) else None
+    return evidence.compute_once(("draws", classes, key), find)
 
 
 def _find_lowest_floor(log: Log, steps: Array) -> float:
@@ -334,8 +337,9 @@ def _find_lowest_floor(log: Log, steps: Array) -> float:
 
 def find_metric_steps(evidence: Evidence, metric: Metric) -> Array:
     """(M,) places of the draws that estimates of the metric are made of."""
-    certain = find_certainty(evidence, metric)
-    return find_steps(evidence.log, evidence.used, None if certain is None else certain.classes)
+    certain, models = find_certainty(evidence, metric), list_told_apart(metric.statistics)
+    classes = None if certain is None else certain.classes
+    return find_steps(evidence.log, evidence.used, classes, models)
 
 
 def _weigh_steps(evidence: Evidence, steps: Array) -> Array:

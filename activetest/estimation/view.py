@@ -201,7 +201,13 @@ class View:
         """Raise NotEstimable where items or labels exist, but not of draws that estimates use."""
         log = self.log
         if len(self.evidence.steps) > drawn:
-            last = next(each for each in log.history[::-1] if each.drawn_from is not None)
+            last = next(each for each in log.history[::-1] if each.left_out)
+            if last.among:
+                raise NotEstimable(
+                    f"items were drawn on which {join_names(last.among)} differ, and "
+                    f"{metric.title} needs others, too",
+                    "`study.change(floor=0.1)` draws them from now on, and estimates follow",
+                )
             names = [last.choices["metric"], *last.choices.get("also", ())]
             raise NotEstimable(
                 f"items were drawn for {join_names(names)} alone "

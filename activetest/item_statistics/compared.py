@@ -4,6 +4,7 @@ A difference of means over items is the mean of the difference: an item on which
 same adds nothing to it, whatever its label is.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -71,6 +72,16 @@ def find_same(each: Statistic, first: Outputs, second: Outputs) -> Array:
         elif own is not other:
             same = np.zeros_like(same)
     return same
+
+
+def list_told_apart(statistics: Sequence[Statistic]) -> frozenset[str]:
+    """The two models of which a metric asks only items that they predict differently, or none.
+
+    So it is where the metric is one mean, and what an item adds follows from its predicted class.
+    """
+    terms = statistics[0].terms if len(statistics) == 1 else ()
+    apart = len(terms) > 1 and all(each.cells for _, each, _ in terms)
+    return frozenset(model for model, _, _ in terms if apart)
 
 
 def find_differing(outputs: Outputs, apart: Statistic) -> Array:

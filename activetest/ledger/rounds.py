@@ -72,6 +72,8 @@ def serialise_round(round: Round, params: dict[str, Any]) -> PackedRound:
         record["allocation"] = asdict(round.allocation)
     if round.drawn_from is not None:
         record["drawn_from"] = list(round.drawn_from)
+    if round.among:
+        record["among"] = list(round.among)
     if round.imported:
         record["imported"] = True
     params_text, params_numbers = pack_numbers(params)
@@ -163,6 +165,7 @@ class RoundParser:
                 "allocation": _parse_allocation(entries.get("allocation")),
                 "methods": entries["methods"],
                 "drawn_from": _freeze(entries.get("drawn_from")),
+                "among": tuple(map(str, entries.get("among", ()))),
                 "imported": bool(entries.get("imported")),
                 "version": str(entries["version"])[:_LONGEST_VERSION],
             }

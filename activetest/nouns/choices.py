@@ -45,6 +45,8 @@ class Scale(StrEnum):
     CONFIDENCE = "confidence"
 
 
+# In `draw_for`, the differences of all models of a study to its first one.
+DIFFERENCE = "difference"
 # Takes a question away again; a study without a question stores none.
 NO_QUESTION = "none"
 
@@ -357,7 +359,13 @@ class Choices:
         "Lowest probability of any item, as a share of its probability in a random draw: from 0 "
         "to 1, where 1 draws at random.",
         Section.SAMPLING, value=0.35, kind=Kind.NUMBER, metavar="F",
-        default="0.35; 0.1 for acquisitions that choose between groups or combinations",
+        default="0.35; 0.1 for differences of models and choices between groups or combinations",
+    )  # fmt: skip
+    draw_for: Names = declare(
+        "Metrics that items are drawn for, where it is not those to estimate; difference stands "
+        "for the differences of all models to the first one. An empty name takes it back.",
+        Section.SAMPLING, value=(), kind=Kind.METRICS, metavar="METRIC,...",
+        default="the metrics to estimate", simulated=Simulated.NO, completes="metrics",
     )  # fmt: skip
     level: Level = declare(
         "Confidence level of every interval.",
@@ -466,6 +474,11 @@ class Choices:
         """These choices, as the wing that declares some of them in this record sees them."""
         assert isinstance(self, record)
         return self
+
+    @property
+    def aims(self) -> tuple[str, ...]:
+        """Specifications of what items are drawn for; DIFFERENCE may be among them."""
+        return self.draw_for or (self.metric, *self.also)
 
     @property
     def lowest_share(self) -> float:

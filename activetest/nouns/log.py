@@ -92,6 +92,9 @@ class Crossed:
     origin: str = ""
 
 
+NO_MODELS: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True)
 class Round:
     """One batch of draws from one frozen score vector, as it is recorded.
@@ -119,6 +122,9 @@ class Round:
     imputed_again (n, T) imputed by that surrogate; None where there are no such groups
     drawn_from    codes of the predicted classes whose items could be drawn, because others could
                   not change what the round was for; None where every item could
+    among         names of models: items could be drawn on which their predictions are not all the
+                  same, because others could not change what the round was for; empty where that is
+                  not asked
     imported      it was drawn by another program, and came with a log: what probability its other
                   items had is not known, unless its acquisition is uniform
     parts         how many draws from each part were planned before it
@@ -146,6 +152,7 @@ class Round:
     again: tuple[str, ...] = ()
     imputed_again: Array | None = None
     drawn_from: tuple[int, ...] | None = None
+    among: tuple[str, ...] = ()
     imported: bool = False
     version: str = ""
     parts: tuple[PartDraws, ...] = ()
@@ -160,8 +167,18 @@ class Round:
             return np.ones(len(pred), bool)
         return np.isin(pred, self.drawn_from)
 
-    def serves(self, classes: frozenset[int] | None) -> bool:
-        """Whether all items predicted as these classes could be drawn; None are all classes."""
+    @property
+    def left_out(self) -> bool:
+        """Whether items that could not change what it was for could not be drawn."""
+        return self.drawn_from is not None or bool(self.among)
+
+    def serves(self, classes: frozenset[int] | None, models: frozenset[str] = NO_MODELS) -> bool:
+        """Whether all items could be drawn that are predicted as these classes; None are all.
+
+        models   those of which only items matter that they predict differently, if there are any
+        """
+        if self.among:
+            return bool(models) and models <= {*self.among}
         return self.drawn_from is None or (classes is not None and classes <= {*self.drawn_from})
 
     @property
@@ -249,7 +266,7 @@ class Log:
     @property
     def left_out(self) -> bool:
         """Whether a round left out items that could not change what it was for."""
-        return any(each.drawn_from is not None for each in self.history)
+        return any(each.left_out for each in self.history)
 
     @staticmethod
     def empty() -> "Log":
@@ -382,7 +399,7 @@ def weigh_draws(
         draws = slice(*np.searchsorted(log.round, [record.number, record.number + 1]))
         if _is_uniform(record, is_nested):
             uniform[draws] = True
-        elif not record.deterministic and record.drawn_from is None:
+        elif not (record.deterministic or record.left_out):
             left = record.count[0] - np.arange(draws.stop - draws.start)
             weights[draws] = 1 / (log.q[draws] * left)
     return uniform, weights
@@ -390,7 +407,7 @@ def weigh_draws(
 
 def _is_uniform(record: Round, is_nested: Callable[[Allocation | ArmAllocation], bool]) -> bool:
     """Whether a round's draws were uniform inside every cell."""
-    if record.drawn_from is not None:
+    if record.left_out:
         return False
     if record.allocation and is_nested(record.allocation):
         return True

@@ -52,6 +52,24 @@ def find_predicted_as(cache: PoolView, codes: Sequence[int] | None) -> Array:
     return cache.compute_once(("predicted as", tuple(codes)), find)
 
 
+def find_disagreeing(cache: PoolView, models: Sequence[str]) -> Array:
+    """(N,) True where not all of these models predict the same; everywhere without models."""
+    if not models:
+        return np.ones(cache.size, bool)
+
+    def find() -> Array:
+        pieces = [cache.rows(*each).others for each in cache.chunks()]
+        first, *others = models
+        return np.concatenate(
+            [
+                np.any([each[name].outputs.pred != each[first].outputs.pred for name in others], 0)
+                for each in pieces
+            ]
+        )
+
+    return cache.compute_once(("disagreeing", tuple(models)), find)
+
+
 def get_surrogate(log: Log, cache: PoolView, choices: Choices, *, seed: int) -> Surrogate:
     """The surrogate that the next round would have: fitted now, or an earlier one still in use."""
     number = len(log.history) + 1

@@ -4,17 +4,19 @@ A metric of several means changes with its items like gradient . h (Sawade 2010;
 Rubinstein 2021): draws that estimate the mean of that sum well estimate the metric well.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from activetest.item_statistics import specification
+from activetest.item_statistics.compared import list_told_apart
 from activetest.item_statistics.curves import approximate_influence
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic, combine_statistics, statistic
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import DIFFERENCE, Choices, Selection
+from activetest.nouns.expression import parse_expression
 from activetest.nouns.log import Log, Objective
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs
@@ -31,7 +33,8 @@ def list_recorded_statistics(choices: Choices, cache: PoolView) -> tuple[Statist
 
     def find() -> tuple[Statistic, ...]:
         facts = specification.describe_pool(cache.roles, choices.costs, cache)
-        specifications = (choices.metric, *choices.also, *choices.metrics)
+        aims = list_aims(choices, getattr(cache, "models", ()))
+        specifications = dict.fromkeys((choices.metric, *choices.also, *choices.metrics, *aims))
         found = {
             each.name: each
             for name in specifications
@@ -58,10 +61,46 @@ def find_drawn_classes(
         facts = specification.describe_pool(pool, choices.costs, cache)
         if choices.question is not None or not facts.classes or pool.get("weight") is not None:
             return None
-        names = (choices.metric, *choices.also, *choices.metrics)
+        if DIFFERENCE in choices.draw_for:
+            return None
+        names = dict.fromkeys((choices.metric, *choices.also, *choices.metrics, *choices.draw_for))
         return specification.find_relevant_classes(names, facts)
 
     return find() if cache is None else cache.compute_once(("drawn classes", choices), find)
+
+
+def list_aims(choices: Choices, models: Sequence[str]) -> tuple[str, ...]:
+    """Specifications of what items are drawn for, in a study with these models."""
+    metric, found = parse_expression(choices.metric).metric, list[str]()
+    for each in choices.aims:
+        others = models[1:] if each == DIFFERENCE else ()
+        found += [f"{metric}({name})-{metric}({models[0]})" for name in others] or [each]
+    return tuple(dict.fromkeys(found))
+
+
+def find_compared_models(choices: Choices, cache: PoolView) -> tuple[str, ...]:
+    """The models whose predictions differ on all items that can be drawn; none for all items.
+
+    Without a floor, items are left out that cannot change any of the differences that draws are
+    for. Each difference shares a model with another one, so that there is one set of items on which
+    not all of the models predict the same.
+    """
+    at_random = choices.selection == Selection.DRAW and choices.question is None
+    if choices.floor or not at_random or cache.roles.get("weight") is not None:
+        return ()
+
+    def find() -> tuple[str, ...]:
+        facts = specification.describe_pool(cache.roles, choices.costs, cache)
+        names = list_aims(choices, facts.models or ())
+        pairs = [
+            list_told_apart(specification.find_metric(name, facts).statistics) for name in names
+        ]
+        joined = set(pairs[0])
+        for _ in pairs:
+            joined.update(*(each for each in pairs if each & joined))
+        return tuple(sorted(joined)) if all(each and each <= joined for each in pairs) else ()
+
+    return cache.compute_once(("compared models", choices), find)
 
 
 def linearise_objective(objective: Objective) -> Statistic:
@@ -85,7 +124,7 @@ def find_objectives(
 
     def find() -> list[Metric]:
         facts = specification.describe_pool(cache.roles, choices.costs, cache)
-        names = (choices.metric, *choices.also)
+        names = list_aims(choices, getattr(cache, "models", ()))
         return [specification.find_metric(name, facts) for name in names]
 
     metrics = [

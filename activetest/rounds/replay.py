@@ -49,7 +49,7 @@ def replay_rounds(log: Log, cache: PoolView) -> Log:
     without a probability: that of other items was 0.
     """
     history = tuple(_replay_round(each, log, cache) for each in log.history)
-    chosen = [each.number for each in log.history if each.drawn_from is not None]
+    chosen = [each.number for each in log.history if each.left_out]
     q = np.where(np.isin(log.round, chosen), np.nan, log.q)
     return replace(log, history=history, q=q)
 
@@ -59,7 +59,7 @@ def _replay_round(round: Round, log: Log, cache: PoolView) -> Round:
     nothing = np.zeros((len(round.rows), 0))
     return replace(
         adapted,
-        q=round.q if round.drawn_from is None else np.full(len(round.q), np.nan),
+        q=np.full(len(round.q), np.nan) if round.left_out else round.q,
         params=fit_for_round(round, log, cache).params(),
         fit_round=round.number,
         fit_labels=len(list_known(log, round.number)[0]),
@@ -71,5 +71,6 @@ def _replay_round(round: Round, log: Log, cache: PoolView) -> Round:
         again=(),
         imputed_again=None,
         drawn_from=None,
+        among=(),
         crossed=None,
     )

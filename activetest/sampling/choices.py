@@ -10,6 +10,7 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
 from activetest.nouns.arguments import show
 from activetest.nouns.choices import (
+    DIFFERENCE,
     AnnotatorMethod,
     Augmentation,
     Choices,
@@ -196,7 +197,7 @@ def check_training(choices: Choices, *, training: bool) -> None:
 
 def _check_names(choices: Choices, pool: Mapping[str, Any]) -> None:
     facts = specification.describe_pool(pool, choices.costs)
-    for name in (choices.metric, *choices.also):
+    for name in {choices.metric, *choices.also, *choices.draw_for} - {DIFFERENCE}:
         specification.find_objective_metric(name, facts)
     for name in choices.metrics:
         specification.find_metrics(name, facts)

@@ -20,6 +20,7 @@ from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds import race
 from activetest.rounds.fit import (
+    find_disagreeing,
     find_drawable_items,
     find_predicted_as,
     find_reusable_round,
@@ -29,6 +30,7 @@ from activetest.rounds.fit import (
 from activetest.rounds.group_sums import list_group_names, sum_by_group
 from activetest.rounds.known_labels import KnownLabels
 from activetest.rounds.objectives import (
+    find_compared_models,
     find_drawn_classes,
     find_objectives,
     linearise_objective,
@@ -115,9 +117,10 @@ def prepare_round(
     if not free.any():
         raise NotEstimable("every item of the pool is drawn or labelled", hint="`study.report()`")
     drawn_from = find_drawn_classes(choices, cache.roles, cache)
-    drawable = free & find_predicted_as(cache, drawn_from)
+    among = find_compared_models(choices, cache)
+    drawable = free & find_predicted_as(cache, drawn_from) & find_disagreeing(cache, among)
     if not drawable.any():
-        raise _explain_nothing_left(choices)
+        raise _explain_nothing_left(choices, among=bool(among))
     earlier = find_reusable_round(log, choices, cache.unavailable)
     surrogate = surrogate or get_surrogate(log, cache, choices, seed=seed)
     statistics = list_recorded_statistics(choices, cache)
@@ -181,6 +184,7 @@ def prepare_round(
         fit_labels=source[1],
         allocation=allocation,
         drawn_from=drawn_from,
+        among=among,
         version=__version__,
     )
     return RoundState(planned, surrogate, statistics, q, expected[0] if expected else None)
@@ -197,9 +201,14 @@ def _find_scoring_surrogate(
     return weigh_surrogate(KnownLabels(key), cache)
 
 
-def _explain_nothing_left(choices: Choices) -> NotEstimable:
+def _explain_nothing_left(choices: Choices, *, among: bool) -> NotEstimable:
     """Why nothing can be drawn although there are items without a label."""
-    names = dict.fromkeys((choices.metric, *choices.also, *choices.metrics))
+    if among:
+        return NotEstimable(
+            "the models do the same on every item that has no label",
+            "read `study.report()`, or draw others, too: `study.change(floor=0.1)`",
+        )
+    names = dict.fromkeys((choices.metric, *choices.also, *choices.metrics, *choices.draw_for))
     return NotEstimable(
         f"no item is left that can change {' or '.join(names)}",
         'read `study.report()`, or aim at another metric: `study.change(metric="error")`',

@@ -5,14 +5,16 @@ from typing import Any
 
 from activetest import catalog
 from activetest.errors import ChoiceError
-from activetest.nouns.choices import DECLARATIONS, Choices, Task
+from activetest.nouns.choices import DECLARATIONS, DIFFERENCE, Choices, Task
+from activetest.nouns.expression import parse_expression
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.pool import PoolView
 from activetest.nouns.question import Question
 
 # Facts of acquisitions that choose between groups of items, and not between items.
 _BETWEEN = ("CHOOSES_GROUPS", "CHOOSES_ARMS")
-# Of rounds that choose between groups: what may be left out of the choice is small, but drawn.
+# Of rounds that choose between groups, or are for differences of models: items that may be left out
+# of the choice, or add nothing, are drawn now and then.
 FLOOR = 0.1
 
 
@@ -52,9 +54,18 @@ def usual_acquisition(question: str | None) -> str:
     return str(find_fact(question, "ACQUISITION") or Choices.acquisition)
 
 
-def usual_floor(name: str) -> float:
-    """The floor of an acquisition where the user names none."""
-    return FLOOR if chooses_between(name) else Choices.floor
+def usual_floor(acquisition: str, aims: Iterable[str]) -> float:
+    """The floor of an acquisition with these aims where the user names none.
+
+    Of a difference of models, most items are known, and draws of them serve other numbers alone.
+    """
+    between = compares_models(aims) or chooses_between(acquisition)
+    return FLOOR if between else Choices.floor
+
+
+def compares_models(aims: Iterable[str]) -> bool:
+    """Whether items are drawn for differences of models alone."""
+    return all(each == DIFFERENCE or len(parse_expression(each).models) > 1 for each in aims)
 
 
 def chooses_between(name: str) -> bool:
@@ -100,7 +111,8 @@ def describe_objective(choices: Choices) -> str:
     """The metrics that draws aim at, in words."""
     if chooses_between(choices.acquisition):
         return name_judged(choices)
-    return join_names((choices.metric, *choices.also))
+    words = f"the differences of {parse_expression(choices.metric).metric} between models"
+    return join_names([words if each == DIFFERENCE else each for each in choices.aims])
 
 
 def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:

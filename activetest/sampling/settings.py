@@ -136,7 +136,7 @@ def _read_one(name: str, value: Any) -> Any:
 
 
 _TYPES: dict[Kind, Any] = {Kind.NUMBER: float, Kind.WHOLE: int}
-_MAY_BE_EMPTY = ("features", "text", "groups", "attributes", "other_columns")
+_MAY_BE_EMPTY = ("features", "text", "groups", "attributes", "other_columns", "draw_for")
 # Names of classes, and a schedule: whole numbers stand for text, as they do for values of the pool.
 _NAMES_OF_VALUES = ("positive", "classes", "refit")
 # Settings that are no field of Choices, whose values check_choices looks at.

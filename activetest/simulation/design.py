@@ -126,7 +126,7 @@ def list_strategies(
         drawn = unscored or with_replacement(acquisition)
         top = selection == Selection.TOP and not drawn
         choices = {
-            "floor": usual_floor(acquisition),
+            "floor": usual_floor(acquisition, (aim or metrics[0],)),
             **common,
             "surrogate": surrogate,
             "acquisition": acquisition,

@@ -26,6 +26,7 @@ from activetest.pool.frames import check_row_numbers
 from activetest.pool.joined import find_rows, open_outputs, write_joined
 from activetest.pool.pool import Pool
 from activetest.study import config
+from activetest.study.comparison import describe_aims, describe_draws_for_models
 from activetest.study.folder import MODELS
 from activetest.study.frames import (
     NAME,
@@ -51,6 +52,7 @@ class AddedModel:
     earlier  number of labels that do not, because they took part in making it
     notices  sentences about its outputs
     known    whether the study had it, with these outputs
+    aims     sentences on what items are drawn for from now on
     """
 
     model: Model
@@ -58,6 +60,7 @@ class AddedModel:
     earlier: int = 0
     notices: tuple[str, ...] = ()
     known: bool = False
+    aims: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """A line, and one for each notice."""
@@ -71,7 +74,7 @@ class AddedModel:
             known = f"{count} for it, and those to come"
         else:
             known = "there is no label yet, and those to come count for it"
-        lines = [f"{self.model.name} added: {known}", *self.notices]
+        lines = [f"{self.model.name} added: {known}", *self.notices, *self.aims]
         return "\n".join(map(escape_controls, lines))
 
     def __repr__(self) -> str:
@@ -144,7 +147,8 @@ def add_model(
             raise StudyError(problem, "try again") from error
         config.write_config(study.folder, study.describe())
     added = study.list_models()[-1]
-    return AddedModel(added, *_count_labels(study, added), notices)
+    aims = (describe_draws_for_models(study.choices), *describe_aims(study.choices))
+    return AddedModel(added, *_count_labels(study, added), notices, aims=aims * (not trained))
 
 
 def _count_labels(study: StoredStudy, model: Model) -> tuple[int, int]:

@@ -8,13 +8,15 @@ from activetest.estimation.view import ANYTIME
 from activetest.item_statistics import specification
 from activetest.item_statistics.compared import bind_metric, subtract_models
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import DIFFERENCE, Choices
 from activetest.nouns.expression import parse_expression
 from activetest.nouns.log import Log, Round
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.report import Note, Weight
+from activetest.nouns.study_lists import Model
 from activetest.rounds.compared_pool import ComparedPool
 from activetest.rounds.objectives import find_statistics
+from activetest.sampling.question import compares_models, describe_objective
 from activetest.study.findings import Context, Finding, open_findings
 from activetest.study.models import ModelStudy
 from activetest.study.stored import StoredStudy
@@ -62,10 +64,16 @@ def list_models(metrics: Sequence[Metric]) -> set[str]:
     return {name for metric in metrics for name in metric.models}
 
 
-def list_named_models(choices: Choices) -> set[str]:
-    """The models that choices name in the metrics that draws aim at."""
-    metrics = (choices.metric, *choices.also)
-    return {name for each in metrics for name in parse_expression(each).models}
+def list_named_models(choices: Choices, known: Iterable[str] = ()) -> set[str]:
+    """The models that choices name in metrics, and in what draws aim at; known are all of them."""
+    metrics = (choices.metric, *choices.also, *choices.draw_for)
+    named = {name for each in metrics for name in parse_expression(each).models}
+    return named.union(known) if DIFFERENCE in choices.draw_for else named
+
+
+def list_compared(study: StoredStudy) -> list[str]:
+    """The names of the study's models that labels of the study took no part in making."""
+    return [each.name for each in study.list_models() if not each.trained]
 
 
 def join_models(
@@ -78,7 +86,7 @@ def join_models(
     """
     own, *others = list_model_names(study)
     drawn_for = {name for each in log.history for name in _list_drawn_for(each)}
-    needed = {*named, *drawn_for, *list_named_models(study.choices)}
+    needed = {*named, *drawn_for, *list_named_models(study.choices, list_compared(study))}
     trained = {each.name for each in study.list_models() if each.trained}
     for name in sorted(trained & (needed | ({own} if needed else set()))):
         raise ChoiceError(
@@ -90,13 +98,42 @@ def join_models(
     return ComparedPool(own, cache, pools, log) if pools else cache
 
 
-def check_models(study: StoredStudy | None, choices: Choices) -> None:
+def check_models(study: StoredStudy | None, choices: Choices, models: Iterable[str] = ()) -> None:
     """Raises ChoiceError where draws are to aim at a model that the study lacks.
 
-    study is None for one that is made.
+    study is None for one that is made, which begins with these further models.
     """
-    known = list_model_names(study) if study else ("model",)
+    begun = [Model.name, *models]
+    known, compared = (list_model_names(study), list_compared(study)) if study else (begun, begun)
     specification.check_models(sorted(list_named_models(choices)), known)
+    if DIFFERENCE in choices.draw_for and len(compared) < 2:
+        raise ChoiceError(
+            f"`draw_for={DIFFERENCE!r}` compares models, and {known[0]} has none beside it",
+            "`study.add('v2', 'FILE')` adds one",
+        )
+
+
+def describe_aims(choices: Choices) -> tuple[str, ...]:
+    """A sentence on the metrics that draws without a floor say nothing about, where there are any.
+
+    Items are left out then on which models do the same.
+    """
+    if choices.floor or not compares_models(choices.aims):
+        return ()
+    named = dict.fromkeys((choices.metric, *choices.also, *choices.metrics))
+    others = [each for each in named if len(parse_expression(each).models) < 2]
+    return (
+        f"floor 0: items on which the models do the same are not drawn, and {join_names(others)} "
+        "of single models, also of later ones, have no estimate from such draws",
+    )
+
+
+def describe_draws_for_models(choices: Choices) -> str:
+    """A sentence on what items are drawn for once a further model came."""
+    if DIFFERENCE in choices.draw_for:
+        return "items are drawn for its difference to the first model, too"
+    objective = describe_objective(choices)
+    return f"items are drawn for {objective} as before; `draw_for={DIFFERENCE!r}` compares models"
 
 
 def note_judged_models(study: StoredStudy) -> list[Note]:

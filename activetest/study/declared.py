@@ -41,14 +41,16 @@ def describe_plan(choices: Choices, pool: Mapping[str, Any]) -> Plan:
     )
 
 
-def add_plan(round: Round, choices: Choices, *, count: int, looks: tuple[int, ...] | None) -> Round:
+def add_plan(
+    round: Round, targets: Sequence[str], *, count: int, looks: tuple[int, ...] | None
+) -> Round:
     """The round with what was planned before it was drawn.
 
-    choices  of the study
+    targets  specifications of what it was drawn for
     count    draws that were planned
     looks    see list_looks
     """
-    targets = tuple(dict.fromkeys((choices.metric, *choices.also)))
+    targets = tuple(dict.fromkeys(targets))
     return replace(
         round,
         parts=(PartDraws(FIRST, count),),

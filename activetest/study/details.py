@@ -238,7 +238,7 @@ def _find_usual(choices: Choices, schema: Schema) -> dict[str, Any]:
     return usual | {
         "metric": metrics[:1],
         "acquisition": usual_acquisition(choices.question),
-        "floor": usual_floor(choices.acquisition),
+        "floor": usual_floor(choices.acquisition, choices.aims),
     }
 
 

@@ -627,7 +627,7 @@ def _fit_rounds(
         for each, before in zip(predicted.history, history, strict=True)
     )
     looks = list_looks(choices, replace(log, history=rounds), cache)
-    planned = (add_plan(each, choices, count=len(each.rows), looks=looks) for each in rounds)
+    planned = (add_plan(each, choices.aims, count=len(each.rows), looks=looks) for each in rounds)
     return replace(log, history=tuple(planned))
 
 

@@ -33,6 +33,7 @@ from activetest.rounds.weighted import describe_floor_cost
 from activetest.sampling.question import find_fact, find_question, resolve_question
 from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.study.add import add_model
+from activetest.study.comparison import describe_aims
 from activetest.study.config import GRADED_BY, Config
 from activetest.study.conversion import Conversion, keep_conversion
 from activetest.study.findings import describe_findings
@@ -349,7 +350,7 @@ def _describe_choices(pool: Pool, built: Cache, choices: Choices) -> tuple[str, 
     notices = describe_findings(built, choices) + built.notices
     if question := find_question(choices):
         notices += question.describe_pool(choices, pool.schema.kind)
-    notices += describe_floor_cost(built, choices)
+    notices += describe_floor_cost(built, choices) + describe_aims(choices)
     if pool.schema.shape and not catalog.fact("surrogates", choices.surrogate, "SEES_IMAGES"):
         notices += (
             f"the surrogate {choices.surrogate} sees the image as a list of numbers; "

@@ -37,6 +37,7 @@ from activetest.nouns.arguments import read_path, reading_arguments
 from activetest.nouns.choices import Selection
 from activetest.nouns.log import LABELLED, PENDING
 from activetest.pool.costs import read_costs
+from activetest.rounds.objectives import list_aims
 from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.plan import plan_round
 from activetest.study.comparison import join_models
@@ -242,7 +243,8 @@ def _draw_items(study: StoredStudy, record: Record, count: int) -> list[Draw]:
     pool = join_models(study, cache, log)
     drawn = plan_round(log, pool, study.choices, seed=study.seed, count=count)
     looks = list_looks(study.choices, log, pool)
-    drawn = add_plan(drawn, study.choices, count=count, looks=looks)
+    aims = list_aims(study.choices, getattr(pool, "models", ()))
+    drawn = add_plan(drawn, aims, count=count, looks=looks)
     ids, plan = cache.ids(drawn.rows), describe_plan(study.choices, study.pool)
     study.ledger.record_round(drawn, ids, revision=record.revision, plan=plan)
     qs = [None if np.isnan(q) else float(q) for q in drawn.q]

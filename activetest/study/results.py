@@ -567,7 +567,7 @@ def _describe_draws(choices: Choices) -> str:
     objective = describe_objective(choices)
     verb = "picks" if choices.selection == Selection.TOP else "draws"
     line = f"{verb}: {choices.acquisition} for {objective}, surrogate {choices.surrogate}"
-    if not choices.question and choices.floor != usual_floor(choices.acquisition):
+    if not choices.question and choices.floor != usual_floor(choices.acquisition, choices.aims):
         line += f", floor {choices.floor:g}"
     line += "".join(f", {words}" for words in _describe_unusual(choices))
     if question := find_question(choices):

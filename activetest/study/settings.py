@@ -14,7 +14,6 @@ from activetest.nouns.choices import (
     Selection,
     Task,
 )
-from activetest.nouns.study_lists import Model
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
@@ -32,7 +31,7 @@ from activetest.sampling.question import (
     usual_acquisition,
     usual_floor,
 )
-from activetest.study.comparison import check_models, list_named_models
+from activetest.study.comparison import check_models
 from activetest.study.stored import StoredStudy
 
 # Roles of columns that stay after the first draw: probabilities and labels rest on them.
@@ -211,8 +210,7 @@ def choose_choices(
         settings |= {"metric": named[0], "also": named[1:]}
         settings |= {"metrics": (*metrics, *named)}
     choices = check_choices(asdict(stored) | settings, entries)
-    if study or not list_named_models(choices) <= {Model.name, *models}:
-        check_models(study, choices)
+    check_models(study, choices, models)
     check_inputs(choices, entries)
     check_training(choices, training=bool(files.get("train")))
     if began:
@@ -329,9 +327,11 @@ def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool
     if "metric" in settings:
         settings |= split_metrics(settings["metric"], present)
     acquisition = settings.get("acquisition", stored.acquisition)
-    before, after = (chooses_between(name) for name in (stored.acquisition, acquisition))
+    aims = settings.get("draw_for", stored.draw_for)
+    aims = aims or settings.get("metric", (stored.metric, *stored.also))
+    before, after = usual_floor(stored.acquisition, stored.aims), usual_floor(acquisition, aims)
     if before != after:
-        settings.setdefault("floor", usual_floor(acquisition))
+        settings.setdefault("floor", after)
     return settings
 
 

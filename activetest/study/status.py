@@ -14,10 +14,10 @@ from activetest.ledger.ledger import Record
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.nouns.name_lists import list_few
 from activetest.nouns.report import SKIPPED, Counts
-from activetest.rounds.fit import find_drawable_items, find_predicted_as
-from activetest.rounds.objectives import find_drawn_classes
+from activetest.rounds.fit import find_disagreeing, find_drawable_items, find_predicted_as
+from activetest.rounds.objectives import find_compared_models, find_drawn_classes
 from activetest.sampling.first_draws import expects_draws
-from activetest.sampling.question import describe_objective, find_question
+from activetest.sampling.question import compares_models, describe_objective, find_question
 from activetest.study.results import Status
 from activetest.study.stored import StoredStudy
 
@@ -144,13 +144,23 @@ def _count_drawable(study: StoredStudy, free: int) -> int | None:
 
     An item without weight, or one that can change no metric of the choices, is not drawn.
     """
-    codes = find_drawn_classes(study.choices, study.pool)
-    if codes is None and not study.pool.get("weight"):
+    choices = study.choices
+    codes, apart = (
+        find_drawn_classes(choices, study.pool),
+        not choices.floor and compares_models(choices.aims),
+    )
+    if codes is None and not study.pool.get("weight") and not apart:
         return free
     if study.find_missing_pool():
         return None
     cache = study.cache(auxiliary=False)
-    drawable = find_drawable_items(study.log(cache), cache) & find_predicted_as(cache, codes)
+    log = study.log(cache)
+    drawable = find_drawable_items(log, cache) & find_predicted_as(cache, codes)
+    if apart:
+        from activetest.study.comparison import join_models
+
+        pool = join_models(study, cache, log)
+        drawable &= find_disagreeing(pool, find_compared_models(choices, pool))
     return int(drawable.sum())
 
 

@@ -18,6 +18,9 @@ def new(study, folder) -> None:
     current.ingest(dict.fromkeys(current.next(2).ids, "cat"))
 
 
+AIM = "items are drawn for error as before; --draw-for difference compares models\n"
+
+
 class Terminal(io.StringIO):
     """Standard input of somebody who types these lines."""
 
@@ -29,7 +32,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("answer", "trained", "line"),
     [
-        ("no", False, "v2 added: all 2 labels count for it, and those to come\n"),
+        ("no", False, "v2 added: all 2 labels count for it, and those to come\n" + AIM),
         ("yes", True, "v2 added: draws from now on count for it, not the 2 labels so far\n"),
     ],
 )
@@ -79,7 +82,7 @@ def test_before_any_label_nobody_is_asked(study, folder, capsys, monkeypatch):
     assert main(["add", "v2=new.parquet"]) == 0
     printed = capsys.readouterr()
     assert "Did labels" not in printed.err
-    assert printed.out == "v2 added: there is no label yet, and those to come count for it\n"
+    assert printed.out == "v2 added: there is no label yet, and those to come count for it\n" + AIM
 
 
 @pytest.mark.usefixtures("new")

@@ -10,6 +10,7 @@ import pytest
 
 from activetest import catalog
 from activetest.estimation import samples
+from activetest.estimation.anytime import compute_increments_at
 from activetest.item_statistics.compared import bind_metric, subtract_models
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
@@ -17,6 +18,7 @@ from activetest.rounds import crossing
 from activetest.rounds.compared_pool import ComparedPool
 from activetest.rounds.fit import observe_statistics
 from activetest.rounds.replay import replay_rounds
+from activetest.sampling import plan
 from tests.guarantees.test_unbiased import CHOICES, SIZE, first_unseen, metric_of, studies
 from tests.makers import build_table
 
@@ -150,3 +152,68 @@ def test_a_surrogate_that_knows_labels_of_its_own_round_is_biased(pool, truth, r
     metric = bind_metric(metric_of(pool, "error"), "v2")
     expected, targets = find_expectations(pool, truth, rival, [metric])
     assert np.abs(expected - targets[:, :, None])[..., 1, :].max() > 1e-4
+
+
+def test_without_a_floor_a_difference_rests_on_items_on_which_models_differ(pool, truth, rival):
+    aim = "error(v2)-error(v1)"
+    choices = Choices("error", ("error",), "agreement", floor=0.0, draw_for=(aim,))
+    compared = ComparedPool("v1", pool, {"v2": rival}, Log.empty())
+    metric = subtract_models(metric_of(pool, "error"), "v2", "v1")
+    expected, targets = find_expectations(
+        pool, truth, rival, [metric], choices, batches=(1, 1), drawn_from=compared
+    )
+    assert np.abs(targets[0]).max() > 0.1
+    assert expected == pytest.approx(np.broadcast_to(targets[:, :, None], expected.shape), abs=1e-7)
+    drawn = plan.plan_round(Log.empty(), compared, choices, seed=1, count=SIZE)
+    assert drawn.among == ("v1", "v2")
+    assert sorted(drawn.rows) == [1, 2, 4]
+
+
+@pytest.mark.parametrize("floors", [(0.0, 0.2), (0.2, 0.0)], ids=["then others", "others before"])
+def test_draws_of_some_items_and_of_all_serve_what_each_of_them_can(pool, truth, rival, floors):
+    aim = "error(v2)-error(v1)"
+    first, then = (
+        Choices("error", ("error",), "agreement", floor=floor, draw_for=(aim,)) for floor in floors
+    )
+    compared = ComparedPool("v1", pool, {"v2": rival}, Log.empty())
+    metric = metric_of(pool, "error")
+    metrics = [subtract_models(metric, "v2", "v1"), bind_metric(metric, "v2"), metric]
+    expected, total = 0.0, 0.0
+    for begun, chance in studies(compared, truth, first, batches=(1 + bool(first.floor),)):
+        found, targets = find_expectations(
+            pool,
+            truth,
+            rival,
+            metrics,
+            then,
+            (0,),
+            drawn_from=compared,
+            batches=(2 - bool(first.floor),),
+            log=begun,
+        )
+        expected, total = expected + chance * found, total + chance
+    assert total == pytest.approx(1)
+    assert expected == pytest.approx(np.broadcast_to(targets[:, :, None], expected.shape), abs=1e-7)
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.2])
+def test_bets_on_a_difference_are_fair_at_any_threshold(pool, truth, rival, floor):
+    """Each increment, and what was known before it, has the mean of the difference."""
+    aim, threshold = "error(v2)-error(v1)", 0.1
+    choices = Choices("error", ("error",), "agreement", floor=floor, draw_for=(aim,))
+    compared = ComparedPool("v1", pool, {"v2": rival}, Log.empty())
+    metric = subtract_models(metric_of(pool, "error"), "v2", "v1")
+    rows = compared.rows(0, SIZE)
+    target = observe_statistics(rows, truth, metric.statistics).mean() - threshold
+    found = 0.0
+    for log, prob in studies(compared, truth, choices, batches=(2,)):
+        evidence = samples.collect_evidence(log, compared, choices, [metric], seed=1)
+        plain, bets = compute_increments_at(evidence, metric, evidence.groups[0], [0.0, threshold])
+        means = bets.value + bets.offset
+        assert (bets.low <= bets.value + 1e-12).all() and (bets.value <= bets.high + 1e-12).all()
+        assert (bets.least + bets.offset <= target + 1e-12).all()
+        assert (bets.most + bets.offset >= target - 1e-12).all()
+        # Both take items on which the models do the same as known, whatever the threshold.
+        assert means == pytest.approx(plain.value + plain.offset - threshold, abs=1e-9)
+        found = found + prob * means
+    assert found == pytest.approx(np.full(2, target), abs=1e-7)

@@ -89,7 +89,7 @@ def test_questions_objectives_and_priors_in_words():
 def test_usual_acquisitions_and_floors():
     names = [usual_acquisition(each) for each in (None, "surface", "identify", "compare")]
     assert names == ["optimal", "surface-variance", "thompson", "thompson"]
-    assert [usual_floor(name) for name in names] == [0.35, 0.1, 0.1, 0.1]
+    assert [usual_floor(name, ("error",)) for name in names] == [0.35, 0.1, 0.1, 0.1]
 
 
 def change(base: Choices, **more) -> Choices:

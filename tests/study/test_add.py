@@ -14,6 +14,8 @@ from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
 from tests.makers import write_pool
 
+AIM = "\nitems are drawn for error as before; `draw_for='difference'` compares models"
+
 
 @pytest.fixture
 def current(study) -> Study:
@@ -76,19 +78,19 @@ def test_a_frame_and_an_open_file_are_taken(current, new):
 
 def test_what_was_added_is_said(current, new):
     assert str(current.add("v2", new)) == (
-        "v2 added: there is no label yet, and those to come count for it"
+        "v2 added: there is no label yet, and those to come count for it" + AIM
     )
     label(current, 1)
     added = current.add("v3", new, trained_on_labels=False)
     assert str(added) == (
         "v3 added: the label counts for it, and those to come\n"
-        "its outputs are those of v2: both models are the same"
+        "its outputs are those of v2: both models are the same" + AIM
     )
     assert (added.labels, added.earlier, added.model.rounds) == (1, 0, 1)
     label(current, 2)
     added = current.add("v4", new.assign(prob_cat=0.2, prob_dog=0.3, prob_owl=0.5),
                         trained_on_labels=False)  # fmt: skip
-    assert str(added) == "v4 added: all 3 labels count for it, and those to come"
+    assert str(added) == "v4 added: all 3 labels count for it, and those to come" + AIM
     added = current.add("v5", new.assign(prob_cat=0.5, prob_dog=0.3, prob_owl=0.2),
                         trained_on_labels=True)  # fmt: skip
     assert str(added) == "v5 added: draws from now on count for it, not the 3 labels so far"

@@ -291,3 +291,124 @@ def test_the_surrogates_own_view_is_of_one_model(begin):
 def test_a_rate_of_the_labels_is_the_same_for_every_model_and_stands_once(begin):
     rows = find_rows(begin(60).report(metrics=["rate[cat]", "error"], reference="model"))
     assert [*rows] == ["rate[cat]", "error", "error(v2)", "error(v2)-error(model)"]
+
+
+def label(study, key, count) -> list[str]:
+    """Draw items and label them; their ids."""
+    ids = study.next(count).ids
+    study.ingest({id: key[id] for id in ids})
+    return ids
+
+
+def list_differing(first="pool.parquet", second="v2.parquet") -> set[str]:
+    """The ids of items that two models predict differently."""
+    tables = [pq.read_table(file).to_pandas() for file in (first, second)]
+    names = [name for name in tables[0].columns if name.startswith("prob_")]
+    preds = [table[names].to_numpy().argmax(axis=1) for table in tables]
+    return {id for id, *pair in zip(tables[0]["id"], *preds, strict=True) if pair[0] != pair[1]}
+
+
+def test_draws_for_differences_have_a_floor_of_their_own_and_go_back(begin):
+    study = begin(0)
+    for given, floor, aims in (
+        ("difference", 0.1, ("difference",)),
+        ("error(v2)-error(model)", 0.1, ("error(v2)-error(model)",)),
+        (["difference", "error"], 0.35, ("difference", "error")),
+        ("difference", 0.1, ("difference",)),
+        ("none", 0.35, ("error",)),
+    ):
+        study.change(draw_for=given)
+        assert (study.choices.floor, study.choices.aims) == (floor, aims)
+    study.change(draw_for="difference", floor=0.2)
+    assert study.choices.floor == 0.2
+
+
+def test_difference_is_of_all_models_also_those_that_come_later(begin, key):
+    study = begin(0)
+    study.change(draw_for="difference")
+    label(study, key, 10)
+    pq.write_table(pq.read_table("v2.parquet"), "v3.parquet")
+    told = str(study.add("v3", "v3.parquet", trained_on_labels=False))
+    assert "items are drawn for its difference to the first model, too" in told
+    label(study, key, 10)
+    stored = StoredStudy.open(study.folder)
+    first, second = (each.objectives for each in stored.log(stored.cache()).history)
+    assert [each.statistics for each in first] == [("zero_one(v2)-zero_one(model)",)]
+    assert [each.statistics for each in second] == [
+        ("zero_one(v2)-zero_one(model)",),
+        ("zero_one(v3)-zero_one(model)",),
+    ]
+
+
+def test_without_a_floor_only_items_that_tell_models_apart_are_drawn(begin, key, errors):
+    study = begin(0)
+    told = str(study.change(draw_for="difference", floor=0))
+    assert "floor 0: items on which the models do the same are not drawn" in told
+    differing = list_differing()
+    assert f"draws from {len(differing)} items" in str(study.status())
+    drawn = label(study, key, len(differing) - 1)
+    assert {*drawn} < differing
+    assert "draws from 1 item to" in str(study.status())
+    drawn += label(study, key, 5)
+    assert {*drawn} == differing
+    rows = find_rows(study.report(reference="model"))
+    apart = errors["v2"] - errors["model"]
+    found = rows["error(v2)-error(model)"]
+    assert (found.estimate, found.lower, found.upper) == approx((apart,) * 3)
+    assert rows["error"].estimate is None
+    assert "items were drawn on which model and v2 differ" in rows["error"].reason
+    assert "nothing is left to draw" in str(study.status())
+    study.change(floor=0.1)
+    assert len(label(study, key, 8)) == 8
+    assert find_rows(study.report())["error"].estimate is not None
+
+
+def test_gates_on_a_difference_rest_on_draws_without_a_floor(begin, key, errors):
+    study = begin(0)
+    study.change(draw_for="difference", floor=0)
+    label(study, key, 12)
+    label(study, key, 12)
+    for threshold, verdict in ((0.5, "pass"), (-0.2, "fail")):
+        (found,) = study.report(require=f"error(v2)-error(model)<={threshold}").gates
+        assert (found.verdict, found.method) == (verdict, "betting")
+    study.verify()
+
+
+def test_a_model_that_came_later_knows_items_of_such_draws(begin, key):
+    study = begin(0)
+    study.change(draw_for="difference", floor=0)
+    label(study, key, 12)
+    study.change(floor=0.3)
+    label(study, key, 12)
+    report = study.report(model="v2")
+    row = find_rows(report)["error"]
+    assert row.n_draws == 12
+    assert report.counts.labeled == 24
+
+
+def test_a_study_of_one_model_has_no_differences_to_draw_for(begin):
+    with pytest.raises(ChoiceError, match="model has none beside it"):
+        Study.create("pool.parquet", "other", draw_for="difference")
+    study = begin(0)
+    with pytest.raises(ChoiceError, match="no model 'v9'"):
+        study.change(draw_for="error(v9)-error(model)")
+    with pytest.raises(ChoiceError, match="which is another metric"):
+        study.change(draw_for="error(v2)-brier(model)")
+
+
+def test_draws_for_several_differences_without_a_common_model_need_a_floor(begin, key):
+    study = begin(0)
+    for name in ("v3", "v4"):
+        pq.write_table(pq.read_table("v2.parquet" if name == "v3" else "pool.parquet"), name)
+        study.add(name, name)
+    study.change(draw_for=["error(v2)-error(model)", "error(v3)-error(v4)"], floor=0)
+    with pytest.raises(ChoiceError, match="could never be drawn"):
+        study.next(5)
+
+
+def test_the_command_line_names_what_items_are_drawn_for(begin, capsys):
+    begin(0)
+    assert main(["init", "--draw-for", "difference"]) == 0
+    assert "draws: optimal for the differences of error between models" in capsys.readouterr().out
+    assert main(["status"]) == 0
+    assert f"{ROWS} items" in capsys.readouterr().out
