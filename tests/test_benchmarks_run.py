@@ -33,6 +33,7 @@ RUNS = {
     "groups.py": "--together --runs 2 --workers 1",
     "guard_pools.py": "HERE",
     "hard_pools.py": "HERE",
+    "hindsight.py": "--runs 1 --workers 1",
     "house.py": "activetest",
     "imports.py": "HERE --runs 2 --size 300 --budget 50",
     "judge.py": "--save HERE/judge.jsonl --judge verdicts --runs 2",
@@ -72,6 +73,7 @@ RUNS = {
     "toys.py": "HERE --toy gp --count 1",
     "verdicts.py": "--pools 5 --runs 1",
     "weights.py": "--runs 2 --size 300 --budget 50",
+    "worn.py": "--runs 1 --workers 1",
     "wide.py": "HERE --rows 5000 --labels 100 --repeats 1",
 }
 # Scripts that need more than the sample pool, and the picture: see test_benchmarks_page.

@@ -14,7 +14,7 @@ from activetest.nouns.answer_fields import BETWEEN_PAIRS, FIELDS
 from activetest.nouns.declarations import Kind, split_list
 
 Names = list[str] | None
-_TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
+_TYPES = {Kind.NUMBER: float, Kind.WHOLE: int, Kind.FLAG: bool}
 
 
 class Topic(str):
@@ -303,7 +303,7 @@ def write_table(*, simulated: bool = False) -> str:
 
     lines = ["| option | meaning | values | default |", "|---|---|---|---|"]
     for name, declaration in list_declarations(simulated=simulated).items():
-        metavar = "" if declaration.values else f" {declaration.metavar}"
+        metavar = "" if declaration.values else f" {declaration.metavar}".rstrip()
         values = ", ".join(f"`{value}`" for value in declaration.values)
         meaning = declaration.meaning.replace("*", "\\*")
         default = default_words(name, simulated=simulated)

@@ -37,6 +37,11 @@ def run(
         completes=completion.COLUMNS,
     ) = None,
     model: options.take("--model NAME", "Model to report on, instead of the study's first.") = None,
+    threshold: options.take(
+        "--threshold T",
+        "Report as if the positive class were predicted from this probability on.",
+        float | None,
+    ) = None,
     reference: options.take(
         "--reference NAME",
         "Model that all others are compared with, item by item.",
@@ -135,6 +140,7 @@ def run(
             groups=options.split_names(group),
             differences=options.split_names(difference),
             model=model,
+            threshold=threshold,
             reference=reference,
             require=gates,
             interval=interval,

@@ -80,6 +80,18 @@ def find_nominal_levels(times: Sequence[float], alpha: float, spending: str) -> 
     return levels
 
 
+def share_among_models(place: int, declared: int) -> float:
+    """The share of the error that gates on one of the models of a study have.
+
+    place      of the model, from 1, in the order in which they came
+    declared   K, the number of models that share alike
+
+    The first K have 1 / (K + 1) each, number k after them has 1 / (k (k + 1)). All shares together
+    are at most 1: those of later ones are 1 / k - 1 / (k + 1), and come to 1 / (K + 1).
+    """
+    return 1 / (declared + 1) if place <= declared else 1 / (place * (place + 1))
+
+
 def find_conditional_power(statistic: float, time: float, level: float) -> float:
     """Probability that the look at time 1 rejects at this level, if the trend until now goes on.
 

@@ -417,6 +417,18 @@ class Choices:
         Section.AIM, value=Spending.CUBIC.value, values=tuple(Spending),
         simulated=Simulated.NO,
     )  # fmt: skip
+    share_error: bool = declare(
+        "Let all models that gates judge by these labels share the error: one of several bad ones "
+        "passes no more often than a single one would. Fixed once a gate was asked for.",
+        Section.AIM, value=False, kind=Kind.FLAG, default="an error for each model",
+        simulated=Simulated.NO,
+    )  # fmt: skip
+    candidates: Count | None = declare(
+        "With --share-error: number of models, the study's first one included, that share most of "
+        "the error alike, also those that come later. Fixed after the first draw.",
+        Section.AIM, kind=Kind.WHOLE, metavar="K", default="the models before the first draw",
+        simulated=Simulated.NO,
+    )  # fmt: skip
     costs: Square | None = declare(
         "CSV with the costs of mistakes, for the metric cost: a row for each predicted class, a "
         "column for each true class.",

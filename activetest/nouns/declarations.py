@@ -37,6 +37,7 @@ class Kind(StrEnum):
     WHOLE = "whole number"
     NAMES = "names"
     METRICS = "metrics"
+    FLAG = "true or false"
     # Of the pool: a text may be several of them, and is split where these are known.
     VALUES = "values"
 

@@ -144,6 +144,18 @@ class EstimateRow(Measured):
         return self.quantity.saving.random
 
 
+@dataclass(frozen=True)
+class LaterDraws(Measured):
+    """The number of a gate by draws alone that came after the model that it judges.
+
+    quantity   value of the metric, with its interval at the study's level; without numbers where
+               there are too few draws
+    n_labeled  labels of these draws
+    """
+
+    n_labeled: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Gate(Measured):
     """The verdict on one requirement; text, JSON, JUnit and the exit code all come from it.
@@ -173,6 +185,8 @@ class Gate(Measured):
                            the last
     p_pass                 probability that an undecided sequential gate passes by the last look, if
                            draws go on as they did until its look; None before time 0.35
+    since_added            by draws since its model came, where that is not the first model that
+                           gates were asked of, and came after draws; else None
     """
 
     requirement: str
@@ -195,6 +209,7 @@ class Gate(Measured):
     p_pass: float | None = None
     against: dict[str, str] | None = None
     models: tuple[str, ...] = ()
+    since_added: LaterDraws | None = None
 
     @property
     def title(self) -> str:
@@ -320,6 +335,7 @@ class Report:
                                              them: those that are not refuted were used
     weight                                   column of the items' weights; None where all items
                                              count alike
+    threshold                                the one that it is about in hindsight; None for others
     population_setting                       the setting of a report on the population; empty where
                                              this is one
     hindsight                                how another metric or group is asked for later
@@ -354,6 +370,7 @@ class Report:
     cluster: str | None = None
     assumptions: tuple[AssumptionCheck, ...] = ()
     weight: str | None = None
+    threshold: float | None = None
     population_setting: str = ""
     hindsight: str = ""
     surface: SurfaceReport | None = None

@@ -12,7 +12,7 @@ from activetest.nouns.declarations import Declaration, Kind
 _INDENTS: dict[str, Any] = {"initial_indent": " " * 4, "subsequent_indent": " " * 8}
 F = TypeVar("F", bound=Callable[..., Any])
 
-_TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
+_TYPES = {Kind.NUMBER: float, Kind.WHOLE: int, Kind.FLAG: bool}
 _SEVERAL = {Kind.NUMBER: Sequence[float], Kind.WHOLE: Sequence[int]}
 
 

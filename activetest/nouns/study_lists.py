@@ -122,10 +122,11 @@ class AskedGate:
     expression   what has to be good enough, see write_expression
     op           ">=" or "<="
     threshold    the value that decides
-    level        confidence of the study
+    level        confidence of the verdict: of the study, unless models share its error
     interval     "fixed", "anytime" or "sequential": how it is decided
     source       who asked: OF_REPORT or OF_CONFIG
-    conditions   what else its number depends on: "population", "cluster", "bound", "assume"
+    conditions   what else its number depends on: "population", "cluster", "bound", "assume"; and
+                 "share_error": number of models that share most of the error alike
     """
 
     requirement: str

@@ -48,6 +48,7 @@ _GATE = (
     *("answered", "least", "most"),
     "assumptions",
 )
+_SINCE_ADDED = ("estimate", "lower", "upper", "level", "method", "n_labeled", "reliable")
 _ASSUMPTION = (
     *("assumption", "class", "below", "at_most", "n_pool", "n_labeled", "n_found", "upper"),
     "verdict",
@@ -74,6 +75,7 @@ def render(report: Report) -> str:
     """The whole report; groups are {column: value} or null, notes are the heaviest first."""
     return _document(
         {name: getattr(report, name) for name in _REPORT}
+        | ({} if report.threshold is None else {"threshold": report.threshold})
         | {
             "assumptions": [read_record(each, _ASSUMPTION) for each in report.assumptions],
             "counts": _write_counts(report.counts),
@@ -147,6 +149,8 @@ def _write_gate(gate: Gate) -> dict[str, Any]:
         # Null says that there is no such number; an infinite one has to stay comparable.
         if fields[name] == math.inf:
             fields[name] = sys.float_info.max
+    if gate.since_added:
+        fields["since_added"] = read_values(gate.since_added, _SINCE_ADDED)
     return fields
 
 

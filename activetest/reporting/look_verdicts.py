@@ -21,6 +21,7 @@ from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.nouns.rounding import MARGIN
+from activetest.nouns.rows import Array
 from activetest.reporting.gate_values import GateValue, Hypothesis, measure_gate
 from activetest.reporting.requirements import (
     Requirement,
@@ -62,9 +63,6 @@ class LookVerdicts:
         self.view, self.plan, self.count = view, plan, count
         self._metrics = list({metric.title: metric for metric in metrics}.values())
         self.looks = plan.list_complete_looks(view.log)
-        draws, whole = [look.draws for look in self.looks], view.population is not None
-        self.levels = find_look_levels(plan, draws, population=whole)
-        self.strict_levels = find_look_levels(plan, draws, gates=count, population=whole)
         self._views: dict[int, View] = {}
 
     def judge(self, gate: Gate, about: Hypothesis) -> Gate:
@@ -166,11 +164,19 @@ class LookVerdicts:
     def _find_ends(self, then: View, place: int, about: Hypothesis) -> Ends:
         """The intervals at a look. Raises NotEstimable."""
         found = measure_gate(then, about.metric, about.subject)
+        draws = [look.draws for look in self.looks]
         interval, strict = (
-            found.find_interval(1 - 2 * float(levels[place]))
-            for levels in (self.levels, self.strict_levels)
+            found.find_interval(1 - 2 * float(self._find_levels(about, draws, gates)[place]))
+            for gates in (1, self.count)
         )
         return Ends(found, interval, strict)
+
+    def _find_levels(self, about: Hypothesis, draws: Sequence[int], gates: int) -> Array:
+        """(K,) one-sided level of looks after these draws (K,), of one of several gates."""
+        own = about.requirement.level
+        plan = self.plan if own is None else replace(self.plan, level=own)
+        whole = self.view.population is not None
+        return find_look_levels(plan, draws, gates=gates, population=whole)
 
     def _view_at(self, look: Look) -> View:
         if look.round not in self._views:
@@ -220,7 +226,7 @@ class LookVerdicts:
         times = [self.plan.find_time(due, population=whole) for due, _ in coming]
         sides = []
         for toward, gates in ((True, 1), (False, self.count)):
-            levels = find_look_levels(self.plan, draws, gates=gates, population=whole)
+            levels = self._find_levels(about, draws, gates)
             present = float(levels[len(self.looks) - 1])
             chosen = ends.interval if toward else ends.strict
             found = ends.found.ends

@@ -19,6 +19,7 @@ import re
 from dataclasses import dataclass
 
 from activetest.errors import ChoiceError
+from activetest.nouns.expression import parse_expression
 from activetest.nouns.report import FAIL, PASS, UNDECIDED
 from activetest.nouns.rounding import MARGIN
 
@@ -39,6 +40,7 @@ class Requirement:
     group       (column, value), or None for the whole pool
     op          ">=" or "<="
     threshold   the value that decides
+    level       confidence of the verdict, where it is not that of the study
     """
 
     text: str
@@ -46,6 +48,16 @@ class Requirement:
     group: tuple[str, str] | None
     op: str
     threshold: float
+    level: float | None = None
+
+    def find_alpha(self, level: float) -> float:
+        """The error of the verdict on either side, in a study of this level."""
+        return 1 - (level if self.level is None else self.level)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that it names, as an expression does."""
+        return parse_expression(self.metric).models
 
     def refuse(self, problem: str, hint: str) -> ChoiceError:
         """The error for a requirement that cannot be decided."""

@@ -16,7 +16,7 @@ from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import suggest_bound, why_not_bettable
 from activetest.nouns.estimate import Increments
-from activetest.nouns.quantity import Quantity
+from activetest.nouns.quantity import Quantity, write_level
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.pool.groups import LABEL, columns_of
 from activetest.reporting import requirements
@@ -70,7 +70,8 @@ def judge_requirements(
         )
         for (requirement, metric), judge in zip(required, judges, strict=True)
     )
-    return tuple(_say_ignored(view, gate) for gate in gates)
+    pairs = zip(gates, required, strict=True)
+    return tuple(_say_level(_say_ignored(view, gate), each) for gate, (each, _) in pairs)
 
 
 def check_requirements(
@@ -142,7 +143,7 @@ def _check_requirement(
                 "errors (dawid-skene) decide nothing at every look",
                 _OTHER_WAYS,
             )
-        subject = _find_subject(view, requirement)
+        subject = find_subject(view, requirement)
         _check_threshold(requirement, metric, apart=subject.against is not None)
         if subject.against is not None and looks is None and interval != FIXED:
             raise requirement.refuse(
@@ -154,7 +155,7 @@ def _check_requirement(
 
 def _read(view: View, requirement: Requirement, metric: Metric) -> Hypothesis:
     """The hypothesis of a requirement. Raises ChoiceError for a group that does not exist."""
-    return Hypothesis(requirement, metric, _find_subject(view, requirement))
+    return Hypothesis(requirement, metric, find_subject(view, requirement))
 
 
 def _judge(
@@ -173,6 +174,14 @@ def _say_ignored(view: View, gate: Gate) -> Gate:
     if not view.log.declined or view.counts_declined:
         return gate
     about = "declined items are ignored: it is about the items that can be answered"
+    return replace(gate, reason=join_reasons(about, gate.reason))
+
+
+def _say_level(gate: Gate, requirement: Requirement) -> Gate:
+    """The gate; where its verdict has a level of its own, its reason says so."""
+    if requirement.level is None:
+        return gate
+    about = f"decided at {write_level(requirement.level)}"
     return replace(gate, reason=join_reasons(about, gate.reason))
 
 
@@ -217,7 +226,7 @@ def _find_looks(
 def _judge_anytime(view: View, about: Hypothesis, count: int) -> Gate:
     """The verdict of the e-processes of one of `count` gates, with the numbers of its moment."""
     requirement, metric, group = about.requirement, about.metric, about.subject.group
-    whole, alpha = view.evidence.groups[0], 1 - view.choices.level
+    whole, alpha = view.evidence.groups[0], requirement.find_alpha(view.choices.level)
     gate = _undecided_gate(view, about)
     try:
         bets, (low, high) = view.bet_on_metric(metric, group, requirement.threshold)
@@ -330,7 +339,7 @@ def _judge_once(view: View, about: Hypothesis, count: int) -> Gate:
     if found.few:
         return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate")
     interval = found.find_interval(gate.level)
-    strict = found.find_interval(1 - 2 * (1 - view.choices.level) / count)
+    strict = found.find_interval(1 - 2 * requirement.find_alpha(view.choices.level) / count)
     verdict = requirements.decide_by_interval(
         requirement, *interval.find_ends(), strict=strict.find_ends()
     )
@@ -369,7 +378,7 @@ def _undecided_gate(view: View, about: Hypothesis) -> Gate:
     """The gate before anything is known."""
     requirement, metric, subject = about.requirement, about.metric, about.subject
     # Each side errs with probability 1 - level: of an interval of this level, that is one end.
-    level = 1 - float(f"{2 * (1 - view.choices.level):.9g}")
+    level = 1 - float(f"{2 * requirement.find_alpha(view.choices.level):.9g}")
     return Gate(
         quantity=Quantity(
             *(None, None, None, level, "none"),
@@ -396,7 +405,7 @@ def _value_or_none(view: View, metric: Metric, group: Group) -> Value | None:
         return None
 
 
-def _find_subject(view: View, requirement: Requirement) -> Subject:
+def find_subject(view: View, requirement: Requirement) -> Subject:
     """Subject of a requirement: of "A,B", the group A minus the group B, unless that is a value.
 
     Raises ChoiceError, naming the groups that exist.

@@ -66,6 +66,11 @@ def _check_entries(entries: Mapping[str, Any], pool: Mapping[str, Any], simulate
     _check_augmentation(choices, pool)
     _check_acquisition(choices, pool, simulated)
     _check_looks(choices, pool)
+    if choices.candidates is not None and not choices.share_error:
+        raise ChoiceError(
+            "`candidates` are models that share the error, and each model has its own here",
+            "`share_error=True`, or leave `candidates` out",
+        )
     check_question(choices, pool)
     return choices
 
@@ -83,7 +88,7 @@ def check_lasting_choices(before: Choices, now: Choices, *, where: str = "") -> 
 
     The budget may change where the last look was planned for itself.
     """
-    names = ["declined"]
+    names = ["declined", "candidates"]
     if Interval.SEQUENTIAL in (before.interval, now.interval):
         names += ["interval", *usual_looks(), "level"]
         names += ["budget"] if before.last_look is None else []
@@ -102,6 +107,9 @@ def check_lasting_choices(before: Choices, now: Choices, *, where: str = "") -> 
     )
     if name == "declined":
         reason = "what declined items count as must not depend on labels"
+        remedy = "start another study: `Study.create(pool, folder)`"
+    elif name == "candidates":
+        reason = "how models share the error must not depend on labels"
         remedy = "start another study: `Study.create(pool, folder)`"
     why = f"stays after the first draw: {reason}, and this study has "
     why += "none" if value is None else str(value)

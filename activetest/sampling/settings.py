@@ -135,7 +135,7 @@ def _read_one(name: str, value: Any) -> Any:
     return value
 
 
-_TYPES: dict[Kind, Any] = {Kind.NUMBER: float, Kind.WHOLE: int}
+_TYPES: dict[Kind, Any] = {Kind.NUMBER: float, Kind.WHOLE: int, Kind.FLAG: bool}
 _MAY_BE_EMPTY = ("features", "text", "groups", "attributes", "other_columns", "draw_for")
 # Names of classes, and a schedule: whole numbers stand for text, as they do for values of the pool.
 _NAMES_OF_VALUES = ("positive", "classes", "refit")

@@ -12,7 +12,6 @@ from activetest.nouns.choices import DIFFERENCE, Choices
 from activetest.nouns.expression import parse_expression
 from activetest.nouns.log import Log, Round
 from activetest.nouns.name_lists import join_names
-from activetest.nouns.report import Note, Weight
 from activetest.nouns.study_lists import Model
 from activetest.rounds.compared_pool import ComparedPool
 from activetest.rounds.objectives import find_statistics
@@ -134,23 +133,6 @@ def describe_draws_for_models(choices: Choices) -> str:
         return "items are drawn for its difference to the first model, too"
     objective = describe_objective(choices)
     return f"items are drawn for {objective} as before; `draw_for={DIFFERENCE!r}` compares models"
-
-
-def note_judged_models(study: StoredStudy) -> list[Note]:
-    """A note on how many models gates were asked of, where they are several.
-
-    A difference judges its first model. The gates of the report are among those in the ledger.
-    """
-    own, level = study.list_models()[0].name, study.choices.level
-    judged = {gate.expression.get("model", own) for gate in study.ledger.gates()}
-    if len(judged) < 2:
-        return []
-    text = (
-        f"Gates were asked of {len(judged)} models on these labels. Each verdict errs in up to "
-        f"{100 * (1 - level):.2g} %, so that at least one of {len(judged)} bad models passes in up "
-        f"to {100 * (1 - level ** len(judged)):.0f} %."
-    )
-    return [Note(text, Weight.ANSWER)]
 
 
 def list_findings(about: Context) -> list[Finding]:

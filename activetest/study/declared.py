@@ -1,10 +1,11 @@
 """Plans, and gates that were asked for: declared beforehand, as the ledger records them."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from activetest.errors import StorageError
+from activetest.errors import ChoiceError, StorageError
 from activetest.estimation.looks import plan_looks_of_log
 from activetest.ledger.ledger import Ledger, is_forbidden
 from activetest.nouns.choices import Choices, Interval
@@ -73,11 +74,13 @@ def record_gates(
     level: float,
     source: str,
     conditions: Mapping[str, Any],
+    model: str | None = None,
 ) -> list[Note]:
     """Record that gates are asked for, those that are new; a note where a study may only be read.
 
     kinds       how each is decided: "fixed", "anytime" or "sequential"
     level       confidence of the study
+    model       whose metrics gates are about that name no model; None for the study's first one
     source      OF_REPORT or OF_CONFIG
     conditions  what else numbers of the report depend on; None and False where it does not
 
@@ -87,10 +90,10 @@ def record_gates(
     gates = [
         AskedGate(
             each.text,
-            write_expression(each.metric, each.group),
+            _write_expression(each, model),
             each.op,
             each.threshold,
-            level,
+            level if each.level is None else each.level,
             kind,
             source,
             given,
@@ -104,3 +107,27 @@ def record_gates(
             raise
         return [Note(_NOT_RECORDED, Weight.LIMITED)]
     return []
+
+
+def _write_expression(gate: Requirement, model: str | None) -> dict[str, Any]:
+    """The number that a gate is about."""
+    found: dict[str, Any] = write_expression(gate.metric, gate.group)
+    return found if model is None else found | {"model": found.get("model", model)}
+
+
+def check_shared_error(ledger: Ledger, choices: Choices, *, where: str = "") -> None:
+    """Raises ChoiceError where models would share the error otherwise than as gates were asked for.
+
+    where  the file in which that was changed, if it was one
+    """
+    shared = {"share_error" in each.conditions for each in ledger.gates()}
+    if shared <= {choices.share_error}:
+        return
+    word = json.dumps(not choices.share_error)
+    raise ChoiceError(
+        f"{where}{': ' if where else ''}`share_error` stays {word} once a gate was asked for: the "
+        "verdicts that there are have their levels",
+        "start another study: `Study.create(pool, folder)`"
+        if not where
+        else f"restore the line share_error = {word}",
+    )

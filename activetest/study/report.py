@@ -61,11 +61,11 @@ from activetest.study.comparison import (
     list_findings,
     list_model_names,
     list_models,
-    note_judged_models,
 )
-from activetest.study.declared import record_gates
 from activetest.study.details import build_details
 from activetest.study.findings import Context, Request
+from activetest.study.hindsight import complete_request, find_own_threshold
+from activetest.study.judged import describe_judged, record_judged, set_level
 from activetest.study.models import ModelStudy
 from activetest.study.plots import saving_plots
 from activetest.study.results import Report
@@ -125,27 +125,30 @@ def report(
     estimate that does not exist is a row with a reason.
     """
     usual, choices = study.reports, study.choices
-    request = Request(
-        metrics=read_names("metrics", usual.metric if metrics is None else metrics),
-        groups=(usual.group or None) if groups is None else read_names("groups", groups),
-        differences=read_names(
-            "differences", usual.difference if differences is None else differences
+    request = complete_request(
+        study,
+        Request(
+            metrics=read_names("metrics", usual.metric if metrics is None else metrics),
+            groups=(usual.group or None) if groups is None else read_names("groups", groups),
+            differences=read_names(
+                "differences", usual.difference if differences is None else differences
+            ),
+            reference=None if reference is None else read_name("reference", reference),
+            require=read_names("require", _find_required(study) if require is None else require),
+            interval=usual.interval if interval is None else read_name("interval", interval),
+            simultaneous=read_flag("simultaneous", simultaneous),
+            half_width=None if half_width is None else read_number("half_width", half_width),
+            bound=usual.bound if bound is None else read_number("bound", bound),
+            assume=read_names("assume", usual.assume if assume is None else assume),
+            estimators=read_names("estimators", estimators),
+            population=read_flag("population", population),
+            cluster=None if cluster is None else read_name("cluster", cluster),
+            surface=read_flag("surface", surface),
+            at=read_cells("at", at),
+            maps=read_names("maps", maps),
+            details=read_flag("details", details),
+            plots=bool(read_paths("plot", plot)),
         ),
-        reference=None if reference is None else read_name("reference", reference),
-        require=read_names("require", _find_required(study) if require is None else require),
-        interval=usual.interval if interval is None else read_name("interval", interval),
-        simultaneous=read_flag("simultaneous", simultaneous),
-        half_width=None if half_width is None else read_number("half_width", half_width),
-        bound=usual.bound if bound is None else read_number("bound", bound),
-        assume=read_names("assume", usual.assume if assume is None else assume),
-        estimators=read_names("estimators", estimators),
-        population=read_flag("population", population),
-        cluster=None if cluster is None else read_name("cluster", cluster),
-        surface=read_flag("surface", surface),
-        at=read_cells("at", at),
-        maps=read_names("maps", maps),
-        details=read_flag("details", details),
-        plots=bool(read_paths("plot", plot)),
     )
     save = saving_plots(choices, request.maps, plot, study.folder, force=read_flag("force", force))
     estimators = request.estimators or _find_usual(
@@ -157,7 +160,7 @@ def report(
     interval = request.interval or (choices.interval if request.population else None)
     if request.population:
         _check_population(_find_kind(choices, interval), request.half_width)
-    parsed = [parse_requirement(text) for text in request.require]
+    parsed = [set_level(study, parse_requirement(text)) for text in request.require]
     check_model_report(
         study,
         gates=bool(parsed) and interval != FIXED,
@@ -193,11 +196,8 @@ def report(
     gates, kind = list(zip(parsed, required, strict=True)), _find_kind(choices, interval)
     deciders = [each.find_gate for each in findings]
     view, kinds, checks = _check_gates(view, gates, interval, request.assume, deciders)
-    unrecorded = record_gates(
-        study.ledger,
-        parsed,
-        kinds,
-        level=choices.level,
+    unrecorded = record_judged(
+        *(study, parsed, kinds),
         source=OF_CONFIG if require is None else OF_REPORT,
         conditions={
             "population": request.population,
@@ -239,8 +239,8 @@ def report(
         ),
     )
     # Last of their weight: what is wrong with a number itself comes first.
-    judged_models = note_judged_models(study) if gates else []
-    notes += [*_note_pool(study, cache), *unrecorded, *judged_models]
+    judged, about_models = describe_judged(study, cache, view, gates, judged)
+    notes += [*_note_pool(study, cache), *unrecorded, *about_models]
     notes += _note_request(request, view, shown[0], estimates[0])
     notes += [note for _, about_finding in described for note in about_finding]
     counts, _ = status(study, cache)
@@ -264,6 +264,7 @@ def report(
         population=request.population,
         cluster=request.cluster,
         assumptions=checks,
+        threshold=find_own_threshold(study),
         weight=cache.roles.get("weight"),
         population_setting="" if request.population else "`population=True`",
         hindsight=_HINDSIGHT,

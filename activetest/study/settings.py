@@ -32,6 +32,8 @@ from activetest.sampling.question import (
     usual_floor,
 )
 from activetest.study.comparison import check_models
+from activetest.study.declared import check_shared_error
+from activetest.study.judged import count_declared
 from activetest.study.stored import StoredStudy
 
 # Roles of columns that stay after the first draw: probabilities and labels rest on them.
@@ -217,6 +219,14 @@ def choose_choices(
         # Draws that were made elsewhere come before any choice.
         before = study.choices if study else replace(default, declined=choices.declined)
         check_lasting_choices(before, choices)
+    if study:
+        check_shared_error(study.ledger, choices)
+    declared = count_declared(study) if study else 1 + len(models)
+    if "candidates" in given and (choices.candidates or declared) < declared:
+        raise ChoiceError(
+            f"`candidates` is {choices.candidates}, and the study has {declared} models already",
+            f"count these, too: `candidates={declared}` or more",
+        )
     if "metric" in settings:
         named = (choices.metric, *choices.also)
         recorded = _list_recorded(metrics, named, entries, choices.costs)
@@ -264,6 +274,7 @@ def _fit_choices(study: StoredStudy, default: Choices, schema: Schema) -> Choice
     if schema.task != before.task:
         of_draws = ("acquisition", "floor", "floor_rule", "refit")
         kept = (*of_draws, "level", "budget", "interval", "declined", *usual_looks())
+        kept += ("share_error", "candidates")
         return replace(default, **{name: getattr(stored, name) for name in kept})
     if schema.kind != before.kind:
         named = (stored.metric, *stored.also)

@@ -39,7 +39,7 @@ from activetest.nouns.study_lists import Model, Part
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices, check_lasting_choices
 from activetest.study import config
-from activetest.study.declared import describe_plan
+from activetest.study.declared import check_shared_error, describe_plan
 from activetest.study.folder import (
     CACHE,
     INSIDE,
@@ -108,9 +108,10 @@ class StoredStudy:
                     "remove that section, and add the model again: `study.add(name, file)`",
                 )
             study = StoredStudy(folder, found, ledger)
+            where = config.name_section(folder, "choices")
             if (first := ledger.first_choices()) is not None:
-                where = config.name_section(folder, "choices")
                 check_lasting_choices(first, study.choices, where=where)
+            check_shared_error(ledger, study.choices, where=where)
             # It stays open as long as the study is used.
             stack.pop_all()
         return study
@@ -369,7 +370,7 @@ class StoredStudy:
             if not self._lacks_pool():
                 return self.cache()
             if self._temporary is None:
-                self._temporary = _make_temporary(self)
+                self._temporary = make_temporary(self)
             with raising_storage_errors(self.folder):
                 self._recalled = absent_pool.recall(self, self._temporary / CACHE)
         return self._recalled[0]
@@ -405,7 +406,7 @@ class StoredStudy:
         It is removed with this object. Warns with CacheRebuilt when it is built.
         """
         if self._temporary is None:
-            self._temporary = _make_temporary(self)
+            self._temporary = make_temporary(self)
             warnings.warn(
                 f"{self.folder} may not be written: a cache of its pool is built in "
                 f"{self._temporary}, and removed afterwards",
@@ -563,7 +564,7 @@ def write_study(
     config.write_config(building, config.Config(dict(pool), choices, models=models))
 
 
-def _make_temporary(owner: object) -> Path:
+def make_temporary(owner: object) -> Path:
     """A folder for what a study cannot keep in its own; it is removed with its owner."""
     with ExitStack() as stack:
         folder = stack.enter_context(atomic.temporary_folder())

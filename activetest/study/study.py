@@ -499,6 +499,7 @@ class Study:
         groups: str | Sequence[str] | None = None,
         differences: str | Sequence[str] | None = None,
         model: str | None = None,
+        threshold: float | None = None,
         reference: str | None = None,
         require: str | Sequence[str] | None = None,
         interval: str | None = None,
@@ -529,6 +530,10 @@ class Study:
             groups: Columns of groups to show. Default: all of the study.
             differences: Columns whose groups are compared with each other.
             model: The model to report on. Default: the study's first.
+            threshold: Report as if the first model predicted the positive class from this
+                probability on, for two classes. Unless it was declared before the first draw, as
+                a model of the study, intervals and gates have the level with which those at all
+                thresholds hold together.
             reference: A model that all others are compared with: the report has every metric of
                 them, and their paired differences to it.
             require: Gates, as "recall[fraud]>=0.8" or "error@region=EU<=0.1".
@@ -568,10 +573,11 @@ class Study:
             UnknownMethod: There is no metric or estimator of this name.
             PoolChanged: The pool is not what it was.
         """
+        from activetest.study.hindsight import open_at_threshold
         from activetest.study.report import report
 
         return report(
-            self._current().of_model(model),
+            open_at_threshold(self._current().of_model(model), threshold),
             metrics=metrics,
             groups=groups,
             differences=differences,

@@ -76,13 +76,22 @@ def parse_threshold(given: Any) -> OwnThreshold | None:
         value = float(text)
     except ValueError:
         value = math.nan
+    check_value(value, text, model)
+    return OwnThreshold(model, value)
+
+
+def check_value(value: float, text: str = "", model: str = "model") -> None:
+    """Raises ChoiceError for a threshold that is no probability between 0 and 1.
+
+    text   how it was written
+    model  whose threshold it is
+    """
     if not 0 < value < 1:
         raise ChoiceError(
-            f"the threshold {text!r} is no number between 0 and 1",
+            f"the threshold {text or value!r} is no number between 0 and 1",
             "it is the least probability at which the class is predicted, as in "
             f"{model}@threshold:0.8",
         )
-    return OwnThreshold(model, value)
 
 
 def choose_class(schema: Schema) -> str:

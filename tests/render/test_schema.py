@@ -39,7 +39,7 @@ OF_OBJECTS = {
 }
 
 # Keys that only documents about several models have.
-OF_SEVERAL_MODELS = {"counts": {"models"}}
+OF_SEVERAL_MODELS = {"counts": {"models"}, "gate": {"since_added"}, "report": {"threshold"}}
 
 
 def list_required(name: str) -> list[str]:
@@ -449,6 +449,19 @@ def test_a_status_of_two_models_names_both(folder, capsys):
     document = json.loads(run(capsys, "status", "--format", "json"))
     assert document["counts"]["models"] == ["model", "v2"]
     VALIDATOR.validate(document)
+
+
+def test_a_gate_on_a_model_that_came_later_has_its_number_since(folder, capsys):
+    write_pool(folder / "pool.parquet", 60)
+    study = activetest.Study.create("pool.parquet", seed=1)
+    key = dict.fromkeys(study.next(20).ids, "cat")
+    study.ingest(key)
+    study.add("v2", "pool.parquet", trained_on_labels=False)
+    study.report(require="error<=0.9")
+    for _ in range(2):
+        found = json.loads(run(capsys, "report", "--require", "error(v2)<=1", "--format", "json"))
+        VALIDATOR.validate(found)
+        study.ingest(dict.fromkeys(study.next(10, new=True).ids, "cat"))
 
 
 def test_the_answers_of_a_study_without_a_question_are_null_together(folder, capsys):

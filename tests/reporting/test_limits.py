@@ -49,7 +49,7 @@ def test_twelve_values_of_a_group_are_listed(count, listed):
     )
 
     def find(view, required):
-        return verdicts._find_subject(view, required).group
+        return verdicts.find_subject(view, required).group
 
     assert find(view, parse_requirement("error<=0.5")) is groups[0]
     assert find(view, parse_requirement("error@g=v3<=0.5")) is groups[4]

@@ -225,19 +225,6 @@ def test_models_that_do_the_same_everywhere_do_not_differ(key):
     assert len(study.next(5, new=True).ids) == 5
 
 
-def test_models_that_gates_judged_are_counted(begin):
-    study = begin(60)
-    (alone,) = study.report(require="error<=0.9").gates
-    assert alone.verdict == "pass"
-    assert not [note for note in study.report(require="error<=0.9").notes if "models" in note.text]
-    notes = study.report(require="error(v2)-error(model)<=0.9").notes
-    (said,) = [note.text for note in notes if note.text.startswith("Gates were asked")]
-    # 1 - .95^2
-    assert "of 2 models" in said and "in up to 10 %" in said
-    gates = StoredStudy.open().ledger.gates()
-    assert gates[-1].expression == {"metric": "error", "model": "v2", "minus": {"model": "model"}}
-
-
 def test_a_report_on_another_model_alone_has_no_gates_at_every_look(begin):
     study = begin(60)
     for asked in ({"require": "error<=0.9"}, {"interval": "anytime"}):

@@ -37,11 +37,13 @@ def write(gates: Sequence[Gate], report: Report, extent: Extent) -> Iterator[Blo
         "labels": lambda gate: words.count(gate.n_labeled),
         "more labels": _write_more_labels,
     }
+    if any(gate.since_added for gate in gates):
+        columns["since it came"] = _write_later
     bars = draw_bars(
         "gates",
         columns,
         gates,
-        ("labels", "more labels"),
+        tuple(columns)[4:],
         verdict=lambda gate: gate.verdict,
         limits=lambda gate: (gate.threshold,),
         titled=False,
@@ -80,11 +82,24 @@ def grounds(gate: Gate) -> list[tuple[str, str]]:
         rows.append(("labels until the next look", words.count(gate.labels_to_next_look)))
     if gate.p_pass is not None:
         rows.append(("passes by the last look", _write_chance(gate.p_pass)))
+    if gate.since_added is not None:
+        rows.append(("by draws since the model came", _write_later(gate)))
     return rows + ([("note", words.plain(gate.reason))] if gate.reason else [])
 
 
 def _write_more_labels(gate: Gate) -> str:
     return "-" if gate.more_labels is None else f"about {words.roughly(gate.more_labels)}"
+
+
+def _write_later(gate: Gate) -> str:
+    """The number of a gate by draws since its model came, and how many labels these have."""
+    found = gate.since_added
+    if found is None:
+        return "-"
+    labels = f"{words.count(found.n_labeled)} label{'s' * (found.n_labeled != 1)}"
+    if found.estimate is None:
+        return f"- ({labels})"
+    return f"{words.estimate(found)} ({words.interval(found)}; {labels})"
 
 
 def _describe_validity(gate: Gate) -> str:

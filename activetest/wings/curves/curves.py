@@ -5,7 +5,7 @@ precision with the class called from a threshold on, or accuracy in a group of i
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -145,6 +145,81 @@ def _estimate_rates(
     seed: int,
 ) -> Curve:
     """ROC or precision-recall of a class."""
+    found = _view_rates(log, cache, choices, facts, kind, code, points, seed=seed)
+    view, families, parts, few = found.view, found.families, found.parts, found.few
+    count = len(found.thresholds)
+    level = choices.level
+    if simultaneous:
+        level = found.find_level(level, seed)
+    measured = [[_estimate_point(view, metric, level) for metric in each] for each in families]
+    quantities, moved = [], np.zeros(count + 1, bool)
+    for measure, rows, lacking in zip(MEASURES[kind], measured, few, strict=True):
+        family = [replace(row.quantity, level=choices.level) for row in rows]
+        family = [
+            widen_interval(view, quantity, pair, level) if is_few else quantity
+            for quantity, pair, is_few in zip(family, parts[measure], lacking, strict=True)
+        ]
+        if measure in _FALLING:
+            family, here = make_monotone(family)
+            moved |= here
+        quantities.append(family)
+    called = np.append(np.cumsum(np.bincount(found.cells, minlength=count)[::-1])[::-1], 0)
+    labelled = found.labels["tp"] + found.labels["fp"]
+    reasons = [[row.reason for row in rows if row.reason] for rows in zip(*measured, strict=True)]
+    reasons[-1] = [_NOTHING] if reasons[-1] else []
+    # Single precision, written with as few digits as tell the thresholds apart.
+    places = [*(float(str(each)) for each in found.thresholds), None]
+    drawn = [
+        CurvePoint(
+            place={"threshold": places[place], "n_pool": int(called[place])},
+            n_labeled=int(labelled[place]),
+            measures=tuple(family[place] for family in quantities),
+            reasons=tuple(reasons[place]),
+        )
+        for place in range(count + 1)
+    ]
+    name = facts.classes[code]
+    return _draw_curve(view, kind, name, drawn, simultaneous=simultaneous, moved=int(moved.sum()))
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """The rates of a curve at all its thresholds.
+
+    view        of all of them
+    thresholds  (K,), and cells (N,) of the items between them
+    families    the rates of each measure, and parts the two shares of each rate
+    labels      as of count_outcomes, and few for each measure as of find_unsure
+    """
+
+    view: View
+    thresholds: Array
+    cells: Array
+    families: list[list[Metric]]
+    parts: dict[str, list[list[Metric]]]
+    labels: dict[str, Array]
+    few: list[Array]
+
+    def find_level(self, level: float, seed: int) -> float:
+        """The level of single intervals with which those of all rates hold together."""
+        rng = make_generator(seed, len(self.view.log.history) + 1, "curve")
+        pairs = zip(self.families, self.few, strict=True)
+        values = [_list_values(self.view, each, lacking) for each, lacking in pairs]
+        return find_joint_level(values, level, rng)
+
+
+def _view_rates(
+    log: Log,
+    cache: PoolView,
+    choices: Choices,
+    facts: Facts,
+    kind: CurveKind,
+    code: int,
+    points: int,
+    *,
+    seed: int,
+) -> _Rates:
+    """The rates of a class at so many thresholds at most."""
     scores, name = cache.scores(code), facts.classes[code]
     pred = np.concatenate([cache.rows(*piece).outputs.pred for piece in cache.chunks()])
     own = find_own_threshold(pred == code, scores)
@@ -174,41 +249,21 @@ def _estimate_rates(
         find_unsure(view, measure, find_few(measure, labels), parts[measure])
         for measure in MEASURES[kind]
     ]
-    level = choices.level
-    if simultaneous:
-        rng = make_generator(seed, len(log.history) + 1, "curve")
-        values = [
-            _list_values(view, each, lacking) for each, lacking in zip(families, few, strict=True)
-        ]
-        level = find_joint_level(values, choices.level, rng)
-    measured = [[_estimate_point(view, metric, level) for metric in each] for each in families]
-    quantities, moved = [], np.zeros(count + 1, bool)
-    for measure, found, lacking in zip(MEASURES[kind], measured, few, strict=True):
-        family = [replace(row.quantity, level=choices.level) for row in found]
-        family = [
-            widen_interval(view, quantity, pair, level) if is_few else quantity
-            for quantity, pair, is_few in zip(family, parts[measure], lacking, strict=True)
-        ]
-        if measure in _FALLING:
-            family, here = make_monotone(family)
-            moved |= here
-        quantities.append(family)
-    called = np.append(np.cumsum(np.bincount(cells, minlength=count)[::-1])[::-1], 0)
-    labelled = labels["tp"] + labels["fp"]
-    reasons = [[row.reason for row in rows if row.reason] for rows in zip(*measured, strict=True)]
-    reasons[-1] = [_NOTHING] if reasons[-1] else []
-    # Single precision, written with as few digits as tell the thresholds apart.
-    places = [*(float(str(each)) for each in thresholds), None]
-    drawn = [
-        CurvePoint(
-            place={"threshold": places[place], "n_pool": int(called[place])},
-            n_labeled=int(labelled[place]),
-            measures=tuple(family[place] for family in quantities),
-            reasons=tuple(reasons[place]),
-        )
-        for place in range(count + 1)
-    ]
-    return _draw_curve(view, kind, name, drawn, simultaneous=simultaneous, moved=int(moved.sum()))
+    return _Rates(view, thresholds, cells, families, parts, labels, few)
+
+
+def find_band_level(
+    log: Log, cache: PoolView, choices: Choices, facts: Facts, code: int, *, seed: int
+) -> float:
+    """The level of single intervals with which those at all thresholds of a class hold together.
+
+    It is the higher one of the bands of ROC and precision-recall.
+    """
+    about = log, cache, choices, facts
+    return max(
+        _view_rates(*about, kind, code, POINTS, seed=seed).find_level(choices.level, seed)
+        for kind in (CurveKind.ROC, CurveKind.PRECISION_RECALL)
+    )
 
 
 def _draw_curve(

@@ -3,10 +3,10 @@
 from activetest.estimation.view import View
 from activetest.item_statistics.metric import Facts
 from activetest.nouns.curve import Curve, CurveKind
-from activetest.wings.curves.curves import estimate_curve
+from activetest.wings.curves.curves import estimate_curve, find_band_level
 from activetest.wings.curves.study_curve import open_curve
 
-__all__ = ["estimate_for_page", "open_curve"]
+__all__ = ["estimate_for_page", "find_band_level", "open_curve"]
 
 
 def estimate_for_page(view: View, facts: Facts) -> Curve | None:

@@ -148,7 +148,7 @@ class SurfaceFinding(Finding):
                 f"requirement {requirement.text!r}: no item of the pool has this combination",
                 predicts if cell.estimate is not None else "name a combination that occurs",
             )
-        strict = find(1 - 2 * (1 - view.choices.level) / count)
+        strict = find(1 - 2 * requirement.find_alpha(view.choices.level) / count)
         if cell.lower is None or strict.lower is None or strict.upper is None:
             return replace(gate, quantity=cell.quantity, reason=cell.reason)
         if view.counts_declined:
