@@ -1,5 +1,7 @@
 """The labelled items that a model did worst on."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from activetest.estimation.view import View
@@ -37,14 +39,19 @@ def find_worst_items(view: View, metric: Metric) -> tuple[tuple[WorstItem, ...],
     of those that the metric is about: recall[fraud] is about frauds that were missed. Ties go to
     the more confident prediction, then to the item that was drawn or supplied first.
 
-    Items are without text, and with labels as the log has them.
+    Items are without text, and with labels as the log has them. Of a difference of models it is the
+    loss of the first model that is beyond that of the other.
     """
     positions, labels = list_labelled(view.log)
     if not len(positions):
         return (), None
     cache = view.cache
-    rows = cache.take(positions)
-    losses, words = _measure_losses(metric, rows, labels, bool(cache.classes))
+    seen = cache.take(positions)
+    rows, *others = (seen.others[model] for model in metric.models) if metric.models else (seen,)
+    own = _strip_models(metric)
+    losses, words = _measure_losses(own, rows, labels, bool(cache.classes))
+    for each in others:
+        losses = losses - _measure_losses(own, each, labels, bool(cache.classes))[0]
     sure = _find_confidence(rows)
     known = np.zeros(len(losses)) if sure is None else sure
     unlike = _find_unlike(rows)
@@ -66,6 +73,15 @@ def find_worst_items(view: View, metric: Metric) -> tuple[tuple[WorstItem, ...],
         for id, at in zip(ids, order.tolist(), strict=True)
     ]
     return tuple(found), words
+
+
+def _strip_models(metric: Metric) -> Metric:
+    """The metric as of the outputs of the model that it is of, or from which it subtracts."""
+    if not metric.models:
+        return metric
+    terms = (each.terms[0] for each in metric.statistics)
+    own = tuple(each for model, each, _ in terms if model == metric.models[0])
+    return replace(metric, statistics=own)
 
 
 def _measure_losses(metric: Metric, rows: Rows, labels: Array, classes: bool) -> tuple[Array, str]:

@@ -65,7 +65,7 @@ def usual_floor(acquisition: str, aims: Iterable[str]) -> float:
 
 def compares_models(aims: Iterable[str]) -> bool:
     """Whether items are drawn for differences of models alone."""
-    return all(each == DIFFERENCE or len(parse_expression(each).models) > 1 for each in aims)
+    return all(each == DIFFERENCE or len(parse_expression(str(each)).models) > 1 for each in aims)
 
 
 def chooses_between(name: str) -> bool:

@@ -35,8 +35,10 @@ from activetest.reporting.rows import HEADLINE, estimate_row
 from activetest.reporting.sampled_shares import compare_with_pool
 from activetest.reporting.worst_items import find_worst_items
 from activetest.sampling.question import name_judged, usual_acquisition, usual_floor
+from activetest.study.comparison import list_model_names
 from activetest.study.export import DrawLog
 from activetest.study.folder import INSIDE
+from activetest.study.hindsight import HindsightStudy
 from activetest.study.labelling import find_columns
 from activetest.study.stored import StoredStudy
 from activetest.system.safe_text import make_readable, mask_secrets, shorten_readable
@@ -72,6 +74,9 @@ def build_details(
         headline = estimate_row(view, metric, HEADLINE, level=level, kind=kind)
     history, band = trace_history(view, metric, headline, kind)
     worst, loss = find_worst_items(view, metric)
+    if loss and len(names := list_model_names(study)) > 1:
+        loss += f", of {metric.models[0] if metric.models else names[0]}"
+        loss += f" beyond that of {metric.models[1]}" if len(metric.models) > 1 else ""
     answers = study.ledger.record().answers
     labels = study.list_labels()
     contested = annotators.list_contested(answers)
@@ -96,7 +101,9 @@ def build_details(
         alpha=annotators.measure_agreement(answers, values=values).alpha,
         contested=tuple(ContestedItem(id, texts.get(id), labels[id], given) for id, given in shown),
         n_contested=len(contested),
-        provenance=describe_provenance(study, whole),
+        provenance=describe_provenance(
+            study.base if isinstance(study, HindsightStudy) else study, whole
+        ),
         draws_csv=DrawLog(tuple(study.ledger.list_log()), folder=study.folder).to_csv(),
     )
 

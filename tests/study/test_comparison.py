@@ -399,3 +399,22 @@ def test_the_command_line_names_what_items_are_drawn_for(begin, capsys):
     assert "draws: optimal for the differences of error between models" in capsys.readouterr().out
     assert main(["status"]) == 0
     assert f"{ROWS} items" in capsys.readouterr().out
+
+
+def test_the_worst_items_of_a_difference_are_those_where_the_first_model_alone_is_wrong(begin, key):
+    study = begin(60)
+    assert study.report(details=True).details.loss == "confidence in the wrong class, of model"
+    alone = study.report(model="v2", details=True).details
+    assert alone.loss == "confidence in the wrong class, of v2"
+    named = study.report(metrics="error(v2)", details=True).details
+    assert [each.id for each in named.worst_items] == [each.id for each in alone.worst_items]
+    details = study.report(metrics="error(v2)-error(model)", details=True).details
+    assert details.loss == "confidence in the wrong class, of v2 beyond that of model"
+    predicted = []
+    for file in ("pool.parquet", "v2.parquet"):
+        table = pq.read_table(file).to_pandas().set_index("id").filter(like="prob_")
+        predicted.append(table.idxmax(axis=1).str.removeprefix("prob_"))
+    assert details.worst_items
+    for each in details.worst_items:
+        assert each.predicted == predicted[1][each.id] != key[each.id]
+        assert predicted[0][each.id] != each.predicted
