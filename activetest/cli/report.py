@@ -46,6 +46,11 @@ def run(
         "--reference NAME",
         "Model that all others are compared with, item by item.",
     ) = None,
+    rope: options.take(
+        "--rope E",
+        "With --reference: call models equal whose difference is shown to be at most this size.",
+        float | None,
+    ) = None,
     require: options.take(
         "--require REQ,...",
         "Gate to decide, such as 'recall[fraud]>=0.8' or 'error@region=EU<=0.1'.",
@@ -142,6 +147,7 @@ def run(
             model=model,
             threshold=threshold,
             reference=reference,
+            rope=rope,
             require=gates,
             interval=interval,
             simultaneous=simultaneous,

@@ -23,6 +23,7 @@ from activetest.estimation.delta_method import (
     linearise_metric,
 )
 from activetest.estimation.value import FEWEST_PASSES, Value, WorstCase
+from activetest.item_statistics.compared import subtracts_mistakes
 from activetest.item_statistics.metric import Metric, take_mean
 from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.quantity import Quantity
@@ -151,6 +152,8 @@ def _choose_method(value: Value, *, group: bool) -> str:
         return value.metric.interval
     if group:
         return "group-beta" if bounded else "group-t"
+    if subtracts_mistakes(value.metric):
+        return "paired-shares"
     if value.several and bounded:
         return "delta-beta"
     return "korn-graubard" if value.is_share else "gamma"

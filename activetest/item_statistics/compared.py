@@ -61,6 +61,27 @@ def subtract_models(metric: Metric, model: str, reference: str) -> Metric:
     )
 
 
+def settle_models(apart: Metric) -> Metric | None:
+    """The share of items on which one of two models alone is right, from a difference of theirs.
+
+    None for a metric that does not count mistakes.
+    """
+    if not subtracts_mistakes(apart):
+        return None
+    settled = statistic(f"|{apart.statistics[0].name}|")
+    return replace(linear_metric("settled", settled), models=apart.models)
+
+
+def subtracts_mistakes(metric: Metric) -> bool:
+    """Whether a metric follows from the share of mistakes of one model minus that of another.
+
+    An item adds -1, 0 or 1 to it.
+    """
+    first, *more = metric.statistics or (None,)
+    terms = () if more or first is None or not first.signed else first.terms
+    return [each.name for _, each, _ in terms] == ["zero_one"] * 2
+
+
 def find_same(each: Statistic, first: Outputs, second: Outputs) -> Array:
     """(R,) items of which a statistic is the same for two models' outputs, whatever the label."""
     same: Array = first.pred == second.pred

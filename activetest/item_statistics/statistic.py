@@ -33,6 +33,7 @@ class Statistic:
     power          how it grows with a label that is far off, where labels are numbers
     terms          of a sum over several models' outputs: (name of a model, statistic of its
                    outputs, weight) each; "" is the model of the pool. Empty for all others
+    signed         False of what a sum over models comes to without its sign
     tells          codes of the classes that it tells from all others, beside the predicted one;
                    None where it may tell all apart
     """
@@ -49,6 +50,7 @@ class Statistic:
     tells: tuple[int, ...] | None = None
     power: int = 1
     terms: tuple[tuple[str, "Statistic", float], ...] = ()
+    signed: bool = True
 
     @property
     def is_indicator(self) -> bool:
@@ -122,6 +124,8 @@ def tabulate(statistics: Sequence[Statistic], classes: int, *, others: bool = Fa
 
 _ONE_MODEL = r"([^()]+)\(([A-Za-z][A-Za-z0-9_.-]*)\)"
 _OF_MODELS = re.compile(rf"{_ONE_MODEL}(?:-{_ONE_MODEL})?")
+# Around a difference: how large it is, whichever of the two is larger.
+_SIZE = "|"
 # Makes a statistic from its name and the parameters in it.
 Maker = Callable[..., Statistic]
 
@@ -131,15 +135,17 @@ def statistic(name: str) -> Statistic:
     """The statistic of that name.
 
     Behind it the model may stand whose outputs it is of, as in zero_one(v2), and another model that
-    is subtracted, as in zero_one(v2)-zero_one(v1). A first word that is none of ours is looked up
-    in the packages that bring statistics: see catalog. Raises UnknownMethod where nobody brings it.
+    is subtracted, as in zero_one(v2)-zero_one(v1); |zero_one(v2)-zero_one(v1)| is how large that
+    is. A first word that is none of ours is looked up in the packages that bring statistics: see
+    catalog. Raises UnknownMethod where nobody brings it.
     """
-    if found := _OF_MODELS.fullmatch(name):
+    if found := _OF_MODELS.fullmatch(name.strip(_SIZE)):
         first, second = found.group(1, 2), found.group(3, 4)
         terms = [(first[1], statistic(first[0]), 1.0)]
         if second[1]:
             terms.append((second[1], statistic(second[0]), -1.0))
-        return sum_over_models(name, tuple(terms))
+        total = sum_over_models(name, tuple(terms))
+        return _leave_out_sign(total) if name.startswith(_SIZE) else total
     word, *texts = name.split(":")
     make: Maker = _MAKERS.get(word) or catalog.load("statistics", word).make
     own: Statistic = make(name, *map(json.loads, texts))
@@ -175,6 +181,16 @@ def sum_over_models(name: str, terms: tuple[tuple[str, Statistic, float], ...]) 
         graded=any(each.graded for _, each, _ in terms),
         power=max(each.power for _, each, _ in terms),
         terms=terms,
+    )
+
+
+def _leave_out_sign(apart: Statistic) -> Statistic:
+    """How large a difference is."""
+    return replace(
+        apart,
+        value=lambda outputs, labels: np.abs(apart.value(outputs, labels)),
+        lower=0.0,
+        signed=False,
     )
 
 

@@ -88,6 +88,22 @@ class AssumptionCheck:
     verdict: str
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """How two models compare, besides the difference of a metric.
+
+    better, worse  estimated shares of items on which the model alone is right, and the reference
+                   alone; None for metrics that do not count mistakes
+    rope           differences up to this size count as none; None where nobody said
+    equal          whether the interval at level 1 - 2 (1 - level) lies within the rope
+    """
+
+    better: float | None = None
+    worse: float | None = None
+    rope: float | None = None
+    equal: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class EstimateRow(Measured):
     """One estimate. Where it does not exist its numbers are None, and reason says why.
@@ -114,6 +130,7 @@ class EstimateRow(Measured):
                         were the labels; None for other metrics
     models              of a metric of further models: the model, or the one from which the other is
                         subtracted, and that; empty for the study's first model
+    compared            of a difference of models to a reference
     """
 
     metric: str
@@ -132,6 +149,7 @@ class EstimateRow(Measured):
     surrogate_std: float | None = None
     from_outputs: float | None = None
     models: tuple[str, ...] = ()
+    compared: Comparison | None = None
 
     @property
     def title(self) -> str:

@@ -167,6 +167,8 @@ def read_record(record: Measured | AssumptionCheck, keys: Sequence[str]) -> dict
     found["model"], *reference = getattr(record, "models", ()) or (None,)
     if reference:
         found["against"] = begin_row() | {"model": reference[0], "group": found["group"]}
+    if compared := getattr(record, "compared", None):
+        found["compared"] = asdict(compared)
     return found
 
 

@@ -190,7 +190,8 @@ class ComparedSurrogate(Remembers):
         if differ.any():
             logits = self._write_logits(rows[np.flatnonzero(differ)], first, second)
             probs[differ] = find_probs(logits, self._fit(first, second))
-        return probs, weight * values
+        values = weight * values
+        return probs, values if named.signed else np.abs(values)
 
     def _fit(self, first: str, second: str) -> Array:
         """(2,) shifts of two models, from labels of items on which they differ."""

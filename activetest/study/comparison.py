@@ -1,5 +1,6 @@
 """Several models in one report: which numbers are of which, and the pool that has all of them."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from activetest.cache.cache import Cache
@@ -133,6 +134,23 @@ def describe_draws_for_models(choices: Choices) -> str:
         return "items are drawn for its difference to the first model, too"
     objective = describe_objective(choices)
     return f"items are drawn for {objective} as before; `draw_for={DIFFERENCE!r}` compares models"
+
+
+def check_rope(rope: float | None, reference: str | None, level: float) -> None:
+    """Raises ChoiceError for a rope that is no size, or has nothing to compare."""
+    if rope is None:
+        return
+    if not 0 < rope < math.inf:
+        raise ChoiceError(f"`rope` is {rope}", "it is above zero, for example 0.01")
+    if reference is None:
+        raise ChoiceError(
+            "`rope` is about differences between models, and there is no reference",
+            "name one: `study.report(reference='model', rope=0.01)`",
+        )
+    if level <= 0.5:
+        raise ChoiceError(
+            f"`rope` needs a level above 0.5, and this study has {level:g}", "leave `rope` out"
+        )
 
 
 def list_findings(about: Context) -> list[Finding]:

@@ -31,6 +31,7 @@ class Request:
     groups: tuple[str, ...] | None
     differences: tuple[str, ...]
     reference: str | None
+    rope: float | None
     require: tuple[str, ...]
     interval: str | None
     simultaneous: bool

@@ -50,12 +50,14 @@ from activetest.reporting import notes as about
 from activetest.reporting import rows, verdicts
 from activetest.reporting.annotator_notes import note_correction
 from activetest.reporting.assumption_notes import write_assumption_notes
+from activetest.reporting.models import estimate_models, list_settled
 from activetest.reporting.requirements import Requirement, parse_requirement
 from activetest.reporting.rows import HEADLINE
 from activetest.sampling.floor import chooses_floor
 from activetest.sampling.question import chooses_between
 from activetest.study.comparison import (
     check_model_report,
+    check_rope,
     compare_models,
     join_models,
     list_findings,
@@ -94,6 +96,7 @@ def report(
     groups: str | Sequence[str] | None = None,
     differences: str | Sequence[str] | None = None,
     reference: str | None = None,
+    rope: float | None = None,
     require: str | Sequence[str] | None = None,
     interval: str | None = None,
     simultaneous: bool = False,
@@ -134,6 +137,7 @@ def report(
                 "differences", usual.difference if differences is None else differences
             ),
             reference=None if reference is None else read_name("reference", reference),
+            rope=None if rope is None else read_number("rope", rope),
             require=read_names("require", _find_required(study) if require is None else require),
             interval=usual.interval if interval is None else read_name("interval", interval),
             simultaneous=read_flag("simultaneous", simultaneous),
@@ -154,7 +158,7 @@ def report(
     estimators = request.estimators or _find_usual(
         choices, request.interval, population=request.population
     )
-    _check_arguments(estimators, request.interval, request.half_width, request.bound)
+    _check_arguments(estimators, request, choices.level)
     # Gates of a population are decided by fixed intervals, too, at planned looks where there are
     # some.
     interval = request.interval or (choices.interval if request.population else None)
@@ -186,7 +190,7 @@ def report(
     )
     sampled = _read_population(study, request.cluster, population=request.population)
     about_all = [*viewed, *required, *(metric for each in findings for metric in each.metrics)]
-    about_all += apart
+    about_all += (*apart, *list_settled(apart))
     view = build_view(
         *(log, join_models(study, cache, log, list_models(about_all)), choices, about_all),
         seed=study.seed,
@@ -212,9 +216,7 @@ def report(
         if request.estimators or not (metric.models and is_model_based(name))
     ]
     estimates[0] = replace(estimates[0], headline=True)
-    estimates += [
-        rows.estimate_row(view, each, HEADLINE, level=choices.level, kind=kind) for each in apart
-    ]
+    estimates += estimate_models(view, apart, kind, rope=request.rope)
     answers = study.ledger.record().answers
     notes = [
         *about.write_notes(view, estimates, shown[0], answers),
@@ -435,13 +437,10 @@ def _read_population(
     return Population(None if cluster is None else study.open_pool().encode_column(cluster))
 
 
-def _check_arguments(
-    estimators: tuple[str, ...],
-    interval: str | None,
-    half_width: float | None,
-    bound: float | None,
-) -> None:
+def _check_arguments(estimators: tuple[str, ...], request: Request, level: float) -> None:
     """Raises UnknownMethod or ChoiceError for what no study has."""
+    interval, half_width, bound = request.interval, request.half_width, request.bound
+    check_rope(request.rope, request.reference, level)
     known = [
         each
         for each in catalog.names("estimators")

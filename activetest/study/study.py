@@ -501,6 +501,7 @@ class Study:
         model: str | None = None,
         threshold: float | None = None,
         reference: str | None = None,
+        rope: float | None = None,
         require: str | Sequence[str] | None = None,
         interval: str | None = None,
         simultaneous: bool = False,
@@ -536,6 +537,8 @@ class Study:
                 thresholds hold together.
             reference: A model that all others are compared with: the report has every metric of
                 them, and their paired differences to it.
+            rope: With a reference: models are called equal whose difference is shown to be at most
+                this size.
             require: Gates, as "recall[fraud]>=0.8" or "error@region=EU<=0.1".
 
                 For metrics, groups, differences, require, interval, bound and assume, the section
@@ -582,6 +585,7 @@ class Study:
             groups=groups,
             differences=differences,
             reference=reference,
+            rope=rope,
             require=require,
             interval=interval,
             simultaneous=simultaneous,

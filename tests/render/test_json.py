@@ -101,8 +101,9 @@ def test_nothing_that_a_row_or_a_gate_knows_is_left_out(judged):
     numbers |= {"n_answers", *OF_DECLINED}
     for kind, key in ((EstimateRow, "estimates"), (Gate, "gates")):
         names = {field.name.replace("class_name", "class") for field in fields(kind)}
-        # Models are in the dimensions, and in those of the other side.
-        expected = (names | numbers | set(DIMENSIONS)) - {"quantity", "models", "since_added"}
+        # Models are in the dimensions, and in those of the other side, and compared in rows of two.
+        others = {"quantity", "models", "since_added", "compared"}
+        expected = (names | numbers | set(DIMENSIONS)) - others
         # Verdicts of gates that are not reliable are undecided, and say why.
         expected = expected - {"reliable"} if kind is Gate else expected | _SAVING
         # When the interval of an estimate holds is said by its kind.

@@ -39,7 +39,12 @@ OF_OBJECTS = {
 }
 
 # Keys that only documents about several models have.
-OF_SEVERAL_MODELS = {"counts": {"models"}, "gate": {"since_added"}, "report": {"threshold"}}
+OF_SEVERAL_MODELS = {
+    "counts": {"models"},
+    "estimate": {"compared"},
+    "gate": {"since_added"},
+    "report": {"threshold"},
+}
 
 
 def list_required(name: str) -> list[str]:
@@ -441,7 +446,7 @@ def test_the_keys_of_the_schema_are_those_that_are_printed(folder, capsys, docum
     assert {kind: list_required(kind) for kind in seen} == seen
 
 
-def test_a_status_of_two_models_names_both(folder, capsys):
+def test_what_is_said_of_two_models_is_of_the_schema(folder, capsys):
     write_pool(folder / "pool.parquet", 60)
     write_pool(folder / "new.parquet", 60, seed=1)
     run(capsys, "init", "pool.parquet")
@@ -449,6 +454,12 @@ def test_a_status_of_two_models_names_both(folder, capsys):
     document = json.loads(run(capsys, "status", "--format", "json"))
     assert document["counts"]["models"] == ["model", "v2"]
     VALIDATOR.validate(document)
+    words = ("--reference", "v2", "--rope", "0.1", "--format", "json")
+    report = json.loads(run(capsys, "report", *words))
+    VALIDATOR.validate(report)
+    (apart,) = [row for row in report["estimates"] if (row["against"] or {}).get("model")]
+    assert list(apart["compared"]) == ["better", "worse", "rope", "equal"]
+    assert apart["compared"]["rope"] == 0.1
 
 
 def test_a_gate_on_a_model_that_came_later_has_its_number_since(folder, capsys):

@@ -85,6 +85,79 @@ def test_a_report_has_every_models_numbers_and_their_differences(begin, errors):
     apart = rows["error(v2)-error(model)"]
     # The models differ on a third of the items.
     assert abs(apart.estimate) <= 1 / 3 + 1e-9
+    assert apart.method == "paired-shares" and apart.reliable
+    wins, losses = apart.compared.better, apart.compared.worse
+    assert losses - wins == approx(apart.estimate) and losses + wins <= 1 / 3 + 1e-9
+
+
+def test_all_labels_together_tell_wins_from_losses(begin, key):
+    """Of accuracies as of errors, whoever is the reference."""
+    study = begin(ROWS)
+    rights = []
+    for file in ("v2.parquet", "pool.parquet"):
+        table = pq.read_table(file).to_pandas()
+        names = [name for name in table.columns if name.startswith("prob_")]
+        preds = table[names].to_numpy().argmax(axis=1)
+        labels = [f"prob_{key[id]}" for id in table["id"]]
+        rights.append(np.array([names[code] for code in preds]) == labels)
+    wins, losses = np.mean(rights[0] & ~rights[1]), np.mean(~rights[0] & rights[1])
+    assert 0 < wins < losses
+    for reference, shares in (("model", (wins, losses)), ("v2", (losses, wins))):
+        other = "v2" if reference == "model" else "model"
+        for metric in ("error", "accuracy"):
+            row = find_rows(study.report(metrics=metric, reference=reference))[
+                f"{metric}({other})-{metric}({reference})"
+            ]
+            assert (row.compared.better, row.compared.worse) == approx(shares)
+    rows = find_rows(study.report(metrics="brier", reference="model"))
+    assert rows["brier(v2)-brier(model)"].compared.better is None
+
+
+def test_models_are_equal_within_a_rope_that_holds_the_interval_at_twice_the_error(begin):
+    study = begin(30)
+    # Wrong on another third of the items.
+    table = pq.read_table("pool.parquet").to_pandas()
+    names = [each for each in table.columns if each.startswith("prob_")]
+    moved = np.arange(len(table)) % 3 == 1
+    table.loc[moved, names] = np.roll(table.loc[moved, names].to_numpy(), 1, axis=1)
+    study.add("v3", table, trained_on_labels=False)
+    title = "error(v3)-error(v2)"
+    row = find_rows(study.report(reference="v2"))[title]
+    assert row.compared.rope is None and not row.compared.equal
+    wide = max(-row.lower, row.upper)
+    for rope, equal in ((wide, True), (wide / 10, False)):
+        found = find_rows(study.report(reference="v2", rope=rope))[title]
+        assert (found.lower, found.upper) == (row.lower, row.upper)
+        assert (found.compared.rope, found.compared.equal) == (rope, equal)
+    # The interval at twice the error is narrower: there are ropes between both.
+    study.change(level=0.9)
+    other = find_rows(study.report(reference="v2"))[title]
+    narrow = max(-other.lower, other.upper)
+    assert narrow < wide
+    study.change(level=0.95)
+    found = find_rows(study.report(reference="v2", rope=(narrow + wide) / 2))[title]
+    assert found.compared.equal
+    text = str(study.report(reference="v2", rope=wide))
+    assert f"equal within {wide:g}" in text
+
+
+def test_intervals_of_several_differences_hold_together(begin):
+    study = begin(40)
+    for name in ("v3", "v4"):
+        table = pq.read_table("v2.parquet").to_pandas()
+        names = [each for each in table.columns if each.startswith("prob_")]
+        moved = np.arange(len(table)) % 4 == (name == "v3")
+        table.loc[moved, names] = np.roll(table.loc[moved, names].to_numpy(), 1, axis=1)
+        study.add(name, table, trained_on_labels=False)
+    report = study.report(reference="model")
+    rows = find_rows(report)
+    levels = {rows[f"error({name})-error(model)"].level for name in ("v2", "v3", "v4")}
+    (joint,) = levels
+    assert 0.95 < joint <= 1 - 0.05 / 3
+    assert rows["error(v2)"].level == 0.95
+    assert "Intervals of differences hold together" in " ".join(str(report).split())
+    anytime = find_rows(study.report(reference="model", interval="anytime"))
+    assert anytime["error(v2)-error(model)"].level == approx(1 - 0.05 / 3)
 
 
 def test_the_numbers_of_the_first_model_are_those_without_another(begin):

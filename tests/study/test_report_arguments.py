@@ -19,30 +19,41 @@ from activetest.study.report import (
 PLAIN = Choices("error", ("error",), "agreement")
 
 
+def check(estimators=(), level=0.95, **named):
+    """The check of arguments; what is not named is not given."""
+    names = ("interval", "half_width", "bound", "rope", "reference")
+    request = SimpleNamespace(**(dict.fromkeys(names) | named))
+    _check_arguments(estimators, request, level)
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((("naive",), None, None, None), "the estimator 'naive' is for simulations only"),
-        ((("lure", "naiv"), None, None, None), "naiv"),
-        (((), "weekly", None, None), "there is no interval 'weekly'"),
-        (((), None, 0, None), "`half_width` is 0"),
-        (((), None, -0.1, None), "`half_width` is -0.1"),
-        (((), None, math.nan, None), "`half_width` is nan"),
-        (((), None, None, 0.0), "`bound` is 0.0"),
-        (((), None, None, -1.0), "`bound` is -1.0"),
-        (((), None, None, math.inf), "`bound` is inf"),
+        ({"estimators": ("naive",)}, "the estimator 'naive' is for simulations only"),
+        ({"estimators": ("lure", "naiv")}, "naiv"),
+        ({"interval": "weekly"}, "there is no interval 'weekly'"),
+        ({"half_width": 0}, "`half_width` is 0"),
+        ({"half_width": -0.1}, "`half_width` is -0.1"),
+        ({"half_width": math.nan}, "`half_width` is nan"),
+        ({"bound": 0.0}, "`bound` is 0.0"),
+        ({"bound": -1.0}, "`bound` is -1.0"),
+        ({"bound": math.inf}, "`bound` is inf"),
+        ({"rope": 0.0, "reference": "model"}, "`rope` is 0.0"),
+        ({"rope": math.nan, "reference": "model"}, "`rope` is nan"),
+        ({"rope": 0.1}, "there is no reference"),
+        ({"rope": 0.1, "reference": "model", "level": 0.5}, "`rope` needs a level above 0.5"),
     ],
 )
 def test_what_no_study_has_is_refused(arguments, problem):
     with pytest.raises(ActivetestError) as error:
-        _check_arguments(*arguments)
+        check(**arguments)
     assert problem in error.value.problem
 
 
 @pytest.mark.parametrize("interval", [None, "fixed", "anytime", "posterior"])
 def test_what_every_study_has_is_taken(interval):
-    _check_arguments(("lure", "ase"), interval, 1e-9, 1e-9)
-    _check_arguments((), interval, None, None)
+    check(("lure", "ase"), interval=interval, half_width=1e-9, bound=1e-9)
+    check(interval=interval, rope=1e-9, reference="model")
 
 
 def test_a_population_has_fixed_intervals_alone_and_plans_no_labels():

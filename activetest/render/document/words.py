@@ -299,9 +299,11 @@ def metric_title(record: EstimateRow | Gate) -> str:
 
 
 def differ(row: EstimateRow) -> str:
-    """Whether the interval of a difference leaves out zero."""
+    """Whether the interval of a difference leaves out zero, or a rope holds all of it."""
     if row.lower is None or row.upper is None or math.isnan(row.lower + row.upper):
         return "-"
+    if row.compared is not None and row.compared.equal:
+        return f"equal within {row.compared.rope:g}"
     return "yes" if row.lower > 0 or row.upper < 0 else "no clear difference"
 
 

@@ -21,6 +21,11 @@ _OF_DIFFERENCES = (
     '"No clear difference" does not say that models are equal.'
 )
 
+_OF_SHARES = (
+    "Wins and losses are estimated shares of items: on which the model alone is right, and on "
+    "which the reference alone is."
+)
+
 
 class _Model(NamedTuple):
     """A model with its own number, and with its difference to the reference; None without."""
@@ -43,8 +48,13 @@ def write(estimates: Sequence[EstimateRow], report: Report, extent: Extent) -> I
     several = len({row.estimator for row in named}) > 1
     for rows in group_rows(named, _find_kind):
         yield from _compare(rows, plain.get(_find_kind(rows[0])), extent, several=several)
-    if any(len(row.models) > 1 for row in estimates):
-        yield Sentence(_OF_DIFFERENCES, style="small")
+    apart = [row for row in estimates if len(row.models) > 1]
+    if apart:
+        kinds = [_find_kind(row) for row in apart if row.compared is not None]
+        together = " Intervals of differences hold together." * (len(kinds) > len({*kinds}))
+        yield Sentence(_OF_DIFFERENCES + together, style="small")
+    if any(map(_find_shares, apart)):
+        yield Sentence(_OF_SHARES, style="small")
 
 
 def _find_kind(row: EstimateRow) -> tuple[str, str | None, str]:
@@ -94,6 +104,20 @@ def _compare(
         yield Bars(title, "model", bars, reference=0.0)
 
 
+def _find_shares(row: EstimateRow | None) -> tuple[float, float] | None:
+    """Shares of items on which the model alone is right, and the reference alone; None unknown."""
+    compared = None if row is None else row.compared
+    if compared is None or compared.better is None or compared.worse is None:
+        return None
+    return compared.better, compared.worse
+
+
+def _write_shares(row: EstimateRow | None) -> str:
+    """Both shares in words."""
+    shares = _find_shares(row)
+    return "-" if shares is None else ", ".join(f"{100 * each:.2g} %" for each in shares)
+
+
 def _rank(row: EstimateRow | None) -> float:
     """Smaller for better estimates, where a metric says which are; last without an estimate."""
     if row is None or row.estimate is None:
@@ -118,5 +142,9 @@ def _tabulate(metric: str, models: Sequence[_Model], reference: str) -> Table:
                 words.interval_or_reason(each.apart) if each.apart else "-"
             ),
             "differ": lambda each: words.differ(each.apart) if each.apart else "-",
+        }
+    if any(each.apart is not None and _find_shares(each.apart) for each in models):
+        columns |= {
+            "wins, losses": lambda each: _write_shares(each.apart),
         }
     return tabulate(f"{metric} by model", columns, models)
