@@ -28,8 +28,8 @@ def run(
     engine: options.engine() = None,
     model: options.take(
         "--model NAME=FILE",
-        "A further model that a new study begins with, as of activetest add; for several, give it "
-        "again.",
+        "A further model that a new study begins with, as of activetest add: a file, a column of "
+        "the pool, or 'v2=prob_v2_*'; for several, give it again.",
         options.Names,
     ) = None,
     dry_run: options.take("--dry-run", "Check everything, and change nothing.", rank=10) = False,

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -91,6 +91,7 @@ class Files:
         self._names: dict[str, tuple[str, ...]] = {}
         self._forms: dict[str, str] = {}
         self._needed: str | None = None
+        self._hidden: frozenset[str] = frozenset()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Elsewhere they are opened again, once: the place is sent, and how they are read."""
@@ -184,6 +185,10 @@ class Files:
             if field.name in forms and is_text(field.type)
         }
 
+    def hide(self, columns: Iterable[str]) -> None:
+        """Leave these columns out of the schema: they are of other models."""
+        self._hidden = frozenset(columns)
+
     def leave_out_gaps(self, column: str) -> None:
         """Leave rows out that have nothing in a column; they are counted when that is needed."""
         self._needed = column
@@ -204,12 +209,14 @@ class Files:
     @property
     def schema(self) -> pa.Schema:
         """Columns of the first file, as they are read; those of the others are the same."""
-        if not self._names and not self._forms:
+        if not (self._names or self._forms or self._hidden):
             return self._columns
         types = dict.fromkeys(self._names, pa.string())
         types |= dict.fromkeys(self._forms, pa.float64())
         fields = [
-            pa.field(field.name, types.get(field.name, field.type)) for field in self._columns
+            pa.field(field.name, types.get(field.name, field.type))
+            for field in self._columns
+            if field.name not in self._hidden
         ]
         return pa.schema(fields, self._columns.metadata)
 

@@ -1,6 +1,6 @@
 """A further model's file of outputs, joined with the other columns of a pool by id."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,6 +153,17 @@ def write_joined(pool: Pool, outputs: Pool, rows: Array, target: Path) -> None:
             yield kept
 
     write_parquet(store_tables(join()), target, checksums=True)
+
+
+def write_renamed(files: Files, names: Mapping[str, str], target: Path) -> None:
+    """Write the columns {name: new name} of files under their new names."""
+
+    def rename() -> Iterator[pa.Table]:
+        for _, batch in files.blocks([*names], ROW_GROUP):
+            table = pa.Table.from_batches([batch])
+            yield table.rename_columns([names[name] for name in table.column_names])
+
+    write_parquet(rename(), target)
 
 
 def check_pages(path: Path) -> None:

@@ -139,6 +139,7 @@ class Pool:
         scale: str | None = None,
         decimal: str | None = None,
         forms: Mapping[str, str] | None = None,
+        hidden: Iterable[str] = (),
     ) -> "Pool":
         """Read the schema of the pool and give every column its role.
 
@@ -153,6 +154,7 @@ class Pool:
         class_names                     {column: names} of columns of numbers; None takes those
                                         that stand in the metadata of the file
         name                            of the pool in messages; its address unless given
+        hidden                          columns without a role: they are other models' outputs
         suggest                         add to the notices what else columns may be
         judge                           column of a judge's verdicts, which are the outputs
         feature_shape                   of the image that the features are, as "28x28"
@@ -196,6 +198,7 @@ class Pool:
             name=name,
             suggest=suggest,
             forms=forms,
+            hidden=hidden,
         )
 
     @property

@@ -1,6 +1,6 @@
 """How a table becomes a pool: its columns get their roles, and it is said what was understood."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,12 +43,14 @@ def understand_pool(
     name: str | None = None,
     suggest: bool = True,
     forms: Mapping[str, str] | None = None,
+    hidden: Iterable[str] = (),
 ) -> Pool:
     """The pool at an address, every column with its role: see Pool.open.
 
     Raises PoolError, ChoiceError.
     """
     files = Files(str(uri))
+    files.hide(hidden)
     reject_duplicates(files.schema)
     name = name or str(uri)
     found = read_class_names(files.schema.metadata) if class_names is None else class_names

@@ -1,9 +1,10 @@
 """Add a further model to a study: its outputs are kept there, and every label serves it, too."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from activetest.nouns.study_lists import MODEL_NAMES, Model, is_model_name
 from activetest.pool import convert
 from activetest.pool.files import Files
 from activetest.pool.frames import check_row_numbers
-from activetest.pool.joined import find_rows, open_outputs, write_joined
+from activetest.pool.joined import find_rows, open_outputs, write_joined, write_renamed
 from activetest.pool.pool import Pool
 from activetest.study import config
 from activetest.study.comparison import describe_aims, describe_draws_for_models
@@ -174,11 +175,50 @@ def _check_name(study: StoredStudy, name: str) -> None:
         raise StudyError(f"the study has a model {name!r} already", "give this one another name")
 
 
+def list_model_columns(given: Iterable[Any], names: Sequence[str]) -> list[str]:
+    """Those of the columns of a pool that models were given by: pred_v2, or prob_v2_*.
+
+    A text that is the address of a file names no columns.
+    """
+    texts = [each for each in given if isinstance(each, str) and "://" not in each]
+    patterns = [each for each in texts if not os.path.exists(os.path.expanduser(each))]
+    return [name for name in names if any(fnmatchcase(name, each) for each in patterns)]
+
+
+def _write_columns(study: StoredStudy, columns: Sequence[str], given: str, target: Path) -> None:
+    """Write columns of a pool under the names of the study's outputs, with its ids.
+
+    Of several, the star stands for the class. Raises PoolError where one is missing.
+    """
+    schema, files = study.schema, study.open_pool().files
+    outputs, (head, _, tail) = schema.output_columns, given.partition("*")
+    of_classes = dict(zip(schema.classes, outputs, strict=False)) if len(outputs) > 1 else {}
+    found = {
+        name: of_classes.get(name[len(head) : len(name) - len(tail)], "")
+        if of_classes
+        else outputs[0]
+        for name in columns
+    }
+    if sorted(found.values()) != sorted(outputs):
+        needed = f"one for each of {', '.join(schema.classes)}" if of_classes else "one"
+        raise PoolError(
+            f"{given!r} stands for the columns {', '.join(columns)} of the pool, and it takes "
+            f"{needed}",
+            "name them like 'prob_v2_*', or give a file with ids and outputs",
+        )
+
+    write_renamed(files, found | {name: name for name in [schema.id] if name}, target)
+
+
 @contextmanager
 def _open_files(study: StoredStudy, given: Any, place: Path) -> Iterator[tuple[Files, str]]:
     """The outputs as Parquet, and the name of what was given in messages; place is for a copy."""
     schema, judge = study.schema, study.pool.get(config.GRADED_BY)
-    if is_address(given):
+    names = study.open_pool().files.schema.names if isinstance(given, str) else []
+    if found := list_model_columns([given], names):
+        path, title = str(place / "columns.parquet"), f"{given} of the pool"
+        _write_columns(study, found, given, Path(path))
+    elif is_address(given):
         address = os.path.expanduser(str(given))
         path, title = address, mask_secrets(address)
         if convert.needs_conversion(address):

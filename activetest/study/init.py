@@ -32,7 +32,7 @@ from activetest.pool.remote import reject_secrets
 from activetest.rounds.weighted import describe_floor_cost
 from activetest.sampling.question import find_fact, find_question, resolve_question
 from activetest.sampling.settings import Settings, complete_task, read_settings
-from activetest.study.add import add_model
+from activetest.study.add import add_model, list_model_columns
 from activetest.study.comparison import describe_aims
 from activetest.study.config import GRADED_BY, Config
 from activetest.study.conversion import Conversion, keep_conversion
@@ -191,7 +191,7 @@ def init(
         if opened
         else _open_source(given_pool, study, folder, id=id, judge=judge, dry_run=dry_run)
     ) as source:
-        pool = opened or _open_pool(source, study, given)
+        pool = opened or _open_pool(source, study, given, models)
         if source.frame and not pool.schema.id:
             check_row_numbers(given_pool)
         check_features(pool, study)
@@ -474,13 +474,17 @@ def _open_place(folder: Path, study: StoredStudy | None, *, dry_run: bool) -> It
             yield place
 
 
-def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> Pool:
+def _open_pool(
+    source: _Source, study: StoredStudy | None, given: Settings, models: Mapping[str, Any]
+) -> Pool:
     """The pool; by the predicted classes where it has to be grouped and no group is named."""
     path, name = source.path, source.name
     if study is None:
         columns = complete_task(given.columns, given.choices.get("metric", ()))
         given = replace(given, columns=columns)
     columns = given.columns | kept_columns(path, study, given.columns, name=name)
+    if models:
+        columns["hidden"] = list_model_columns(models.values(), Files(path).schema.names)
     pool = Pool.open(path, **columns, name=name, suggest=study is None)
     question = given.choices.get("question") or (study.choices.question if study else None)
     grouped = question != NO_QUESTION and find_fact(question, "GROUPED")

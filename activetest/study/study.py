@@ -465,15 +465,17 @@ class Study:
         >>> frame["prob_3"], frame["prob_8"] = frame["prob_8"], frame["prob_3"]
         >>> print(study.add("swapped", frame, trained_on_labels=False))
         swapped added: all 60 labels count for it, and those to come
+        items are drawn for error as before; ...
 
         Args:
             name: Of the model, in metrics such as `accuracy(v2)`: ASCII letters, digits, `_`, `.`
                 and `-`, a letter first, and no class.
             file: Its outputs for all items of the pool: a file of any format that pools have, a
                 frame, or an open file. Columns of ids and outputs are called as in the pool. They
-                are copied into the study. Or, for two classes, "model@threshold:0.8": that model,
-                but the positive class (else the second one) is predicted where its probability is
-                at least 0.8.
+                are copied into the study. Or columns of the pool: "pred_v2", or "prob_v2_*", where
+                the star stands for the class. Or, for two classes, "model@threshold:0.8": that
+                model, but the positive class (else the second one) is predicted where its
+                probability is at least 0.8.
             trained_on_labels: Whether labels of this study took part in training or choosing the
                 model. Then only draws after this count for it. Needed where there are labels.
 
