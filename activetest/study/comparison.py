@@ -76,6 +76,11 @@ def list_compared(study: StoredStudy) -> list[str]:
     return [each.name for each in study.list_models() if not each.trained]
 
 
+def count_declared(study: StoredStudy) -> int:
+    """Number of models that a study had before its first draw."""
+    return sum(not each.rounds for each in study.list_models())
+
+
 def join_models(
     study: StoredStudy, cache: Cache, log: Log, named: Iterable[str] = ()
 ) -> Cache | ComparedPool:

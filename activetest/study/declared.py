@@ -124,10 +124,7 @@ def check_shared_error(ledger: Ledger, choices: Choices, *, where: str = "") -> 
     if shared <= {choices.share_error}:
         return
     word = json.dumps(not choices.share_error)
-    raise ChoiceError(
-        f"{where}{': ' if where else ''}`share_error` stays {word} once a gate was asked for: the "
-        "verdicts that there are have their levels",
-        "start another study: `Study.create(pool, folder)`"
-        if not where
-        else f"restore the line share_error = {word}",
-    )
+    why = f"stays {word} once a gate was asked for: the verdicts that there are have their levels"
+    if where:
+        raise ChoiceError(f"{where}: share_error {why}", f"restore the line share_error = {word}")
+    raise ChoiceError(f"`share_error` {why}", "start another study: `Study.create(pool, folder)`")

@@ -22,18 +22,18 @@ from activetest.reporting.gate_values import measure_gate
 from activetest.reporting.requirements import Requirement
 from activetest.reporting.rows import HEADLINE, estimate_row
 from activetest.reporting.verdicts import find_subject
-from activetest.study.comparison import join_models, list_model_names, list_models
+from activetest.study.comparison import (
+    count_declared,
+    join_models,
+    list_model_names,
+    list_models,
+)
 from activetest.study.declared import record_gates
 from activetest.study.hindsight import HindsightStudy
 from activetest.study.models import ModelStudy
 from activetest.study.stored import StoredStudy
 
 Gates = Sequence[tuple[Requirement, Metric]]
-
-
-def count_declared(study: StoredStudy) -> int:
-    """Number of models that a study had before its first draw."""
-    return sum(not each.rounds for each in study.list_models())
 
 
 def count_sharing(study: StoredStudy) -> int | None:
@@ -166,7 +166,8 @@ def _write_note(study: StoredStudy, judged: Sequence[str], late: Sequence[str]) 
     chance = 100 * (1 - level if study.choices.share_error else 1 - level**count)
     words = f"at least one of {count} bad ones would pass in up to {chance:.2g} %"
     if study.choices.share_error:
-        words = f"models share the error, and any bad one passes in at most {chance:.2g} %"
+        words = f"models share the error, so that a bad one passes in at most {chance:.2g} %, "
+        words += "however many there are"
     return Note(f"{text}: {words}.", Weight.ANSWER)
 
 

@@ -31,9 +31,8 @@ from activetest.sampling.question import (
     usual_acquisition,
     usual_floor,
 )
-from activetest.study.comparison import check_models
+from activetest.study.comparison import check_models, count_declared
 from activetest.study.declared import check_shared_error
-from activetest.study.judged import count_declared
 from activetest.study.stored import StoredStudy
 
 # Roles of columns that stay after the first draw: probabilities and labels rest on them.

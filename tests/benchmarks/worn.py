@@ -148,7 +148,7 @@ def main() -> None:
                 rates = (f"{rate:.3f}" for way in (0, 1) for rate in find_rates(found[:, way]))
                 table.add(words, acquisition, *rates)
         fits = np.array(list(workers.map(fit_model, range(options.runs), chunksize=5)))
-    table = benchmark.Table(options, "fitted model, by | true error | mean estimate | coverage")
+    table = benchmark.Table(options, "fitted model | true error | mean estimate | coverage")
     for place, name in ((1, "all draws"), (4, "draws since it came")):
         estimate, lower, upper = fits[:, place : place + 3].T
         covered = ((lower <= fits[:, 0]) & (fits[:, 0] <= upper)).mean()
