@@ -26,7 +26,7 @@ OTHER_MEANINGS = {
     "estimation/assumptions.py": {"worst"},
     "pool/classes.py": {"target"},
     "study/findings.py": {"surface"},
-    "study/report.py": {"surface"},
+    "study/report.py": {"rope", "surface"},
     "study/study.py": {"surface"},
 }
 # A study of each wing: how it begins, what is missing without the wing, and when that is said.

@@ -424,8 +424,8 @@ class Choices:
         simulated=Simulated.NO,
     )  # fmt: skip
     candidates: Count | None = declare(
-        "With --share-error: number of models, the study's first one included, that share most of "
-        "the error alike, also those that come later. Fixed after the first draw.",
+        "Number of models, the study's first one included, that share most of the error alike with "
+        "--share-error, also those that come later. Fixed after the first draw.",
         Section.AIM, kind=Kind.WHOLE, metavar="K", default="the models before the first draw",
         simulated=Simulated.NO,
     )  # fmt: skip

@@ -362,4 +362,4 @@ def test_a_model_that_was_fitted_to_labels_is_found_out_by_draws_since_it_came(w
 @pytest.mark.slow
 def test_of_twenty_bad_versions_at_least_one_passes_in_few_of_a_thousand_studies(worn):
     alone, shared = judge(worn, 1000).mean(axis=0)
-    assert alone >= 0.15 and shared <= 0.065
+    assert alone >= 0.1 and shared <= 0.065
