@@ -18,7 +18,15 @@ SAMPLE = ROOT / "sample_data"
 # The floors of the house: a room sees only rooms on the floors below its own.
 FLOORS = [
     # Nobody imports a wing: the catalogue finds its methods.
-    {"cli", "wings/curves", "wings/groups", "wings/judges", "wings/neural", "wings/surfaces"},
+    {
+        "cli",
+        "wings/best",
+        "wings/curves",
+        "wings/groups",
+        "wings/judges",
+        "wings/neural",
+        "wings/surfaces",
+    },
     {"study"},
     {"reporting", "simulation"},
     {"sampling", "estimation"},
@@ -33,6 +41,10 @@ FLOORS = [
 # Rooms that each room sees: a new arrow is an edit here, which a reader sees.
 ARROWS = {
     "cli": "study simulation labels pool render catalog nouns system errors",
+    "wings/best": (
+        "study reporting estimation sampling rounds acquisition item_statistics render "
+        "catalog nouns system errors"
+    ),
     "wings/curves": (
         "study reporting estimation rounds item_statistics render catalog nouns system errors"
     ),

@@ -50,6 +50,7 @@ TOPICS = (
         "assumptions",
         "engines",
         "remote",
+        "best",
         "compare",
     ),
     *("results", "gaussian"),
@@ -338,7 +339,7 @@ def test_every_file_that_is_named_exists(name):
 
 
 # Where the fields of each kind of document stand.
-FIELDS = ("json", "simulate", "metrics", "reports", "judges")
+FIELDS = ("json", "simulate", "metrics", "reports", "judges", "best")
 
 
 def read_fields() -> set[str]:

@@ -31,6 +31,7 @@ OTHER_MEANINGS = {
 }
 # A study of each wing: how it begins, what is missing without the wing, and when that is said.
 USES = {
+    "best": ("--model v2=digits.parquet --question best", "report", "no question is called 'best'"),
     "curves": ("", "export --curve reliability", "no export is called 'curve'"),
     "groups": ("--group ink --question identify", "report", "no question is called 'identify'"),
     "judges": ("--judge verdict", "report", "lacks 'findings/judge'"),
@@ -166,7 +167,12 @@ def test_an_unknown_choice_is_refused_where_no_wing_is_missing(folder):
 
 @pytest.mark.parametrize(
     ("wing", "option"),
-    [("groups", "--worst"), ("surfaces", "--min-support"), ("judges", "--judge")],
+    [
+        ("best", "--tolerance"),
+        ("groups", "--worst"),
+        ("surfaces", "--min-support"),
+        ("judges", "--judge"),
+    ],
 )
 def test_options_of_a_deleted_wing_are_not_offered(tmp_path, folder, wing, option):
     package = copy_without(tmp_path / "copy", wing)

@@ -20,8 +20,18 @@ _ORDER = (
         "judges",
     ),
     *("groups", "questions", "surfaces", "attributes", "gates", "stopping", "reports", "pipelines"),
-    *("limits", "population", "assumptions", "python", "results", "compare", "simulate", "methods"),
-    *("surrogates", "rounds", "intervals", "gaussian", "papers", "json", "study", "engines"),
+    *("limits", "population", "assumptions", "python", "results", "compare", "best", "simulate"),
+    *(
+        "methods",
+        "surrogates",
+        "rounds",
+        "intervals",
+        "gaussian",
+        "papers",
+        "json",
+        "study",
+        "engines",
+    ),
     *("threats", "glossary"),
 )
 # A file that programs read: it is shown as it stands.

@@ -350,16 +350,19 @@ class Choices:
     acquisition: Name = declare(
         "Method that decides which items are drawn more often.",
         Section.SAMPLING, value="optimal", metavar="NAME",
-        default="optimal; thompson with a question about groups, surface-variance about a surface",
+        default="optimal; thompson with a question about groups, surface-variance about a surface, "
+        "top-two about the best model",
         simulated=Simulated.SEVERAL,
-        simulated_default="optimal and uniform; surface-variance and uniform about a surface",
+        simulated_default="optimal and uniform; surface-variance and uniform about a surface; "
+        "top-two, non-unanimous and uniform about the best model",
         completes="acquisition", rank={"simulate": 5},
     )  # fmt: skip
     floor: Share = declare(
         "Lowest probability of any item, as a share of its probability in a random draw: from 0 "
         "to 1, where 1 draws at random.",
         Section.SAMPLING, value=0.35, kind=Kind.NUMBER, metavar="F",
-        default="0.35; 0.1 for differences of models and choices between groups or combinations",
+        default="0.35; 0.1 for differences of models, the best model, and choices between groups "
+        "or combinations",
     )  # fmt: skip
     draw_for: Names = declare(
         "Metrics that items are drawn for, where it is not those to estimate; difference stands "
@@ -471,8 +474,8 @@ class Choices:
     )  # fmt: skip
     question: str | None = declare(
         "Question about the groups of the first group column: estimate each group, identify the "
-        "worst, or compare two. surface asks about all combinations of the attributes. none drops "
-        "the question.",
+        "worst, or compare two. surface asks about all combinations of the attributes, best which "
+        "of several models is best. none drops the question.",
         Section.GROUPS, metavar="QUESTION", default="none",
         completes="questions",
     )  # fmt: skip

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from activetest.nouns.arguments import name_metric
+from activetest.nouns.best_report import BestReport
 from activetest.nouns.group_beliefs import GroupBeliefs
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.quantity import Measured
@@ -361,6 +362,8 @@ class Report:
                                              it is the study's question, or was requested
     judge                                    how far the judge is from people; None unless the
                                              outputs are a judge's
+    best                                     which model is best; None unless it is the study's
+                                             question
     details                                  what the numbers rest on, for pages; None unless
                                              they were requested
     beliefs                                  densities of the question's groups, for pictures; None
@@ -393,6 +396,7 @@ class Report:
     hindsight: str = ""
     surface: SurfaceReport | None = None
     judge: JudgeReport | None = None
+    best: BestReport | None = None
     details: ReportDetails | None = None
     beliefs: GroupBeliefs | None = None
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from activetest import catalog
 from activetest.item_statistics.compared import find_same
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.beliefs import Beliefs
@@ -57,8 +58,8 @@ class ComparedPool(PoolOver, SeveralModels):
             return self.compute_once(key, lambda: fit_for_round(round, self._log, pool))
 
         others = {name: replay(name, pool) for name, pool in self._others.items()}
-        known = list_known(self._log, round.number)
-        return self._join(restore_surrogate(round, self._pool), others, known)
+        first, known = restore_surrogate(round, self._pool), list_known(self._log, round.number)
+        return self._join(first, others, known, round.choices, _list_drawn_for(round))
 
     def fit_surrogate(
         self, log: Log, choices: Choices, *, rng: np.random.Generator
@@ -67,8 +68,8 @@ class ComparedPool(PoolOver, SeveralModels):
         others = {
             name: fit_surrogate(log, pool, choices, rng=rng) for name, pool in self._others.items()
         }
-        known = list_learned(log, choices)
-        return self._join(fit_surrogate(log, self._pool, choices, rng=rng), others, known)
+        first, known = fit_surrogate(log, self._pool, choices, rng=rng), list_learned(log, choices)
+        return self._join(first, others, known, vars(choices), self.models)
 
     def fit_others(
         self, round: Round, sets: Sequence[tuple[Array, Array]]
@@ -76,9 +77,12 @@ class ComparedPool(PoolOver, SeveralModels):
         """Surrogates of every model like that of a round, fitted to other positions and labels."""
         adapted = adapt_round(round)
         others = {name: fit_others(adapted, pool, sets) for name, pool in self._others.items()}
+        about = round.choices, _list_drawn_for(round)
         return [
-            self._join(first, {name: found[place] for name, found in others.items()}, sets[place])
-            for place, first in enumerate(fit_others(round, self._pool, sets))
+            self._join(first, {name: each[place] for name, each in others.items()}, known, *about)
+            for place, (first, known) in enumerate(
+                zip(fit_others(round, self._pool, sets), sets, strict=True)
+            )
         ]
 
     def _join_rows(self, rows: Rows, others: dict[str, Rows]) -> Rows:
@@ -93,11 +97,32 @@ class ComparedPool(PoolOver, SeveralModels):
         return rows.change(outputs=joined, others=seen)
 
     def _join(
-        self, first: Surrogate, others: Mapping[str, Surrogate], known: tuple[Array, Array]
+        self,
+        first: Surrogate,
+        others: Mapping[str, Surrogate],
+        known: tuple[Array, Array],
+        choices: Mapping[str, Any],
+        drawn_for: Sequence[str],
     ) -> "ComparedSurrogate":
-        own = self.models[0]
+        """The surrogates as one, as the question of a round with these choices joins them.
+
+        drawn_for  the models that the round is about; none for all
+        """
+        own, question = self.models[0], choices.get("question")
+        about = own, {own: first, **others}, len(self.classes)
         labelled = self.take(known[0]), known[1]
-        return ComparedSurrogate(own, {own: first, **others}, len(self.classes), labelled)
+        if question and catalog.fact("questions", question, "OF_MODELS"):
+            method = catalog.load("questions", question)
+            models = drawn_for or self.models
+            joined: ComparedSurrogate = method.join_surrogates(*about, labelled, models)
+            return joined
+        return ComparedSurrogate(*about, labelled)
+
+
+def _list_drawn_for(round: Round) -> tuple[str, ...]:
+    """The models that a round's draws were made for, where these were several."""
+    named = [name for each in round.objectives for name in each.statistics]
+    return tuple(dict.fromkeys(model for name in named for model, _, _ in statistic(name).terms))
 
 
 class ComparedSurrogate(Remembers):

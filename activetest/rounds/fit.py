@@ -88,7 +88,8 @@ def get_surrogates(
     """
     reused = any(find_reusable_round(log, choices, cache.unavailable) for log in logs)
     sets = [list_learned(log, choices) for log in logs]
-    found = None if reused else _fit_together(choices, cache, sets)
+    alone = reused or isinstance(cache, SeveralModels)
+    found = None if alone else _fit_together(choices, cache, sets)
     if found is None:
         pairs = zip(logs, seeds, strict=True)
         found = [get_surrogate(log, cache, choices, seed=seed) for log, seed in pairs]

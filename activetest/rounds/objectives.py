@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from activetest import catalog
 from activetest.item_statistics import specification
-from activetest.item_statistics.compared import list_told_apart
+from activetest.item_statistics.compared import bind_metric, list_told_apart
 from activetest.item_statistics.curves import approximate_influence
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic, combine_statistics, statistic
 from activetest.nouns.choices import DIFFERENCE, Choices, Selection
 from activetest.nouns.expression import parse_expression
 from activetest.nouns.log import Log, Objective
-from activetest.nouns.pool import PoolView
+from activetest.nouns.pool import PoolView, SeveralModels
 from activetest.nouns.rows import Array, Outputs
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import list_labelled, observe_statistics
@@ -41,9 +42,18 @@ def list_recorded_statistics(choices: Choices, cache: PoolView) -> tuple[Statist
             for metric in specification.find_metrics(name, facts)
             for each in metric.statistics
         }
+        if choices.question and catalog.fact("questions", choices.question, "OF_MODELS"):
+            metric = specification.find_metric(choices.metric, facts)
+            found |= {each.name: each for each in list_of_models(metric, cache)}
         return tuple(found.values())
 
     return cache.compute_once(("recorded statistics", choices), find)
+
+
+def list_of_models(metric: Metric, cache: PoolView) -> tuple[Statistic, ...]:
+    """(K,) the statistic of a metric of one mean, of the outputs of each model of the pool."""
+    models = cache.models if isinstance(cache, SeveralModels) else ()
+    return tuple(bind_metric(metric, each).statistics[0] for each in models)
 
 
 def find_drawn_classes(

@@ -32,9 +32,12 @@ def mix_scores(
     floor: float,
     rates: Array | None = None,
     rule: str = FloorRule.MIX,
+    shares: Array | None = None,
 ) -> tuple[Array, Array]:
     """(R,) q of the first draw, and (K,) the sum of squares of each kind of score.
 
+    shares (K,) are those of the kinds in the blend, alike where there are none: then the sums are
+    divided by what they are more than that, for blend_scores.
     scores (K, R), at least zero; free (R,) bool, and rows that are not free get zero; rates (R,)
     multiply what blend_scores gives, see find_rates; rule is how the floor is applied. Raises
     ValueError for scores that are negative or not finite.
@@ -49,6 +52,10 @@ def mix_scores(
             return np.square(here, dtype=float).sum(axis=1)
 
     totals: Array = map_reduce(blocks, square, np.add, here=True)
+    if shares is not None:
+        scored = shares * (totals > 0)
+        more = scored * np.count_nonzero(scored) / scored.sum() if scored.any() else scored
+        totals = np.divide(totals, more, out=np.zeros_like(totals), where=more > 0)
     clips, count = rule == FloorRule.CLIP, int(np.count_nonzero(free))
     weight = np.empty(len(free))
 

@@ -125,7 +125,7 @@ def prepare_round(
     surrogate = surrogate or get_surrogate(log, cache, choices, seed=seed)
     statistics = list_recorded_statistics(choices, cache)
     scoring = _find_scoring_surrogate(surrogate, cache, choices, key)
-    objectives = find_objectives(log, cache, scoring, choices, free)
+    objectives, shares = _find_objectives(log, cache, scoring, choices, free, seed, number)
     question = find_question(choices) if chooses_between(choices.acquisition) else None
     score = None if question else make_scorer(scoring, choices, seed=seed, number=number)
 
@@ -165,7 +165,7 @@ def prepare_round(
             choices = _check_members(scored[:, drawable], choices, labels=source[1])
         drawn = len(log.rows)
         choices, objectives, q = _weigh_by_scores(
-            scored, cache, surrogate, choices, objectives, drawable, drawn=drawn
+            scored, cache, surrogate, choices, objectives, drawable, drawn=drawn, shares=shares
         )
     none = np.empty(0)
     planned = Round(
@@ -188,6 +188,28 @@ def prepare_round(
         version=__version__,
     )
     return RoundState(planned, surrogate, statistics, q, expected[0] if expected else None)
+
+
+def _find_objectives(
+    log: Log,
+    cache: PoolView,
+    surrogate: Surrogate,
+    choices: Choices,
+    free: Array,
+    seed: int,
+    number: int,
+) -> tuple[tuple[Objective, ...], Array | None]:
+    """The objectives of a round: the metrics, or those that an acquisition finds by itself.
+
+    And the shares of the latter in the round; None for metrics, which count alike.
+    """
+    if not catalog.fact("acquisition", choices.acquisition, "AIMS"):
+        return find_objectives(log, cache, surrogate, choices, free), None
+    method = catalog.load("acquisition", choices.acquisition)
+    found: tuple[tuple[Objective, ...], Array] = method.find_aims(
+        log, cache, choices, surrogate=surrogate, seed=seed, number=number
+    )
+    return found
 
 
 def _find_scoring_surrogate(
@@ -243,10 +265,12 @@ def _weigh_by_scores(
     free: Array,
     *,
     drawn: int,
+    shares: Array | None = None,
 ) -> tuple[Choices, tuple[Objective, ...], Array]:
     """The choices with the floor that is used, the objectives with their totals, and (N,) q.
 
-    scores (A, N) of the acquisition for every objective, free (N,) the rows that can be drawn.
+    scores (A, N) of the acquisition for every objective, free (N,) the rows that can be drawn,
+    shares (A,) of the objectives as in race.mix_scores.
     Raises ChoiceError as prepare_round does.
     """
     peaks = np.ones(len(scores))
@@ -267,7 +291,7 @@ def _weigh_by_scores(
     top = choices.selection == Selection.TOP
     floor = 0.0 if top else choices.floor
     rates = find_rates(cache)
-    q, totals = race.mix_scores(scores, free, floor, rates, choices.floor_rule)
+    q, totals = race.mix_scores(scores, free, floor, rates, choices.floor_rule, shares)
     if top:
         # Rows below the top are left out on purpose.
         q = np.where(free, np.maximum(q, np.finfo(float).tiny), 0.0)

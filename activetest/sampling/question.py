@@ -59,7 +59,7 @@ def usual_floor(acquisition: str, aims: Iterable[str]) -> float:
 
     Of a difference of models, most items are known, and draws of them serve other numbers alone.
     """
-    between = compares_models(aims) or chooses_between(acquisition)
+    between = serves_question(acquisition) or compares_models(aims)
     return FLOOR if between else Choices.floor
 
 
@@ -71,6 +71,11 @@ def compares_models(aims: Iterable[str]) -> bool:
 def chooses_between(name: str) -> bool:
     """Whether an acquisition chooses between groups or arms, and not between items."""
     return any(catalog.fact("acquisition", name, each) for each in _BETWEEN)
+
+
+def serves_question(name: str) -> bool:
+    """Whether an acquisition is of use with a question alone."""
+    return chooses_between(name) or bool(catalog.fact("acquisition", name, "AIMS"))
 
 
 def list_idle_choices(question: str | None) -> list[str]:

@@ -1,7 +1,7 @@
 """Several models in one report: which numbers are of which, and the pool that has all of them."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError
@@ -16,7 +16,7 @@ from activetest.nouns.name_lists import join_names
 from activetest.nouns.study_lists import Model
 from activetest.rounds.compared_pool import ComparedPool
 from activetest.rounds.objectives import find_statistics
-from activetest.sampling.question import compares_models, describe_objective
+from activetest.sampling.question import compares_models, describe_objective, find_fact
 from activetest.study.findings import Context, Finding, open_findings
 from activetest.study.models import ModelStudy
 from activetest.study.stored import StoredStudy
@@ -91,8 +91,10 @@ def join_models(
     """
     own, *others = list_model_names(study)
     drawn_for = {name for each in log.history for name in _list_drawn_for(each)}
-    needed = {*named, *drawn_for, *list_named_models(study.choices, list_compared(study))}
     trained = {each.name for each in study.list_models() if each.trained}
+    needed = {*named, *drawn_for, *list_named_models(study.choices, list_compared(study))}
+    if is_of_models(study.choices):
+        needed |= {*list_compared(study)}
     for name in sorted(trained & (needed | ({own} if needed else set()))):
         raise ChoiceError(
             f"labels of this study took part in making {name}: its numbers rest on draws that came "
@@ -155,6 +157,23 @@ def check_rope(rope: float | None, reference: str | None, level: float) -> None:
     if level <= 0.5:
         raise ChoiceError(
             f"`rope` needs a level above 0.5, and this study has {level:g}", "leave `rope` out"
+        )
+
+
+def is_of_models(choices: Choices) -> bool:
+    """Whether the study's question is about all of its models."""
+    return bool(find_fact(choices.question, "OF_MODELS"))
+
+
+def check_several(study: StoredStudy | None, choices: Choices, models: Collection[str]) -> None:
+    """Raises ChoiceError for a question about several models where there is one.
+
+    models are further ones that a new study begins with.
+    """
+    if is_of_models(choices) and not models and (study is None or len(study.list_models()) < 2):
+        raise ChoiceError(
+            f"the question {choices.question} is about several models, and this study has one",
+            "`study.add('v2', 'FILE')` adds one" if study else "name the others with `models`",
         )
 
 

@@ -25,13 +25,13 @@ from activetest.sampling.choices import (
     usual_looks,
 )
 from activetest.sampling.question import (
-    chooses_between,
     list_idle_choices,
+    serves_question,
     split_metrics,
     usual_acquisition,
     usual_floor,
 )
-from activetest.study.comparison import check_models, count_declared
+from activetest.study.comparison import check_models, check_several, count_declared
 from activetest.study.declared import check_shared_error
 from activetest.study.stored import StoredStudy
 
@@ -212,6 +212,7 @@ def choose_choices(
         settings |= {"metrics": (*metrics, *named)}
     choices = check_choices(asdict(stored) | settings, entries)
     check_models(study, choices, models)
+    check_several(study, choices, models)
     check_inputs(choices, entries)
     check_training(choices, training=bool(files.get("train")))
     if began:
@@ -326,7 +327,7 @@ def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool
     if question == NO_QUESTION:
         settings["question"] = None
     usual = usual_acquisition(present)
-    if chooses_between(stored.acquisition):
+    if serves_question(stored.acquisition):
         # Policies for groups explore no surface, and the other way round.
         if usual != usual_acquisition(stored.question):
             settings.setdefault("acquisition", usual)

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-WINGS = ("curves", "groups", "judges", "neural", "surfaces")
+WINGS = ("best", "curves", "groups", "judges", "neural", "surfaces")
 
 
 def load_each(file: str) -> list[ModuleType]:

@@ -145,6 +145,7 @@ def test_declarations_need_no_library():
     assert not set(done.stdout.split()) & heavy
     ours = {each for each in done.stdout.split() if each.startswith("activetest.wings.")}
     assert {each for each in ours if each.count(".") > 2} == {
+        "activetest.wings.best.choices",
         "activetest.wings.groups.choices",
         "activetest.wings.surfaces.choices",
     }

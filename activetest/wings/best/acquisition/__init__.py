@@ -1,0 +1,1 @@
+"""Acquisitions that look for the best of several models."""

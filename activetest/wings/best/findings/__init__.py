@@ -1,0 +1,1 @@
+"""The finding of the question which model is best."""

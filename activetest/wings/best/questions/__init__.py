@@ -1,0 +1,1 @@
+"""The question about models: see activetest.nouns.question for what a question can do."""

@@ -1,0 +1,1 @@
+"""The section of the question which model is best."""
