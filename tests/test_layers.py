@@ -42,15 +42,15 @@ FLOORS = [
 ARROWS = {
     "cli": "study simulation labels pool render catalog nouns system errors",
     "wings/best": (
-        "study reporting estimation sampling rounds acquisition item_statistics render "
-        "catalog nouns system errors"
+        "study reporting simulation estimation sampling rounds acquisition "
+        "item_statistics render catalog nouns system errors"
     ),
     "wings/curves": (
         "study reporting estimation rounds item_statistics render catalog nouns system errors"
     ),
     "wings/groups": (
-        "study reporting estimation sampling cache rounds intervals item_statistics pool "
-        "render catalog nouns system errors"
+        "study reporting simulation estimation sampling cache rounds intervals "
+        "item_statistics pool render catalog nouns system errors"
     ),
     "wings/judges": "study reporting estimation rounds item_statistics pool render nouns",
     "wings/neural": "surrogates nouns system errors",

@@ -1,7 +1,6 @@
 """activetest init, as a command."""
 
 import sys
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -43,7 +42,7 @@ def run(
     from activetest.study.study import Study
 
     settings = options.read_choices(choices)
-    models = dict(_read_models(model or ()))
+    models = dict(options.read_models(model or ()))
     with progress_line.shown(verbose=verbose):
         if pool is None:
             if models:
@@ -63,20 +62,3 @@ def run(
     # Names that users gave stand in the other lines.
     notices = tuple(map(to_commands, setup.notices))
     streams.write_lines(str(replace(setup, notices=notices)))
-
-
-def _read_models(given: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """(name, file) of each NAME=FILE. Raises ChoiceError for what is none, or a name twice."""
-    names = set[str]()
-    for each in given:
-        name, _, file = each.partition("=")
-        if not (name and file):
-            raise ChoiceError(f"--model {each!r} is not NAME=FILE", "--model v2=new.parquet")
-        if name in names:
-            raise ChoiceError(f"--model names {name!r} twice", "give each model its own name")
-        if file == "-":
-            raise ChoiceError(
-                f"--model {name} is to come from standard input", f"activetest add {name}=-"
-            )
-        names.add(name)
-        yield name, file

@@ -1,7 +1,7 @@
 """Options of the commands: those that several take, and those made from declared choices."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -309,3 +309,20 @@ def write_table(*, simulated: bool = False) -> str:
         default = default_words(name, simulated=simulated)
         lines.append(f"| `{option(name)}{metavar}` | {meaning} | {values} | {default} |")
     return "\n".join(lines) + "\n"
+
+
+def read_models(given: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(name, file) of each NAME=FILE. Raises ChoiceError for what is none, or a name twice."""
+    names = set[str]()
+    for each in given:
+        name, _, file = each.partition("=")
+        if not (name and file):
+            raise ChoiceError(f"--model {each!r} is not NAME=FILE", "--model v2=new.parquet")
+        if name in names:
+            raise ChoiceError(f"--model names {name!r} twice", "give each model its own name")
+        if file == "-":
+            raise ChoiceError(
+                f"--model {name} is to come from standard input", f"activetest add {name}=-"
+            )
+        names.add(name)
+        yield name, file

@@ -57,6 +57,12 @@ def run(
         completes="estimators",
         topic=Section.AIM,
     ) = None,
+    model: options.take(
+        "--model NAME=FILE",
+        "A further model, for the question best; for several, give it again.",
+        options.Names,
+        topic=Section.AIM,
+    ) = None,
     interval: options.take(
         "--interval",
         "fixed holds at one look, anytime at any number, posterior if the surrogate is right.",
@@ -147,6 +153,7 @@ def run(
                 estimators=options.split_names(estimator) or (),
                 metrics=options.split_metrics(metric) or (),
                 aim=aim,
+                models=dict(options.read_models(model or ())),
                 interval=interval or Interval.FIXED,
                 save=save,
                 columns=options.split_pairs("--columns", columns),

@@ -1,4 +1,4 @@
-"""Strategies that a simulation compares, and how they answered a question about groups."""
+"""Strategies that a simulation compares, and how they answered a question."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -46,16 +46,19 @@ class AnswerLook:
     budget             labels of each study
     runs               studies with so many labels
     right              share of them whose answer is right: the named groups are the worst ones, or
-                       the region of the difference is the true one. None for "estimate"
+                       the region of the difference is the true one, or the named model is the
+                       best one, or within the tolerance of it. None for "estimate"
     decided            share whose answer had the study's level; None for "estimate"
     decided_wrong      share whose answer had that level and was wrong; None for "estimate"
     reciprocal_rank    mean of 1 / rank of the groups that are worst in truth, where the other worst
-                       ones are left out of a rank (Ji 2021, Identification); None but for
-                       "identify"
+                       ones are left out of a rank (Ji 2021, Identification), or of the model that
+                       is best; None but for "identify" and "best"
     rmse               mean over studies of the root mean squared error of the groups' values, where
-                       groups count alike
+                       groups count alike; None for "best", as the next two
     weighted_rmse      the same, where groups count by their items (Ji 2021, Table 3)
     coverage           share of groups whose interval held the true value
+    regret             how much worse than the best model the named one is on average; None but for
+                       "best"
     """
 
     budget: int
@@ -64,14 +67,15 @@ class AnswerLook:
     decided: float | None
     decided_wrong: float | None
     reciprocal_rank: float | None
-    rmse: float
-    weighted_rmse: float
-    coverage: float
+    rmse: float | None
+    weighted_rmse: float | None
+    coverage: float | None
+    regret: float | None = None
 
 
 @dataclass(frozen=True)
 class SimulatedAnswer(Strategy):
-    """How one way to draw answered the question about groups.
+    """How one way to draw answered the question.
 
     floor              share of its draws that is uniform
     question, metric   as in Choices

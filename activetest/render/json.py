@@ -105,8 +105,17 @@ def inspection(found: Inspection) -> str:
 
 def simulation(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
     """One object per strategy, metric and budget, and one per answer to a question."""
-    found = {"results": results, "answers": answers}
+    found = {"results": results, "answers": [_write_answer(each) for each in answers]}
     return _document({name: [begin_row() | row for row in rows] for name, rows in found.items()})
+
+
+def _write_answer(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer; regret where the question is about models."""
+    looks = [
+        {name: value for name, value in look.items() if (name, value) != ("regret", None)}
+        for look in answer["looks"]
+    ]
+    return answer | {"looks": looks}
 
 
 def curve(found: Curve, pool: str = "") -> str:

@@ -288,11 +288,14 @@ def _check_acquisition(choices: Choices, pool: Mapping[str, Any], simulated: boo
         )
     needs_key = catalog.fact("acquisition", choices.acquisition, "NEEDS_KEY")
     if catalog.fact("acquisition", choices.acquisition, "SIMULATION_ONLY") and not simulated:
-        reason = (
-            "scores items by their true labels, and a study does not know the labels it is to buy"
-            if needs_key
-            else "draws with replacement, and a study never asks for a label twice"
-        )
+        reason = "draws with replacement, and a study never asks for a label twice"
+        if needs_key:
+            reason = (
+                "scores items by their true labels, and a study does not know the labels it is to "
+                "buy"
+            )
+        elif catalog.fact("acquisition", choices.acquisition, "SELECTS_MODELS"):
+            reason = "chooses items without probabilities, and no estimate could rest on them"
         raise ChoiceError(
             f"acquisition {choices.acquisition!r} {reason}",
             f"compare it by `simulate(pool, key, acquisition={choices.acquisition!r})`",

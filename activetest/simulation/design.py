@@ -36,6 +36,7 @@ class Plan:
     interval              kind of interval, see assess_view
     batch                 items to draw at a time
     seed                  the runs' own seeds are derived from it
+    models                (name, fingerprint) of further models
     """
 
     strategies: tuple[Choices, ...]
@@ -45,6 +46,7 @@ class Plan:
     interval: str
     batch: int
     seed: int
+    models: tuple[tuple[str, str], ...] = ()
 
     def seed_of(self, run: int) -> int:
         """The seed of a run: the same for every strategy, so that they differ by nothing else."""

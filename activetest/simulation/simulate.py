@@ -24,16 +24,18 @@ from activetest.item_statistics.defaults import default_metrics
 from activetest.item_statistics.metric import Metric, evaluate
 from activetest.nouns.answer_fields import check_columns
 from activetest.nouns.arguments import read_count, read_name, read_names, read_path, show
-from activetest.nouns.choices import Choices, Interval
+from activetest.nouns.choices import NO_QUESTION, Choices, Interval
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array
 from activetest.nouns.signature import with_settings
 from activetest.nouns.simulated_answer import SimulatedAnswer
+from activetest.nouns.study_lists import Model
 from activetest.nouns.surrogate import Surrogate
 from activetest.pool import convert, frames
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
+from activetest.rounds.compared_pool import ComparedPool
 from activetest.rounds.crossing import keep_crossed
 from activetest.rounds.fit import find_predicted_as, get_surrogates
 from activetest.rounds.objectives import find_drawn_classes
@@ -55,6 +57,7 @@ from activetest.simulation.design import (
     list_strategies,
     with_replacement,
 )
+from activetest.simulation.other_models import build_models
 from activetest.simulation.results import Simulation
 from activetest.simulation.saved_runs import RunKey, RunNumbers, SavedRuns, describe_simulation
 from activetest.simulation.with_replacement import play_study
@@ -80,6 +83,7 @@ def simulate(
     estimators: str | Sequence[str] = ESTIMATORS,
     metrics: str | Sequence[str] = (),
     aim: str | None = None,
+    models: Mapping[str, Any] = MappingProxyType({}),
     interval: str = Interval.FIXED,
     save: str | Path | None = None,
     columns: Mapping[str, str] = MappingProxyType({}),
@@ -111,6 +115,8 @@ def simulate(
             what it is judged by.
         aim: The metric that draws aim at. Default: the first, and for metric-information all
             that `metrics` names.
+        models: {name: outputs} of further models, for the question best: files or frames with the
+            columns of ids and outputs that the pool has.
         interval: "fixed", "anytime" or "posterior".
         save: A file of finished runs: those in it are not repeated, and the others are added.
         columns: {field: column} of a key whose columns have other names, as {"label": "truth"}.
@@ -120,7 +126,7 @@ def simulate(
 
     Returns:
         One result per strategy, estimator, metric and budget that exists. Its `answers` are those
-        to a question about groups, one per strategy.
+        to a question, one per strategy.
 
     Raises:
         LabelError: The key has gaps, or labels that make no sense.
@@ -138,6 +144,7 @@ def simulate(
     save = None if save is None else read_path("save", save)
     estimators = read_names("estimators", estimators) or ESTIMATORS
     metrics, columns = read_names("metrics", metrics), check_columns(columns)
+    models = _read_models(models, given.choices.get("question"))
     aim = None if aim is None else read_name("aim", aim)
     if not callable(progress):
         raise ChoiceError(f"progress is {show(progress)}", "it must be a function")
@@ -163,10 +170,10 @@ def simulate(
     of_groups = choices_of_groups(given, grouped="groups" in given.columns)
     grouped = bool(of_groups and find_fact(of_groups["question"], "GROUPED"))
     with _opened(pool, given, grouped=grouped) as opened:
-        roles = opened.schema.to_dict() | {"uri": opened.uri}
+        roles = opened.schema.to_dict()
         # The usual metrics are there to be compared, and nobody asked for draws for all of them.
         further = metrics[1:] if aim is None else ()
-        metrics = tuple(metrics) or _find_usual_metrics(roles, of_groups.get("question"))
+        metrics = metrics or _find_usual_metrics(roles, of_groups.get("question"))
         plan = Plan(
             list_strategies(
                 given, of_groups, opened, metrics, aim=aim, further=further, interval=interval
@@ -184,31 +191,21 @@ def simulate(
             truth = read_answer_key(
                 built, key, unmatched=opened.schema.open_classes, columns=columns
             )
-            counted = find_counted(built)
-            items = built.size if counted is None else int(np.count_nonzero(counted))
-            if plan.budgets[-1] > items:
-                which = "items" if counted is None else "items of a weight above 0"
-                raise ChoiceError(
-                    f"a budget of {plan.budgets[-1]} is more than the pool's {items} {which}",
-                    "ask for less",
-                )
+            _check_size(plan, built, find_counted(built))
             fitting = tuple(resolve_question(each, built, given.texts) for each in plan.strategies)
             plan = replace(plan, strategies=fitting)
-            names = {each.surrogate for each in plan.strategies}
-            built = auxiliary.attach_auxiliary(
-                built,
-                opened,
-                names,
-                train=given.files["train"],
-                other_models=given.files["other_models"],
-            )
-            caches.callback(built.close)
+            added = build_models(built, opened, models, folder)
+            others = {name: _attach(pair, plan, given, caches) for name, pair in added.items()}
+            built = _attach((built, opened), plan, given, caches)
+            plan = replace(plan, models=tuple((k, each.fingerprint) for k, each in others.items()))
             tasks = list(product(range(len(plan.strategies)), range(runs)))
             # Every strategy's first run comes before any second one.
             tasks.sort(key=lambda task: task[::-1])
-            outcomes = _outcomes(built, truth, plan, tasks, save, workers or processors(), progress)
+            outcomes = _outcomes(
+                built, others, truth, plan, tasks, save, workers or processors(), progress
+            )
             results = _collect_results(built, truth, plan, outcomes)
-    if not results:
+    if not (results or results.answers):
         raise ChoiceError(
             f"no estimate by {', '.join(estimators)} exists for any of these draws",
             '`estimators=["ase"]` for top scores, "importance" for draws with replacement, "lure" '
@@ -229,6 +226,46 @@ def _read_budgets(budgets: Any) -> tuple[int, ...]:
     """One number of draws or several."""
     single = isinstance(budgets, str) or not isinstance(budgets, Iterable)
     return tuple(read_count("budgets", each) for each in ((budgets,) if single else budgets))
+
+
+def _check_size(plan: Plan, built: cache.Cache, counted: Array | None) -> None:
+    """Raises ChoiceError for more draws than items; counted (N,) are those of a weight above 0."""
+    items = built.size if counted is None else int(np.count_nonzero(counted))
+    if plan.budgets[-1] > items:
+        which = "items" if counted is None else "items of a weight above 0"
+        raise ChoiceError(
+            f"a budget of {plan.budgets[-1]} is more than the pool's {items} {which}",
+            "ask for less",
+        )
+
+
+def _attach(
+    known: tuple[cache.Cache, Pool], plan: Plan, given: Settings, caches: ExitStack
+) -> cache.Cache:
+    """The cache of a pool with what the strategies' surrogates need, which caches closes."""
+    found = auxiliary.attach_auxiliary(
+        *known,
+        {each.surrogate for each in plan.strategies},
+        train=given.files["train"],
+        other_models=given.files["other_models"],
+    )
+    caches.callback(found.close)
+    return found
+
+
+def _read_models(given: Any, question: str | None) -> dict[str, Any]:
+    """The further models. Raises ChoiceError where the question is about several, or not."""
+    if not isinstance(given, Mapping):
+        raise ChoiceError("`models` is no mapping", "give names and outputs: {'v2': 'v2.parquet'}")
+    several = question not in (None, NO_QUESTION) and find_fact(question, "OF_MODELS")
+    if given and not several:
+        raise ChoiceError("`models` are compared by the question best", "`question='best'`")
+    if several and not given:
+        raise ChoiceError(
+            f"the question {question} is about several models, and there is one",
+            "name the others with `models`",
+        )
+    return dict(given)
 
 
 def _read_seed(value: Any) -> int:
@@ -292,6 +329,16 @@ def run_together(
     metrics = _metrics(plan.metrics, built, choices)
     if with_replacement(choices.acquisition):
         return [dict(play_study(built, truth, plan, choices, metrics, seed)) for seed in seeds]
+    if catalog.fact("acquisition", choices.acquisition, "SELECTS_MODELS"):
+        method = _load_simulated(choices)
+        return [
+            dict(
+                method.play(
+                    built, truth, choices, budgets=plan.budgets, batch=plan.batch, seed=seed
+                )
+            )
+            for seed in seeds
+        ]
     studies = [_Study(seed) for seed in seeds]
     # Of items that matter there may be fewer than labels to spend.
     drawable = int(find_predicted_as(built, find_drawn_classes(choices, built.roles, built)).sum())
@@ -415,6 +462,7 @@ def answered(log: Log, drawn: Round, truth: Array) -> Log:
 
 def _outcomes(
     built: cache.Cache,
+    others: Mapping[str, cache.Cache],
     truth: Array,
     plan: Plan,
     tasks: list[RunKey],
@@ -429,7 +477,8 @@ def _outcomes(
     _find_defined(built, truth, plan)
     saved = SavedRuns(save, describe_simulation(plan, built, truth)) if save else None
     done = {task: saved.runs[task] for task in tasks if task in saved.runs} if saved else {}
-    scene = (built.folder.absolute(), built.parts, truth, plan)
+    caches = [(name, each.folder.absolute(), each.parts) for name, each in others.items()]
+    scene = (built.folder.absolute(), built.parts, truth, plan, caches)
     left = [block for block in _list_blocks(plan, tasks) if any(each not in done for each in block)]
     progress(len(done), len(tasks))
     counted = step("simulating", len(tasks), unit="runs", done=len(done))
@@ -463,18 +512,31 @@ def _list_blocks(plan: Plan, tasks: Sequence[RunKey]) -> list[tuple[RunKey, ...]
     return list(map(tuple, blocks.values()))
 
 
-def _prepare(folder: Path, parts: tuple[str, ...], truth: Array, plan: Plan) -> tuple:
-    """Data for every run of a worker: a cache is opened once.
+def _prepare(
+    folder: Path,
+    parts: tuple[str, ...],
+    truth: Array,
+    plan: Plan,
+    others: Sequence[tuple[str, Path, tuple[str, ...]]],
+) -> tuple:
+    """Data for every run of a worker: a cache is opened once, and one of each further model.
 
     Raises StudyError where the worker does not see it.
     """
+    built = _open_cache(folder, parts)
+    pools = {name: _open_cache(place, kept) for name, place, kept in others}
+    joined = ComparedPool(Model.name, built, pools, Log.empty()) if pools else built
+    return joined, truth, plan
+
+
+def _open_cache(folder: Path, parts: tuple[str, ...]) -> cache.Cache:
     built = cache.open_cache(folder, parts)
     if built is None:
         raise StudyError(
             f"a worker cannot read the cache {folder}",
             "set TMPDIR to a folder that every worker sees under this path",
         )
-    return built, truth, plan
+    return built
 
 
 def _play(scene: tuple, block: Sequence[RunKey]) -> list[RunNumbers]:

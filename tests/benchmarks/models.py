@@ -47,8 +47,8 @@ def read_probs(table: pa.Table, name: str) -> np.ndarray:
     return np.column_stack([table[each].to_numpy() for each in names]).astype(np.float32)
 
 
-def build_models(file: Path, folder: Path) -> tuple[object, object, np.ndarray]:
-    """Caches of the pool's own model and of its best rival, and the labels (N,) as codes."""
+def read_outputs(file: Path) -> tuple[list[str], list[np.ndarray], np.ndarray, list[str]]:
+    """Ids, probabilities (N, C) of the own model and its rivals, labels (N,), names of classes."""
     table = pq.read_table(file)
     others = pq.read_table(file.with_suffix(".surrogates.parquet"))
     with open(file.with_suffix(".labels.csv"), newline="", encoding="utf-8") as lines:
@@ -61,7 +61,12 @@ def build_models(file: Path, folder: Path) -> tuple[object, object, np.ndarray]:
     names = sorted({each[0] for each in named if each})
     rivals = [read_probs(others, each)[order] for each in names]
     classes = sorted(set(key.values()), key=lambda name: (len(name), name))
-    codes = np.array([classes.index(key[id]) for id in ids])
+    return ids, [own, *rivals], np.array([classes.index(key[id]) for id in ids]), classes
+
+
+def build_models(file: Path, folder: Path) -> tuple[object, object, np.ndarray]:
+    """Caches of the pool's own model and of its best rival, and the labels (N,) as codes."""
+    ids, (own, *rivals), codes, classes = read_outputs(file)
     rival = min(rivals, key=lambda probs: (probs.argmax(axis=1) != codes).mean())
     caches = []
     for name, probs in (("own", own), ("rival", rival)):

@@ -44,6 +44,7 @@ OF_SEVERAL_MODELS = {
     "estimate": {"compared"},
     "gate": {"since_added"},
     "report": {"best", "threshold"},
+    "answer_look": {"regret"},
 }
 
 

@@ -1,4 +1,4 @@
-"""Simulated strategies, and answers to a question about groups, as blocks."""
+"""Simulated strategies, and answers to a question, as blocks."""
 
 from collections.abc import Collection, Sequence
 
@@ -11,7 +11,7 @@ def list_simulation_blocks(results: Sequence[dict], answers: Sequence[dict]) -> 
     budgets = {result["budget"] for result in results}
     return [
         *tabulate_answers(answers, budgets),
-        tabulate_strategies(results),
+        *([tabulate_strategies(results)] if results else []),
         Bullets(explain_answers(answers) + explain_strategies(results)),
     ]
 
@@ -38,12 +38,15 @@ def tabulate_answers(answers: Sequence[dict], budgets: Collection[int]) -> list[
         }
     if any(look["reciprocal_rank"] is not None for look in looks):
         columns["mrr"] = lambda look: words.figure(look["reciprocal_rank"], 0.01)
-    columns |= {
-        "weighted rmse": lambda look: words.short(look["weighted_rmse"]),
-        "rmse": lambda look: words.short(look["rmse"]),
-        "coverage": lambda look: _write_share(look["coverage"]),
-        "runs": lambda look: words.count(look["runs"]),
-    }
+    if of_groups(first):
+        columns |= {
+            "weighted rmse": lambda look: words.short(look["weighted_rmse"]),
+            "rmse": lambda look: words.short(look["rmse"]),
+            "coverage": lambda look: _write_share(look["coverage"]),
+        }
+    else:
+        columns["regret"] = lambda look: words.short(look["regret"])
+    columns["runs"] = lambda look: words.count(look["runs"])
     kept = ("right", "decided", "decided wrongly") if has_end(first) else ("weighted rmse",)
     whole = "`.answers` has all"
     found = [tabulate(words.plain(first["goal"]), columns, looks, kept=kept, whole=whole)]
@@ -68,6 +71,9 @@ def explain_answers(answers: Sequence[dict]) -> list[str]:
     rmse = (
         "rmse: error of the groups' values, which count alike; weighted rmse: they count by their "
         "items."
+        if of_groups(answers[0])
+        else "regret: how much worse than the best model the named one is, on average. mrr: mean "
+        "of 1 over the place of the best model."
     )
     if not has_end(answers[0]):
         return [rmse]
@@ -142,6 +148,11 @@ def explain_strategies(results: Sequence[dict]) -> list[str]:
 def has_end(answer: dict) -> bool:
     """Whether the question is answered at some time; estimates only become better."""
     return answer["until_right"] is not None
+
+
+def of_groups(answer: dict) -> bool:
+    """Whether the question is about groups, whose values have errors."""
+    return answer["looks"][0]["rmse"] is not None
 
 
 def find_looks(answer: dict, budgets: Collection[int]) -> list[dict]:

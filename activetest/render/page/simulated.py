@@ -50,12 +50,14 @@ def build(results: Sequence[dict], answers: Sequence[dict] = ()) -> str:
     if answers:
         budgets = {result["budget"] for result in results}
         sections.insert(0, _write_answers(answers, budgets))
-    table = tabulate_strategies(results)
-    remarks = Bullets(explain_strategies(results))
-    sections.append(("results", "All results", write_blocks([table, remarks])))
+    if results:
+        table, remarks = tabulate_strategies(results), Bullets(explain_strategies(results))
+        sections.append(("results", "All results", write_blocks([table, remarks])))
+    # Of items that were chosen without probabilities there are answers alone.
+    about = heading(results or [each | {"estimator": each["question"]} for each in answers])
     header = (
         '<p class="kicker">Simulated studies</p>'
-        f"<h1>What each way to draw and to estimate saves</h1>{markup.paragraph(heading(results))}"
+        f"<h1>What each way to draw and to estimate saves</h1>{markup.paragraph(about)}"
     )
     return write_document(
         "Simulation, by activetest", header, sections, mark=SIMULATION_MARKS[0], sheet=_SHEET

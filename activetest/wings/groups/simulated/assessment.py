@@ -21,11 +21,11 @@ from activetest.nouns.rows import Array
 from activetest.nouns.simulated_answer import (
     AnswerLook,
     SimulatedAnswer,
-    Wait,
     describe_strategy,
 )
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import make_generator
+from activetest.simulation.waits import find_first, find_first_for_good, measure_wait
 from activetest.wings.groups.arms import Arms, compute_values, expect_outcome_shares
 from activetest.wings.groups.bandit import ESTIMATE, IDENTIFY
 from activetest.wings.groups.between_groups import make_bandit
@@ -212,15 +212,6 @@ def find_rmse(truth: GroupTruth, estimates: Array, *, weighted: bool = True) -> 
     return root
 
 
-def find_first_for_good(holds: Array) -> Array:
-    """(R,) looks before the one from which on something holds (R, T); T where it does not."""
-    backwards = holds[:, ::-1]
-    count = holds.shape[1]
-    held = np.where(backwards.all(axis=1), count, backwards.argmin(axis=1))
-    found: Array = count - held
-    return found
-
-
 def summarise_runs(
     strategies: Sequence[Choices],
     budgets: Sequence[int],
@@ -245,7 +236,7 @@ def summarise_answers(
     decided = probability >= choices.level
     until_decided, first_wrong = None, None
     if has_end:
-        until_decided = _wait(budgets, _find_first(decided))
+        until_decided = measure_wait(budgets, find_first(decided))
         ever = decided.any(axis=1)
         if ever.any():
             then = right[np.arange(runs), decided.argmax(axis=1)]
@@ -258,8 +249,8 @@ def summarise_answers(
         goal=catalog.load("questions", str(choices.question)).describe(choices),
         level=choices.level,
         runs=runs,
-        until_right=_wait(budgets, find_first_for_good(right)) if has_end else None,
-        until_sure=_wait(budgets, _find_first(decided & right)) if has_end else None,
+        until_right=measure_wait(budgets, find_first_for_good(right)) if has_end else None,
+        until_sure=measure_wait(budgets, find_first(decided & right)) if has_end else None,
         until_decided=until_decided,
         first_wrong=first_wrong,
         looks=tuple(
@@ -284,22 +275,4 @@ def _summarise_look(budget: int, numbers: Array, choices: Choices) -> AnswerLook
         rmse=float(rmse.mean()),
         weighted_rmse=float(weighted.mean()),
         coverage=float(coverage.mean()),
-    )
-
-
-def _find_first(holds: Array) -> Array:
-    """(R,) looks before the first one at which something holds (R, T); T where it never does."""
-    return np.where(holds.any(axis=1), holds.argmax(axis=1), holds.shape[1])
-
-
-def _wait(budgets: Array, looks: Array) -> Wait:
-    """Labels until something held, from the look (R,) at which it did; T where it never did."""
-    held = looks < len(budgets)
-    labels = budgets[np.minimum(looks, len(budgets) - 1)].astype(float)
-    middle = np.sort(np.where(held, labels, np.inf))[(len(labels) - 1) // 2]
-    return Wait(
-        share=float(held.mean()),
-        labels=float(labels.mean()),
-        standard_error=float(labels.std(ddof=1) / np.sqrt(len(labels))),
-        median=float(middle) if np.isfinite(middle) else None,
     )

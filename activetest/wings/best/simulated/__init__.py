@@ -1,0 +1,1 @@
+"""Simulated answers to the question which model is best."""
