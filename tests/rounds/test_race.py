@@ -427,3 +427,18 @@ def test_top_scores_that_differ_by_rounding_alone_are_in_the_order_of_a_race(see
     expected = take_top(ids(24), weight, 12, seed=1, stream=2)
     assert take_top(ids(24), weight * (1 + noise), 12, seed=1, stream=2).tolist() == list(expected)
     assert weight[expected].tolist() == [0.3] * 8 + [0.2] * 4
+
+
+def test_kinds_of_scores_have_their_shares_of_the_blend():
+    """Of squares, over what is scored; and no row is less likely than the floor says."""
+    scores = np.array([[3.0, 1.0, 0.0, 0.0], [0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 0.0, 0.0]])
+    free, shares = np.ones(4, bool), np.array([0.4, 0.1, 0.5])
+    q, totals = mix_scores(scores, free, 0.0, shares=shares)
+    square = q**2 / (q**2).sum()
+    assert square[:2].sum() == pytest.approx(0.8) and square[2:].sum() == pytest.approx(0.2)
+    weight = blend_scores(scores, free, 0.0, totals, 4)
+    assert weight / weight.sum() == pytest.approx(q) and (weight**2).mean() == pytest.approx(1)
+    q, _ = mix_scores(scores, free, 0.3, shares=shares)
+    assert q.min() >= 0.3 / 4
+    alike, _ = mix_scores(scores[:2], free, 0.1, shares=np.array([0.5, 0.5]))
+    assert alike == pytest.approx(mix_scores(scores[:2], free, 0.1)[0])

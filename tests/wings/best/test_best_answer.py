@@ -8,8 +8,12 @@ import pytest
 
 from activetest.cli.app import main
 from activetest.errors import ChoiceError
+from activetest.estimation.repredict import repredict
+from activetest.item_statistics.statistic import statistic
+from activetest.study.comparison import join_models
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
+from activetest.wings.best import best_answer
 from tests.makers import write_pool
 
 ROWS = 150
@@ -183,3 +187,18 @@ def test_what_makes_no_sense_is_refused(key, choices, problem):
     given = {"question": "best", "models": MODELS} | choices
     with pytest.raises(ChoiceError, match=problem):
         Study.create("pool.parquet", **{k: v for k, v in given.items() if v is not None})
+
+
+def test_differences_are_expected_as_rounds_recorded_both_models(begin):
+    study = begin(20)
+    stored = StoredStudy.open()
+    cache = stored.cache()
+    log = stored.log(cache)
+    pool = join_models(stored, cache, log)
+    pair = "zero_one(v3)-zero_one(model)"
+    (derived,) = best_answer._derive_differences(log, [pair]).history
+    (found,) = repredict(log, pool, (statistic(pair),)).history
+    place = derived.statistics.index(pair)
+    assert derived.imputed[:, place] == pytest.approx(found.imputed[:, 0], abs=1e-6)
+    assert derived.imputed_sum[:, place] == pytest.approx(found.imputed_sum[:, 0], abs=1e-4)
+    assert study.report().best.best == "model"
