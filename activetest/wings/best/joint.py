@@ -113,13 +113,15 @@ class JointSurrogate(ComparedSurrogate):
     def _split(self, rows: Rows) -> tuple[Array, Array]:
         """(R, K + 1) logarithms of what is believed on average; and (R, K, K) who says the same."""
         plain = rows.unweighted
-        seen = [plain.others[name] for name in self.among]
-        pred = np.stack([each.outputs.pred for each in seen], axis=1)
+        # Models may have codes of classes of their own: those of the outputs are shared by all.
+        seen = [plain.outputs.others[name] for name in self.among]
+        pred = np.stack([each.pred for each in seen], axis=1)
         same = pred[:, :, None] == pred[:, None, :]
         mean = np.zeros(pred.shape)
         for place, (name, each) in enumerate(zip(self.among, seen, strict=True)):
-            wrong = self.surrogates[name].expected(each, (_MISTAKE,))[0].astype(float)
-            others = _share_rest(each.outputs, pred, place, self.classes)
+            own = plain.others[name]
+            wrong = self.surrogates[name].expected(own, (_MISTAKE,))[0].astype(float)
+            others = _share_rest(each, pred, place, self.classes)
             mean += np.where(same[:, place], 1 - wrong[:, None], wrong[:, None] * others)
         mean /= len(seen)
         first = ~np.tril(same, -1).any(axis=2)
@@ -132,7 +134,7 @@ class JointSurrogate(ComparedSurrogate):
         """(K + 2,) b, r and the t of each model, from labels of items on which models differ."""
         rows, labels = self.known
         logs, same = self._split(rows)
-        pred = np.stack([rows.others[name].outputs.pred for name in self.among], axis=1)
+        pred = np.stack([rows.outputs.others[name].pred for name in self.among], axis=1)
         right = pred == labels[:, None]
         outcome = np.where(right.any(axis=1), right.argmax(axis=1), right.shape[1])
         use = ~same.all(axis=(1, 2)) & np.isfinite(logs[np.arange(len(logs)), outcome])
