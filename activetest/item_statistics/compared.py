@@ -72,6 +72,11 @@ def settle_models(apart: Metric) -> Metric | None:
     return replace(linear_metric("settled", settled), models=apart.models)
 
 
+def counts_mistakes(metric: Metric) -> bool:
+    """Whether a metric of one model follows from its share of mistakes alone."""
+    return [each.name for each in metric.statistics] == ["zero_one"]
+
+
 def subtracts_mistakes(metric: Metric) -> bool:
     """Whether a metric follows from the share of mistakes of one model minus that of another.
 

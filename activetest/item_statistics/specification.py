@@ -9,7 +9,7 @@ import numpy as np
 
 from activetest import catalog
 from activetest.errors import ChoiceError, UnknownMethod
-from activetest.item_statistics.compared import bind_metric, subtract_models
+from activetest.item_statistics.compared import bind_metric, counts_mistakes, subtract_models
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.item_statistics.relevance import find_certain
 from activetest.item_statistics.statistic import Statistic, sum_over_models
@@ -77,6 +77,12 @@ def _find_of_models(metric: Metric, models: tuple[str, ...], facts: Facts) -> Me
         check_models(models, known)
     if known and models == known[:1]:
         return metric
+    if facts.open_classes and not counts_mistakes(metric):
+        raise ChoiceError(
+            f"{metric.title} is not compared between models of which each may predict classes of "
+            "its own",
+            "compare `error` or `accuracy`, or name all classes when the study is made: `classes`",
+        )
     return bind_metric(metric, *models) if len(models) == 1 else subtract_models(metric, *models)
 
 
@@ -105,7 +111,7 @@ def find_objective_metric(specification: str, facts: Facts) -> Metric:
 
 def find_scale(specifications: Iterable[str]) -> str | None:
     """The brackets of the first mean label of these; None without such a mean."""
-    found = (split_specification(each) for each in specifications)
+    found = (split_specification(parse_expression(each).metric) for each in specifications)
     return next((argument for name, argument in found if name == "mean"), None)
 
 

@@ -14,6 +14,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, BinaryIO, NamedTuple
 
 from activetest.errors import LabelConflict, LabelError
+from activetest.labels.matching import ClassMatcher
 from activetest.nouns.answer_fields import SAMPLE, find_columns, require_columns
 from activetest.nouns.arguments import read_path
 from activetest.nouns.canonical import make_canonical
@@ -67,8 +68,12 @@ def write_csv(rows: Iterable[Iterable[Any]]) -> str:
     return "".join(f"{line[:-2]}\n" for line in lines)
 
 
-def make_label_encoder(classes: Sequence[str]) -> Callable[[str], float]:
+def make_label_encoder(
+    classes: Sequence[str], further: Sequence[str] = ()
+) -> Callable[[str], float]:
     """A function from a label to the code of its class; without classes, to its value.
+
+    further  classes that other models alone predict: -2, -3 and so on, however they are spelled
 
     Any other class has the code -1: no prediction has it, so the prediction is wrong. A value that
     is not a number raises ValueError.
@@ -76,7 +81,11 @@ def make_label_encoder(classes: Sequence[str]) -> Callable[[str], float]:
     if not classes:
         return float
     codes = {name: float(code) for code, name in enumerate(classes)}
-    return lambda label: codes.get(label, -1.0)
+    if not further:
+        return lambda label: codes.get(label, -1.0)
+    known = codes | {name: -2.0 - place for place, name in enumerate(further)}
+    find = ClassMatcher(known).find
+    return lambda label: codes[label] if label in codes else known.get(find(label) or "", -1.0)
 
 
 def name_source(path: str | PathLike[str]) -> str:

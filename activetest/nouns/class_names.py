@@ -5,7 +5,7 @@ is no label.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from activetest.nouns.arguments import is_unicode
@@ -53,6 +53,21 @@ def load_metadata(metadata: Mapping[bytes, bytes] | None, key: bytes) -> Any:
         return json.loads((metadata or {}).get(key, b"null"))
     except (ValueError, RecursionError):
         return None
+
+
+def write_further_classes(names: Iterable[str]) -> dict[bytes, bytes]:
+    """Metadata that name the classes that a model predicts and the pool's own does not."""
+    return {OURS: json.dumps({"further": sorted({*names})}).encode()}
+
+
+def read_further_classes(metadata: Mapping[bytes, bytes] | None) -> tuple[str, ...]:
+    """The names that write_further_classes wrote; none where anybody wrote something else.
+
+    >>> read_further_classes(write_further_classes(["b", "a", "b"]))
+    ('a', 'b')
+    """
+    found = _get(load_metadata(metadata, OURS), "further")
+    return tuple(found) if _are_names(found) else ()
 
 
 def _get(value: Any, key: str) -> Any:

@@ -55,7 +55,7 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
     elif classes is None:
         # Names in the file are those of all classes.
         inferred = choices.task is None and not choices.judge
-        classes = named or _find_predicted(pool, MOST_CLASSES if inferred else None)
+        classes = named or find_predicted(pool, MOST_CLASSES if inferred else None)
         open_classes = not named
         if inferred and not named:
             column = schema.prediction
@@ -162,7 +162,7 @@ def _name_two_classes(pool: "Pool") -> tuple[str, ...]:
     Raises ChoiceError where it is the confidence in other than two predicted classes.
     """
     pred = pool.schema.pred
-    found = () if pred is None else _find_predicted(pool)
+    found = () if pred is None else find_predicted(pool)
     if len(found) == 2:
         return found
     if pool.schema.scale == Scale.CONFIDENCE:
@@ -175,7 +175,7 @@ def _name_two_classes(pool: "Pool") -> tuple[str, ...]:
     return ("0", "1")
 
 
-def _find_predicted(pool: "Pool", most: int | None = None) -> tuple[str, ...]:
+def find_predicted(pool: "Pool", most: int | None = None) -> tuple[str, ...]:
     """The distinct predicted classes, stripped, numbers in order of size; an empty text is none.
 
     most  look no further where there are more of them

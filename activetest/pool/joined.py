@@ -9,9 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from activetest.errors import PoolError
-from activetest.nouns.class_names import read_class_names
+from activetest.nouns.canonical import make_canonical
+from activetest.nouns.class_names import (
+    read_class_names,
+    read_further_classes,
+    write_further_classes,
+)
 from activetest.nouns.rows import Array
+from activetest.pool.classes import find_predicted
 from activetest.pool.column_names import find_common
+from activetest.pool.columns import class_names, decode
 from activetest.pool.convert import ROW_GROUP, store_tables, write_parquet
 from activetest.pool.files import BATCH, Files
 from activetest.pool.pool import Pool
@@ -130,10 +137,30 @@ def find_rows(outputs: Pool, find: Callable[[list[str]], Array], size: int) -> t
     return rows, others
 
 
-def write_joined(pool: Pool, outputs: Pool, rows: Array, target: Path) -> None:
+def spell_classes(outputs: Pool, find: Callable[[str], str | None]) -> dict[str, str]:
+    """{predicted class of a file: how the pool and its other models spell it, where they do}.
+
+    outputs' schema has all of them as its classes then. find gives the class so far that a text
+    stands for, or None. Raises PoolError for a file that cannot be read.
+    """
+    found = {name: find(name) or name for name in find_predicted(outputs)}
+    classes = tuple(dict.fromkeys((*outputs.schema.classes, *found)))
+    outputs.schema = replace(outputs.schema, classes=classes)
+    return found
+
+
+def write_joined(
+    pool: Pool,
+    outputs: Pool,
+    rows: Array,
+    target: Path,
+    spelled: Mapping[str, str] | None = None,
+) -> None:
     """Write the columns of a pool that have a role, but with the outputs of another file.
 
-    rows  (N,) the row of each item in that file
+    rows     (N,) the row of each item in that file
+    spelled  as spell_classes gives it, where classes are open: the file then says which the pool
+             does not have
 
     The columns of outputs are in memory meanwhile. Raises PoolError for a file that is damaged,
     OSError where the target cannot be written.
@@ -142,6 +169,14 @@ def write_joined(pool: Pool, outputs: Pool, rows: Array, target: Path) -> None:
     others = [name for name in list_joined_columns(pool.schema) if name not in names]
     read = [batch for _, batch in outputs.files.blocks(names, ROW_GROUP)]
     table = pa.Table.from_batches(read).combine_chunks()
+    metadata = None
+    if spelled is not None:
+        (name,) = names
+        written = class_names(decode(table.column(name).combine_chunks()))
+        spelling = [spelled.get(make_canonical(each.strip())) for each in written]
+        table = pa.table({name: pa.array(spelling, pa.string())})
+        own = {*pool.schema.classes}
+        metadata = write_further_classes([each for each in spelled.values() if each not in own])
 
     def join() -> Iterator[pa.Table]:
         columns = others or names
@@ -150,9 +185,17 @@ def write_joined(pool: Pool, outputs: Pool, rows: Array, target: Path) -> None:
             kept = pa.Table.from_batches([batch]).select(others)
             for name in names:
                 kept = kept.append_column(name, taken.column(name))
-            yield kept
+            yield kept.replace_schema_metadata(metadata)
 
     write_parquet(store_tables(join()), target, checksums=True)
+
+
+def read_further(path: Path) -> tuple[str, ...]:
+    """Classes that a joined file predicts and the pool does not; none where the file is gone."""
+    try:
+        return read_further_classes(pq.read_schema(path).metadata)
+    except (OSError, pa.ArrowException):
+        return ()
 
 
 def write_renamed(files: Files, names: Mapping[str, str], target: Path) -> None:

@@ -7,6 +7,7 @@ of such items is expected to be what it is: 0.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,24 @@ class ComparedPool(PoolOver, SeveralModels):
     """
 
     def __init__(
-        self, model: str, pool: PoolView, others: Mapping[str, PoolView], log: Log
+        self,
+        model: str,
+        pool: PoolView,
+        others: Mapping[str, PoolView],
+        log: Log,
+        further: Sequence[str] = (),
     ) -> None:
-        """The pool of a model, those of the others by their names, and the log of all."""
+        """The pool of a model, those of the others by their names, and the log of all.
+
+        further  classes that others alone predict, where these are open: in the log -2, -3 ...
+        """
         super().__init__(pool)
         self._others, self._log, self.models = dict(others), log, (model, *others)
+        self._codes = {
+            name: SharedCodes(pool.classes, each.classes, further)
+            for name, each in others.items()
+            if further
+        }
 
     def rows(self, start: int, stop: int) -> Rows:
         """The items at positions start, ..., stop - 1."""
@@ -55,7 +69,8 @@ class ComparedPool(PoolOver, SeveralModels):
 
         def replay(name: str, pool: PoolView) -> Surrogate:
             key = "replayed", name, round.number
-            return self.compute_once(key, lambda: fit_for_round(round, self._log, pool))
+            log = self._translate(name, self._log)
+            return self.compute_once(key, lambda: fit_for_round(round, log, pool))
 
         others = {name: replay(name, pool) for name, pool in self._others.items()}
         first, known = restore_surrogate(round, self._pool), list_known(self._log, round.number)
@@ -66,7 +81,8 @@ class ComparedPool(PoolOver, SeveralModels):
     ) -> "ComparedSurrogate":
         """The chosen surrogate of every model, fitted to every label that is known."""
         others = {
-            name: fit_surrogate(log, pool, choices, rng=rng) for name, pool in self._others.items()
+            name: fit_surrogate(self._translate(name, log), pool, choices, rng=rng)
+            for name, pool in self._others.items()
         }
         first, known = fit_surrogate(log, self._pool, choices, rng=rng), list_learned(log, choices)
         return self._join(first, others, known, vars(choices), self.models)
@@ -76,7 +92,12 @@ class ComparedPool(PoolOver, SeveralModels):
     ) -> list["ComparedSurrogate"]:
         """Surrogates of every model like that of a round, fitted to other positions and labels."""
         adapted = adapt_round(round)
-        others = {name: fit_others(adapted, pool, sets) for name, pool in self._others.items()}
+        others = {
+            name: fit_others(
+                adapted, pool, [(rows, self._read_labels(name, labels)) for rows, labels in sets]
+            )
+            for name, pool in self._others.items()
+        }
         about = round.choices, _list_drawn_for(round)
         return [
             self._join(first, {name: each[place] for name, each in others.items()}, known, *about)
@@ -92,9 +113,26 @@ class ComparedPool(PoolOver, SeveralModels):
             outputs.pred,
             lambda: outputs.probs,
             lambda: outputs.std,
-            {name: each.outputs for name, each in seen.items()},
+            {name: self._share_codes(name, each.outputs) for name, each in seen.items()},
         )
         return rows.change(outputs=joined, others=seen)
+
+    def _share_codes(self, name: str, outputs: Outputs) -> Outputs:
+        """Outputs of a model with the codes that classes have in the log."""
+        codes = self._codes.get(name)
+        return outputs if codes is None else Outputs(codes.share(outputs.pred))
+
+    def _read_labels(self, name: str, labels: Array) -> Array:
+        """Labels of the log with the codes that classes have in a model's pool."""
+        codes = self._codes.get(name)
+        return labels if codes is None else codes.read(labels)
+
+    def _translate(self, name: str, log: Log) -> Log:
+        """The log with labels as a model's pool has them."""
+        labels, supplied = (
+            self._read_labels(name, each) for each in (log.labels, log.supplied_labels)
+        )
+        return replace(log, labels=labels, supplied_labels=supplied)
 
     def _join(
         self,
@@ -123,6 +161,33 @@ def _list_drawn_for(round: Round) -> tuple[str, ...]:
     """The models that a round's draws were made for, where these were several."""
     named = [name for each in round.objectives for name in each.statistics]
     return tuple(dict.fromkeys(model for name in named for model, _, _ in statistic(name).terms))
+
+
+class SharedCodes:
+    """Codes of classes in the pool of one model, and in the log that several models share.
+
+    The log has the codes of the first pool. Classes that other models alone predict are -2, -3 and
+    so on there, and -1 is a class of no model.
+    """
+
+    def __init__(self, first: Sequence[str], own: Sequence[str], further: Sequence[str]) -> None:
+        """Classes of the first pool, of this model's, and those of the log besides."""
+        shared = {name: code for code, name in enumerate(first)}
+        shared |= {name: -2 - place for place, name in enumerate(further)}
+        codes = {name: code for code, name in enumerate(own)}
+        self._shared = np.array([shared[name] for name in own])
+        # From the end of an array count codes below 0.
+        self._own = np.array([codes.get(name, -1) for name in (*first, *further[::-1])] + [-1])
+
+    def share(self, codes: Array) -> Array:
+        """(R,) codes in the log of these codes in the pool."""
+        return np.asarray(self._shared[codes])
+
+    def read(self, labels: Array) -> Array:
+        """(R,) codes in the pool of these labels in the log; NaN stays."""
+        found, known = labels.copy(), np.flatnonzero(~np.isnan(labels))
+        found[known] = self._own[labels[known].astype(int)]
+        return found
 
 
 class ComparedSurrogate(Remembers):
@@ -204,7 +269,8 @@ class ComparedSurrogate(Remembers):
         """
         models, weight = [model for model, _, _ in named.terms], named.terms[0][2]
         first, second = (*models, self.model)[:2]
-        differ = rows.others[first].outputs.pred != rows.others[second].outputs.pred
+        preds = rows.outputs.others
+        differ = preds[first].pred != preds[second].pred
         if len(models) > 1:
             values = np.array([-1.0, 1.0, 0.0])
             probs = np.tile([0.0, 0.0, 1.0], (len(differ), 1))
@@ -223,7 +289,7 @@ class ComparedSurrogate(Remembers):
 
         def fit() -> Array:
             rows, labels = self.known
-            pred, other = (rows.others[name].outputs.pred for name in (first, second))
+            pred, other = (rows.outputs.others[name].pred for name in (first, second))
             differ = np.flatnonzero(pred != other)
             right = [each[differ] == labels[differ] for each in (pred, other)]
             outcome = np.select(right, [FIRST, SECOND], NEITHER)
@@ -248,7 +314,7 @@ class ComparedSurrogate(Remembers):
         found = self.surrogates[model].expected(other, statistics).astype(float)
         own = self.first.expected(rows, statistics)
         for place, each in enumerate(statistics):
-            same = find_same(each, rows.outputs, other.outputs)
+            same = find_same(each, rows.outputs, rows.outputs.others[model])
             found[place, same] = own[place, same]
         return found
 

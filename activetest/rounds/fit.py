@@ -58,13 +58,10 @@ def find_disagreeing(cache: PoolView, models: Sequence[str]) -> Array:
         return np.ones(cache.size, bool)
 
     def find() -> Array:
-        pieces = [cache.rows(*each).others for each in cache.chunks()]
+        pieces = [cache.rows(*each).outputs.others for each in cache.chunks()]
         first, *others = models
         return np.concatenate(
-            [
-                np.any([each[name].outputs.pred != each[first].outputs.pred for name in others], 0)
-                for each in pieces
-            ]
+            [np.any([each[name].pred != each[first].pred for name in others], 0) for each in pieces]
         )
 
     return cache.compute_once(("disagreeing", tuple(models)), find)

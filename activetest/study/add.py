@@ -18,13 +18,21 @@ from activetest.errors import (
     TrainingUnclear,
     raising_storage_errors,
 )
+from activetest.labels.matching import ClassMatcher
 from activetest.ledger.ledger import LedgerMoved
 from activetest.nouns.arguments import read_flag, read_name, reading_arguments
 from activetest.nouns.study_lists import MODEL_NAMES, Model, is_model_name
 from activetest.pool import convert
 from activetest.pool.files import Files
 from activetest.pool.frames import check_row_numbers
-from activetest.pool.joined import find_rows, open_outputs, write_joined, write_renamed
+from activetest.pool.joined import (
+    find_rows,
+    open_outputs,
+    read_further,
+    spell_classes,
+    write_joined,
+    write_renamed,
+)
 from activetest.pool.pool import Pool
 from activetest.study import config
 from activetest.study.comparison import describe_aims, describe_draws_for_models
@@ -130,6 +138,8 @@ def add_model(
         else:
             with _open_files(study, given, place) as (files, title):
                 notices = _join(study, files, title, joined)
+        if schema.open_classes:
+            schema = replace(schema, classes=(*study.schema.classes, *read_further(joined)))
         fingerprint, _ = compute_fingerprint(Pool(name, schema, Files(str(joined))))
         if before and fingerprint == before.fingerprint:
             _keep(joined, study.folder, name)
@@ -242,7 +252,10 @@ def _join(study: StoredStudy, files: Files, title: str, target: Path) -> tuple[s
     Raises PoolError where it lacks an item.
     """
     cache = study.cache(auxiliary=False)
-    outputs = open_outputs(files, title, study.schema)
+    outputs, spelled = open_outputs(files, title, study.schema), None
+    if study.schema.open_classes:
+        known = ClassMatcher((*study.schema.classes, *study.further_classes))
+        spelled = spell_classes(outputs, known.find)
     rows, others = find_rows(outputs, cache.find_alike, cache.size)
     if missing := int((rows < 0).sum()):
         first = cache.ids([int(np.argmax(rows < 0))])[0]
@@ -251,7 +264,7 @@ def _join(study: StoredStudy, files: Files, title: str, target: Path) -> tuple[s
             f"{title} lacks {count} of the pool, the first of which is {first!r}",
             "give a file with outputs for every item",
         )
-    write_joined(study.open_pool(), outputs, rows, target)
+    write_joined(study.open_pool(), outputs, rows, target, spelled)
     count = f"{others:,} row{'s' * (others != 1)}"
     return (f"{count} of {title} are of no item of the pool, and are left out",) * bool(others)
 

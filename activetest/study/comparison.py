@@ -7,7 +7,7 @@ from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError
 from activetest.estimation.view import ANYTIME
 from activetest.item_statistics import specification
-from activetest.item_statistics.compared import bind_metric, subtract_models
+from activetest.item_statistics.compared import bind_metric, counts_mistakes, subtract_models
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import DIFFERENCE, Choices
 from activetest.nouns.expression import parse_expression
@@ -30,12 +30,17 @@ def list_model_names(study: StoredStudy) -> tuple[str, ...]:
 
 
 def compare_models(
-    metrics: Sequence[Metric], reference: str | None, models: Sequence[str]
+    metrics: Sequence[Metric],
+    reference: str | None,
+    models: Sequence[str],
+    *,
+    open_classes: bool = False,
 ) -> list[Metric]:
     """Every other model's metrics, and their differences to those of a reference.
 
     models are all of them, that of the outputs at hand first. Areas under curves are left out, and
-    what is of the labels alone, as a rate: it is the same for every model.
+    what is of the labels alone, as a rate: it is the same for every model. So is all but the share
+    of mistakes where each model may predict classes of its own.
     Raises ChoiceError for a reference that is none of them, or the only one.
     """
     if reference is None:
@@ -53,7 +58,8 @@ def compare_models(
         )
     found = []
     for metric in metrics:
-        if metric.refine is None and not (metric.models or metric.of_labels):
+        alike = metric.refine is None and not (metric.models or metric.of_labels)
+        if alike and (counts_mistakes(metric) or not open_classes):
             found += [bind_metric(metric, each) for each in models if each != own]
             found += [subtract_models(metric, each, reference) for each in others]
     return found
@@ -102,7 +108,7 @@ def join_models(
             f"`study.report(model={name!r})`",
         )
     pools = {name: study.of_model(name).known_cache() for name in others if name in needed}
-    return ComparedPool(own, cache, pools, log) if pools else cache
+    return ComparedPool(own, cache, pools, log, study.further_classes) if pools else cache
 
 
 def check_models(study: StoredStudy | None, choices: Choices, models: Iterable[str] = ()) -> None:

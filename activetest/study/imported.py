@@ -27,7 +27,7 @@ from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, LabelError
 from activetest.estimation.repredict import repredict
 from activetest.labels.annotators import resolve_answers
-from activetest.labels.files import Label
+from activetest.labels.files import Label, make_label_encoder
 from activetest.labels.mapping import make_edit, read_label_map
 from activetest.ledger.ledger import Answer, Ledger
 from activetest.nouns.answer_fields import check_columns
@@ -546,8 +546,9 @@ def _make_log(
 ) -> Log:
     """The log of these draws and answers, without rounds."""
     known, others = resolve_answers(answers, values=not cache.classes), list(supplied)
-    status, labels = encode_outcomes(drawn.ids, known, cache)
-    supplied_status, supplied_labels = encode_outcomes(others, known, cache)
+    encode = make_label_encoder(cache.classes)
+    status, labels = encode_outcomes(drawn.ids, known, encode)
+    supplied_status, supplied_labels = encode_outcomes(others, known, encode)
     return Log(
         rows=cache.find(drawn.ids),
         q=drawn.q,

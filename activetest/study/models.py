@@ -58,6 +58,11 @@ class ModelStudy(StoredStudy):
     def __init__(self, base: StoredStudy, model: Model) -> None:
         self.threshold = read_source(model.source)
         own = self.threshold.roles if self.threshold else {}
+        if base.pool.get("open_classes"):
+            from activetest.pool.joined import read_further
+
+            further = read_further(base.folder / MODELS / f"{model.name}.parquet")
+            own = {**own, "classes": [*base.pool["classes"], *further]}
         pool = {**base.pool, "uri": write_model_address(model.name), **own}
         super().__init__(
             base.folder, Config(pool, base.choices, base.reports, base.others), base.ledger

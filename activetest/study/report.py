@@ -177,7 +177,9 @@ def report(
     )
     facts = _find_facts(study, cache, request.metrics, [each.metric for each in parsed])
     shown, further, viewed = _choose_metrics(request, choices, facts)
-    apart = compare_models(shown, request.reference, list_model_names(study))
+    apart = compare_models(
+        *(shown, request.reference, list_model_names(study)), open_classes=facts.open_classes
+    )
     required = _bound_all(
         [specification.find_metric(each.metric, facts) for each in parsed], request.bound
     )

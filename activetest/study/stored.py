@@ -159,6 +159,16 @@ class StoredStudy:
         return config.parse_schema(self.pool)
 
     @property
+    def further_classes(self) -> tuple[str, ...]:
+        """Classes of an open pool that other models alone predict, in the order of the models."""
+        own = self.schema
+        if not own.open_classes:
+            return ()
+        others = [self.of_model(each.name).schema.classes for each in self.list_models()]
+        found = dict.fromkeys(name for classes in others for name in classes)
+        return tuple(name for name in found if name not in {*own.classes})
+
+    @property
     def pool_name(self) -> str:
         """Name of the pool in reports: its address, as study.toml has it."""
         return name_pool(self.pool["uri"])
@@ -460,8 +470,9 @@ class StoredStudy:
         record = record or self.ledger.record()
         known, inferred = self._resolve(record)
         drawn, supplied = [draw.id for draw in record.draws], list(record.supplied)
-        status, labels = encode_outcomes(drawn, known, cache)
-        supplied_status, supplied_labels = encode_outcomes(supplied, known, cache)
+        encode = make_label_encoder(cache.classes, self.further_classes)
+        status, labels = encode_outcomes(drawn, known, encode)
+        supplied_status, supplied_labels = encode_outcomes(supplied, known, encode)
         rows = find_items(drawn, cache)
         last = max((draw.round for draw in record.draws), default=0)
         known_since = [
@@ -603,11 +614,10 @@ def find_items(ids: Sequence[str], cache: "Cache") -> Array:
 
 
 def encode_outcomes(
-    ids: Sequence[str], known: Mapping[str, tuple[int, str]], cache: "Cache"
+    ids: Sequence[str], known: Mapping[str, tuple[int, str]], encode: Callable[[str], float]
 ) -> tuple[Array, Array]:
-    """(D,) status, and (D,) label of each item: class code or value, NaN unless labelled."""
+    """(D,) status, and (D,) label of each item as `encode` has it, NaN unless labelled."""
     outcomes = [known.get(id, (PENDING, "")) for id in ids]
-    encode = make_label_encoder(cache.classes)
     values = [encode(label) if status == LABELLED else np.nan for status, label in outcomes]
     return np.array([status for status, _ in outcomes], np.int64), np.array(values, float)
 

@@ -11,7 +11,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
-from activetest.rounds.compared_pool import ComparedPool
+from activetest.rounds.compared_pool import ComparedPool, SharedCodes
 from activetest.rounds.fit import fit_surrogate
 from activetest.sampling.plan import plan_round
 from activetest.simulation.simulate import answered
@@ -127,3 +127,12 @@ def test_weights_multiply_what_is_expected_and_change_no_belief_in_a_label(pool,
     assert mass.std() > 0.1
     # Surrogates of pools with and without weights differ a little.
     assert found[1] == approx(found[0] * mass, abs=1e-3)
+
+
+def test_codes_that_models_share_are_those_of_the_first_pool():
+    own, further = ("a", "b", "x", "z"), ("x", "y", "z")
+    codes = SharedCodes(("a", "b", "c"), own, further)
+    assert codes.share(np.array([0, 1, 2, 3])).tolist() == [0, 1, -2, -4]
+    labels = np.array([0, 1, 2, -1, -2, -3, -4, np.nan])
+    assert codes.read(labels)[:-1].tolist() == [0, 1, -1, -1, 2, -1, 3]
+    assert np.isnan(codes.read(labels)[-1])

@@ -90,6 +90,11 @@ def test_a_report_has_every_models_numbers_and_their_differences(begin, errors):
     assert losses - wins == approx(apart.estimate) and losses + wins <= 1 / 3 + 1e-9
 
 
+def test_a_class_stands_before_the_model(begin):
+    rows = find_rows(begin(60).report(metrics="recall[owl](v2)"))
+    assert rows["recall[owl](v2)"].estimate is not None
+
+
 def test_all_labels_together_tell_wins_from_losses(begin, key):
     """Of accuracies as of errors, whoever is the reference."""
     study = begin(ROWS)
