@@ -13,7 +13,7 @@ from activetest.item_statistics.specification import suggest_bound, why_not_bett
 from activetest.labels import annotators
 from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_label
 from activetest.ledger.ledger import Answer
-from activetest.nouns.choices import Selection
+from activetest.nouns.choices import Choices, Selection
 from activetest.nouns.estimate import RARE
 from activetest.nouns.log import DECLINED, LABELLED, Log
 from activetest.nouns.name_lists import join_names
@@ -25,7 +25,7 @@ from activetest.pool.uncertain import list_uncertain
 from activetest.reporting.missing_notes import note_missing
 from activetest.reporting.rows import HEADLINE
 from activetest.rounds.fit import list_labelled
-from activetest.sampling.question import chooses_between
+from activetest.sampling.question import chooses_between, compares_models
 
 # Fewer labels of the rarer outcome than this, or a larger share of the weights, are worth a note.
 _FEW_MINORITY, _HEAVY = 5, 0.25
@@ -88,8 +88,8 @@ def write_notes(
     if log.declined:
         notes.append(Note(_describe_declined(view, rows), Weight.LIMITED))
     if fixed and headline.estimate is not None and not is_model_based(headline.estimator):
-        between = chooses_between(view.choices.acquisition)
-        notes += _describe_doubts(headline, _count_minority(view, metric), between=between)
+        aim = _name_other_aim(view.choices, headline)
+        notes += _describe_doubts(headline, _count_minority(view, metric), aim)
     if evidence.correction is None or not evidence.correction.doubted:
         # Otherwise the reason is another one.
         notes += _describe_unreliable(rows, view.metrics)
@@ -421,10 +421,18 @@ def _describe_unreliable(rows: Sequence[EstimateRow], metrics: Mapping[str, Metr
     return [Note(text, Weight.INVALID)]
 
 
-def _describe_doubts(row: EstimateRow, minority_count: float, *, between: bool) -> list[Note]:
+def _name_other_aim(choices: Choices, row: EstimateRow) -> str:
+    """The aim of draws where they are for other numbers than the headline; else empty."""
+    if chooses_between(choices.acquisition):
+        return "comparing groups"
+    apart = compares_models(choices.aims) and len(row.models) < 2
+    return "comparing models" if apart else ""
+
+
+def _describe_doubts(row: EstimateRow, minority_count: float, aim: str) -> list[Note]:
     """Reasons to be careful with the headline's interval, or with the way items are drawn.
 
-    between says whether draws choose between groups.
+    aim is as _name_other_aim gives it.
     """
     notes = []
     if row.method == "korn-graubard" and minority_count < _FEW_MINORITY:
@@ -435,8 +443,8 @@ def _describe_doubts(row: EstimateRow, minority_count: float, *, between: bool) 
         if saving.cost is not None and saving.spent:
             labels += f", which cost {saving.cost / saving.spent:.0%} of what was spent"
         notes.append(
-            Note(f"Sampling is optimised for comparing groups; for the overall estimate, {labels}.")
-            if between
+            Note(f"Sampling is optimised for {aim}; for the overall estimate, {labels}.")
+            if aim
             else Note(
                 f"Active draws have not saved labels so far: {labels}. This can change with more "
                 "labels; `study.change(floor=1)` draws at random.",

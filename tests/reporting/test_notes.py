@@ -14,6 +14,7 @@ from activetest.estimation.view import build_view
 from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.ledger.ledger import Answer
+from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, METHODS, Log, Round
 from activetest.nouns.quantity import Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight, sort_notes
@@ -287,11 +288,27 @@ def texts_of(found) -> str:
     return " ".join(note.text for note in found)
 
 
+@pytest.mark.parametrize(
+    ("settings", "models", "aim"),
+    [
+        ({}, (), ""),
+        ({"draw_for": ("difference",)}, (), "comparing models"),
+        ({"draw_for": ("difference", "error")}, (), ""),
+        ({"draw_for": ("error(v2)-error(v1)",)}, ("v2",), "comparing models"),
+        ({"draw_for": ("error(v2)-error(v1)",)}, ("v2", "v1"), ""),
+        ({"acquisition": "thompson"}, (), "comparing groups"),
+    ],
+)
+def test_draws_that_are_for_other_numbers_have_an_aim(settings, models, aim):
+    choices = Choices("error", ("error",), **settings)
+    assert notes._name_other_aim(choices, row(models=models)) == aim
+
+
 @pytest.mark.parametrize("between", [False, True])
 def test_draws_that_saved_nothing_are_noted_once_there_are_labels_to_tell(between):
     def doubts(minority, random, **fields):
         shown = row(random=random, **fields)
-        return list(notes._describe_doubts(shown, minority, between=between))
+        return list(notes._describe_doubts(shown, minority, "comparing groups" * between))
 
     (found,) = doubts(30, 80.4)
     assert "100 labels are as good as 80 random ones" in found.text
@@ -305,7 +322,7 @@ def test_draws_that_saved_nothing_are_noted_once_there_are_labels_to_tell(betwee
 
 def test_an_interval_is_wide_while_the_rarer_outcome_has_fewer_than_five_labels():
     def doubts(minority, **fields) -> str:
-        return texts_of(notes._describe_doubts(row(**fields), minority, between=False))
+        return texts_of(notes._describe_doubts(row(**fields), minority, ""))
 
     end = " found so far, so the interval is deliberately wide."
     assert doubts(5) == doubts(1, method="delta-beta") == ""
@@ -322,7 +339,7 @@ def test_an_interval_is_wide_while_the_rarer_outcome_has_fewer_than_five_labels(
 
 def test_a_draw_with_more_than_a_quarter_of_the_weight_is_noted():
     def doubts(share):
-        return list(notes._describe_doubts(row(share=share), 30, between=False))
+        return list(notes._describe_doubts(row(share=share), 30, ""))
 
     assert doubts(None) == doubts(0.25) == []
     (found,) = doubts(0.26)
