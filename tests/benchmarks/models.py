@@ -2,8 +2,9 @@
 
 FOLDER holds NAME.parquet, NAME.labels.csv and NAME.surrogates.parquet, from which the model with
 the fewest errors is the rival of the pool's own. Draws are made for the error of the own model, as
-by default, or for the difference. A difference is compared with that of so many uniform draws on
-which both models are looked at, and the rival's error with that of so many uniform draws.
+by default, or for the difference, with its usual floor or none. A difference is compared with that
+of so many uniform draws on which both models are looked at, and the rival's error with that of so
+many uniform draws.
 """
 
 import concurrent.futures
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from activetest.cache.cache import build_cache
+from activetest.errors import NotEstimable
 from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.compared import bind_metric, subtract_models
@@ -32,9 +34,9 @@ from activetest.rounds.compared_pool import ComparedPool
 _APART = "error(rival)-error(own)"
 # How draws are made: for the own model's error, or for the difference with a floor.
 _WAYS = {
-    "own error": Choices("error", ("error",), "auto"),
-    "difference": Choices(_APART, (_APART, "error"), "auto"),
-    "difference, floor 0.1": Choices(_APART, (_APART, "error"), "auto", floor=0.1),
+    "difference, floor 0.1": Choices("error", ("error",), floor=0.1, draw_for=(_APART,)),
+    "difference, floor 0": Choices("error", ("error",), floor=0.0, draw_for=(_APART,)),
+    "own error": Choices("error", ("error",)),
 }
 _LEVEL = 0.95
 
@@ -94,7 +96,12 @@ def run_study(place: str, way: str, labels: int, batch: int, seed: int) -> list[
     view = build_view(log, compared, choices, metrics, seed=seed, own_view=False)
     found = []
     for each in metrics:
-        value = view.value(each, HEADLINE)
+        try:
+            value = view.value(each, HEADLINE)
+        except NotEstimable:
+            # Without a floor, draws say nothing about one model alone.
+            found += [np.nan] * 3
+            continue
         found += [value.value, *view.interval(value, _LEVEL).find_ends()]
     return found
 
@@ -147,6 +154,8 @@ def main() -> None:
 
 def describe(found: np.ndarray, values: np.ndarray, *, width: bool) -> str:
     """Uniform labels that would be as good as found (runs, 3), with two standard errors."""
+    if np.isnan(found).any():
+        return "-"
     truth, size = values.mean(), len(values)
     squares = (found[:, 0] - truth) ** 2
     error = squares.std(ddof=1) / np.sqrt(len(squares)) / squares.mean()
