@@ -81,7 +81,7 @@ def _find_of_models(metric: Metric, models: tuple[str, ...], facts: Facts) -> Me
         raise ChoiceError(
             f"{metric.title} is not compared between models of which each may predict classes of "
             "its own",
-            "compare `error` or `accuracy`, or name all classes when the study is made: `classes`",
+            "compare errors or accuracies, or name all `classes` in a study of its own",
         )
     return bind_metric(metric, *models) if len(models) == 1 else subtract_models(metric, *models)
 
