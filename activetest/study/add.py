@@ -21,6 +21,7 @@ from activetest.errors import (
 from activetest.labels.matching import ClassMatcher
 from activetest.ledger.ledger import LedgerMoved
 from activetest.nouns.arguments import read_flag, read_name, reading_arguments
+from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.study_lists import MODEL_NAMES, Model, is_model_name
 from activetest.pool import convert
 from activetest.pool.files import Files
@@ -252,10 +253,13 @@ def _join(study: StoredStudy, files: Files, title: str, target: Path) -> tuple[s
     Raises PoolError where it lacks an item.
     """
     cache = study.cache(auxiliary=False)
-    outputs, spelled = open_outputs(files, title, study.schema), None
+    outputs, spelled, notices = open_outputs(files, title, study.schema), None, list[str]()
     if study.schema.open_classes:
-        known = ClassMatcher((*study.schema.classes, *study.further_classes))
-        spelled = spell_classes(outputs, known.find)
+        known = (*study.schema.classes, *study.further_classes)
+        spelled = spell_classes(outputs, ClassMatcher(known).find)
+        if new := sorted({*spelled.values()} - {*known}):
+            count = f"{len(new):,} class{'es' * (len(new) != 1)}"
+            notices.append(f"it predicts {count} that no model before it did: {shorten_list(new)}")
     rows, others = find_rows(outputs, cache.find_alike, cache.size)
     if missing := int((rows < 0).sum()):
         first = cache.ids([int(np.argmax(rows < 0))])[0]
@@ -266,7 +270,9 @@ def _join(study: StoredStudy, files: Files, title: str, target: Path) -> tuple[s
         )
     write_joined(study.open_pool(), outputs, rows, target, spelled)
     count = f"{others:,} row{'s' * (others != 1)}"
-    return (f"{count} of {title} are of no item of the pool, and are left out",) * bool(others)
+    if others:
+        notices.append(f"{count} of {title} are of no item of the pool, and are left out")
+    return tuple(notices)
 
 
 def _join_again(study: StoredStudy, threshold: OwnThreshold, target: Path) -> tuple[str, ...]:
