@@ -22,6 +22,7 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.pool import PoolView, SeveralModels
+from activetest.nouns.rounding import MARGIN
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import get_surrogate, make_generator
@@ -82,7 +83,8 @@ class Standing:
             location = gain @ basis.T @ (sign * self.mean)
             spread = prior - gain @ prior
         values, vectors = np.linalg.eigh((spread + spread.T) / 2)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        # The symmetric root is the same whatever the signs of the vectors, which are free.
+        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         normal = rng.standard_normal((count, size - 1))
         normal /= np.sqrt(rng.chisquare(freedom, (count, 1)) / freedom)
         found: Array = (location + normal @ root.T) @ basis.T
@@ -215,7 +217,8 @@ class Contest:
 def judge(draws: Array, rope: float) -> Contest:
     """The contest by draws (S, K) of how good models are."""
     behind = draws.max(axis=1, keepdims=True) - draws
-    return Contest((behind <= rope).mean(axis=0), behind.mean(axis=0))
+    # Models that do the same are best together, and no last digit parts them.
+    return Contest((behind <= rope + MARGIN).mean(axis=0), behind.mean(axis=0))
 
 
 def weigh_pairs(best: Array, least: float = 0.02) -> tuple[Array, Array]:

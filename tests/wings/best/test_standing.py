@@ -127,6 +127,21 @@ def test_models_that_are_the_same_stay_the_same():
     )
     found = draw(standing)
     assert found[:, 1] == approx(found[:, 2], abs=1e-9)
+    best = judge(found, 0.0).best
+    assert 0 < best[1] == best[2] and best[0] + best[1] == approx(1)
+
+
+def test_draws_do_not_follow_signs_that_are_free(monkeypatch):
+    """Another processor may give the opposite of an eigenvector."""
+    covariance = np.array([[0.004, 0.001], [0.001, 0.003]])
+    found, plain = draw(replace(EMPTY, covariance=covariance)), np.linalg.eigh
+
+    def flip(matrix):
+        values, vectors = plain(matrix)
+        return values, -vectors
+
+    monkeypatch.setattr(np.linalg, "eigh", flip)
+    assert draw(replace(EMPTY, covariance=covariance)) == approx(found, abs=1e-12)
 
 
 def test_with_a_tolerance_several_models_may_be_best_at_once():
