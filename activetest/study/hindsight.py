@@ -141,7 +141,11 @@ def open_at_threshold(study: StoredStudy, threshold: float | None) -> StoredStud
             f"`study.add('strict', '{study.model.name}@threshold:{threshold:g}')`",
         )
     check_value(threshold)
-    own = OwnThreshold(study.list_models()[0].name, threshold, choose_class(study.schema))
+    try:
+        chosen = choose_class(study.schema)
+    except ChoiceError as error:
+        raise ChoiceError(error.problem, "leave `threshold` out") from error
+    own = OwnThreshold(study.list_models()[0].name, threshold, chosen)
     found = HindsightStudy(study, own)
     if _predict_alike(study.cache(), found.cache()):
         return study

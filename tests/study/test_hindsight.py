@@ -172,7 +172,7 @@ def test_a_model_without_a_threshold_has_no_other_one(begin, outputs, settings, 
     study = begin(0, outputs, **settings)
     with pytest.raises(ChoiceError, match=problem) as found:
         study.report(threshold=0.3)
-    assert found.value.hint
+    assert found.value.hint == "leave `threshold` out"
 
 
 @pytest.mark.parametrize(
