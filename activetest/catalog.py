@@ -47,6 +47,7 @@ there without importing the file.
                         of a round: see rounds.crossing
     NEEDS_GOLD          items of which an attribute model must know the true attributes
     CHOOSES_ARMS        it chooses between the arms of a surface, not between items
+    SELECTS_MODELS      it chooses items to find the best of several models, and draws none
     SIMULATION_ONLY     no study can use it
     WITH_REPLACEMENT    an acquisition whose draws leave all items in the pool
     NEEDS_KEY           an acquisition that scores items by their true labels

@@ -78,6 +78,7 @@ RUNS = {
 }
 # Scripts that need more than the sample pool, and the picture: see test_benchmarks_page.
 ELSEWHERE = {
+    "best.py",
     "picture.py",
     "rates.py",
     "reproduce_alt_mas.py",

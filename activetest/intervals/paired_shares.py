@@ -1,10 +1,10 @@
 """Paired shares: the share of mistakes of one model minus that of another, on the same items.
 
-An item adds -1, 0 or 1. (1 + difference) / 2 has the limits that Korn and Graubard give a share: of
-all numbers between 0 and 1 with one mean, those that are 0 or 1 vary the most, so that the
-variance of uniform draws, which stands for the one that was observed while labels are few, is at
-least as large as it can be. Where all labels are on one side, the limits are Clopper and Pearson's,
-as those of a sign test.
+An item adds -1, 0 or 1. (1 + difference) / 2 has the limits that Korn and Graubard 1998 give a
+share: of all numbers between 0 and 1 with one mean, those that are 0 or 1 vary the most, so that
+the variance of uniform draws, which stands for the one that was observed while labels are few, is
+at least as large as it can be. Where all labels are on one side, the limits are Clopper and
+Pearson's, as those of a sign test.
 """
 
 from dataclasses import replace

@@ -25,7 +25,7 @@ def pool(folder, write_pool) -> list[str]:
     [
         (["init", "pool", "--metric", ""], catalog.names("metrics")),
         (["init", "pool", "--surrogate", "r"], ["radial-bnn", "residual"]),
-        (["init", "pool", "--acquisition", "top"], ["top-two-thompson"]),
+        (["init", "pool", "--acquisition", "top-two-"], ["top-two-thompson"]),
         (["init", "pool", "--interval", ""], ["fixed", "anytime", "sequential"]),
         (["init", "pool", "--question", ""], catalog.names("questions")),
         (["init", "pool", "--prior", "u"], ["uniform"]),

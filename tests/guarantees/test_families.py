@@ -26,6 +26,7 @@ from activetest.wings.groups.bandit import IDENTIFY, Bandit
 SIZE, CLASSES = 40, 3
 ARMS = catalog.having("acquisition", "CHOOSES_GROUPS")
 EXPLORERS = catalog.having("acquisition", "CHOOSES_ARMS")
+SELECTORS = catalog.having("acquisition", "SELECTS_MODELS")
 POOLS = {"classes": CLASSIFICATION, "hard labels": HARD_LABELS, "values": REGRESSION}
 # Surrogates, each with the kinds of pools whose task it serves.
 SERVED = [
@@ -151,6 +152,7 @@ def explain(module: str, name: str) -> str:
 def test_every_method_explains_itself_and_cites_its_source(family, name):
     module = catalog.load(family, name)
     verbs = dict.fromkeys(ARMS, "allocate") | dict.fromkeys(EXPLORERS, "rank_arms")
+    verbs |= dict.fromkeys(SELECTORS, "open_selector")
     verb = getattr(module, verbs.get(name, FAMILIES[family]))
     if isinstance(module, ModuleType):
         assert module.__doc__ and verb.__doc__
@@ -164,7 +166,8 @@ def test_every_method_explains_itself_and_cites_its_source(family, name):
 # --- acquisition
 
 
-SCORES = [name for name in catalog.names("acquisition") if name not in ARMS + EXPLORERS]
+OTHERS = ARMS + EXPLORERS + SELECTORS
+SCORES = [name for name in catalog.names("acquisition") if name not in OTHERS]
 
 
 @pytest.mark.parametrize("name", SCORES)

@@ -1,6 +1,7 @@
 """Non-unanimous: random draws among the items on which not all models do the same.
 
-Where all do, a label says nothing of which is best.
+Where all do, a label says nothing of which is best: labels are sought where models disagree, as by
+Seung, Opper and Sompolinsky 1992.
 """
 
 import numpy as np
