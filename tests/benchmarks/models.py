@@ -139,7 +139,8 @@ def main() -> None:
             apart = wrong[1].astype(float) - wrong[0]
             pred = [each.rows(0, each.size).outputs.pred for each in (own, rival)]
             differ = (pred[0] != pred[1]).mean()
-            for way in _WAYS:
+            # Without a floor, nothing is left to draw from models that do the same throughout.
+            for way in (each for each in _WAYS if differ or _WAYS[each].floor):
                 began = time.perf_counter()
                 play = partial(run_study, place, way, options.labels, options.batch)
                 with concurrent.futures.ProcessPoolExecutor(options.workers) as workers:
