@@ -74,7 +74,7 @@ class ComparedPool(PoolOver, SeveralModels):
 
         others = {name: replay(name, pool) for name, pool in self._others.items()}
         first, known = restore_surrogate(round, self._pool), list_known(self._log, round.number)
-        return self._join(first, others, known, round.choices, _list_drawn_for(round))
+        return self._join(first, others, known, round.choices, list_drawn_for(round))
 
     def fit_surrogate(
         self, log: Log, choices: Choices, *, rng: np.random.Generator
@@ -98,7 +98,7 @@ class ComparedPool(PoolOver, SeveralModels):
             )
             for name, pool in self._others.items()
         }
-        about = round.choices, _list_drawn_for(round)
+        about = round.choices, list_drawn_for(round)
         return [
             self._join(first, {name: each[place] for name, each in others.items()}, known, *about)
             for place, (first, known) in enumerate(
@@ -157,7 +157,7 @@ class ComparedPool(PoolOver, SeveralModels):
         return ComparedSurrogate(*about, labelled)
 
 
-def _list_drawn_for(round: Round) -> tuple[str, ...]:
+def list_drawn_for(round: Round) -> tuple[str, ...]:
     """The models that a round's draws were made for, where these were several."""
     named = [name for each in round.objectives for name in each.statistics]
     return tuple(dict.fromkeys(model for name in named for model, _, _ in statistic(name).terms))

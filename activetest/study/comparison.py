@@ -1,7 +1,7 @@
 """Several models in one report: which numbers are of which, and the pool that has all of them."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError
@@ -11,11 +11,10 @@ from activetest.item_statistics.compared import bind_metric, counts_mistakes, su
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import DIFFERENCE, Choices
 from activetest.nouns.expression import parse_expression
-from activetest.nouns.log import Log, Round
+from activetest.nouns.log import Log
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.study_lists import Model
-from activetest.rounds.compared_pool import ComparedPool
-from activetest.rounds.objectives import find_statistics
+from activetest.rounds.compared_pool import ComparedPool, list_drawn_for
 from activetest.sampling.question import compares_models, describe_objective, find_fact
 from activetest.study.findings import Context, Finding, open_findings
 from activetest.study.models import ModelStudy
@@ -96,7 +95,7 @@ def join_models(
     the study took part in making: its numbers rest on other draws than those of the others.
     """
     own, *others = list_model_names(study)
-    drawn_for = {name for each in log.history for name in _list_drawn_for(each)}
+    drawn_for = {name for each in log.history for name in list_drawn_for(each)}
     trained = {each.name for each in study.list_models() if each.trained}
     needed = {*named, *drawn_for, *list_named_models(study.choices, list_compared(study))}
     if is_of_models(study.choices):
@@ -207,10 +206,3 @@ def check_model_report(study: StoredStudy, *, gates: bool, kind: str, surface: b
             f"a report on {name} alone holds for one look, and has no gates at every look",
             f"`study.report(require='error({name})<=0.1')`, or `interval=\"fixed\"`",
         )
-
-
-def _list_drawn_for(round: Round) -> Iterator[str]:
-    """The models whose outputs the scores of a round were about, where they were several."""
-    for objective in round.objectives:
-        for each in find_statistics(objective):
-            yield from (model for model, _, _ in each.terms)
