@@ -1,6 +1,6 @@
 """Fitting: the labels that a round knows, and the surrogate fitted to them."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.choices import Choices, Refit
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.pool import PoolView, SeveralModels
-from activetest.nouns.rows import Array, Rows
+from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.nouns.training import TrainingSet
 from activetest.rounds.weighted import find_counted, weigh_surrogate
@@ -59,12 +59,15 @@ def find_disagreeing(cache: PoolView, models: Sequence[str]) -> Array:
 
     def find() -> Array:
         pieces = [cache.rows(*each).outputs.others for each in cache.chunks()]
-        first, *others = models
-        return np.concatenate(
-            [np.any([each[name].pred != each[first].pred for name in others], 0) for each in pieces]
-        )
+        return np.concatenate([tell_apart(each, models) for each in pieces])
 
     return cache.compute_once(("disagreeing", tuple(models)), find)
+
+
+def tell_apart(seen: Mapping[str, Outputs], models: Sequence[str]) -> Array:
+    """(R,) True where not all of these models predict the same, by the outputs of each."""
+    first, *others = (seen[name].pred for name in models)
+    return np.asarray(np.any([each != first for each in others], axis=0))
 
 
 def get_surrogate(log: Log, cache: PoolView, choices: Choices, *, seed: int) -> Surrogate:

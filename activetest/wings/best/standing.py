@@ -9,7 +9,7 @@ model is right, as if some labels had shown that, and draws of the posterior are
 distribution. So a handful of labels that agree leave about the doubt that a beta distribution has.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,9 +23,9 @@ from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.pool import PoolView, SeveralModels
 from activetest.nouns.rounding import MARGIN
-from activetest.nouns.rows import Array, Outputs, Rows
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
-from activetest.rounds.fit import get_surrogate, make_generator
+from activetest.rounds.fit import get_surrogate, make_generator, tell_apart
 from activetest.rounds.objectives import list_of_models
 from activetest.system.parallel import map_reduce
 
@@ -136,7 +136,7 @@ def measure_standing(
     blind = np.tensordot(parts, parts, ((0, 1), (0, 1)))
     labelled = evidence.log.item_status == LABELLED
     seen_rows = [rows.outputs.others for rows in (evidence.drawn, evidence.supplied)]
-    differ = np.concatenate([_find_differing(each, pool.models) for each in seen_rows])
+    differ = np.concatenate([tell_apart(each, pool.models) for each in seen_rows])
     telling = int((differ & labelled).sum())
     covariance = (_PSEUDO_LABELS * blind + telling * seen) / (_PSEUDO_LABELS + telling)
     # A metric that counts mistakes changes with their mean by 1 or -1.
@@ -175,12 +175,6 @@ def _guess_errors(rows: Rows, models: Sequence[str]) -> Array:
     probs = first / first.sum(axis=1, keepdims=True)
     mean = (probs[..., None] * ~same).sum(axis=1, keepdims=True)
     return np.asarray((~same - mean) * np.sqrt(probs)[..., None])
-
-
-def _find_differing(seen: Mapping[str, Outputs], models: Sequence[str]) -> Array:
-    """(R,) items on which not all models do the same."""
-    first, *others = (seen[name].pred for name in models)
-    return np.asarray(np.any([each != first for each in others], axis=0))
 
 
 def measure_apart(pool: PoolView, models: Sequence[str]) -> Array:
