@@ -10,7 +10,7 @@ from activetest.errors import ChoiceError
 
 EXAMPLES = (
     "activetest init pool.parquet --metric 'recall[fraud]' --group region",
-    "activetest init pool.parquet --model v2=preds_v2.parquet",
+    "activetest init pool.parquet --model v1=preds_v1.parquet --model v2=preds_v2.parquet",
     "activetest init --metric f1          # changes the study at hand",
 )
 
@@ -27,8 +27,9 @@ def run(
     engine: options.engine() = None,
     model: options.take(
         "--model NAME=FILE",
-        "A further model that a new study begins with, as of activetest add: a file, a column of "
-        "the pool, or 'v2=prob_v2_*'; for several, give it again.",
+        "A model that a new study begins with, as of activetest add: a file, a column of the pool, "
+        "or 'v2=prob_v2_*'; for several, give it again. Of a pool without outputs, the first one "
+        "is the first model of the study.",
         options.Names,
     ) = None,
     dry_run: options.take("--dry-run", "Check everything, and change nothing.", rank=10) = False,

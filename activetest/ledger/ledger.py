@@ -14,7 +14,7 @@ import weakref
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import get_ident
@@ -210,9 +210,13 @@ class Ledger:
         seed: int,
         part: Part,
         plan: Plan | None = None,
+        model: Model | None = None,
     ) -> "Ledger":
-        """A new ledger for a study of one part of the population; plan is recorded where given."""
-        model, time = Model(fingerprint=part.fingerprint), _now()
+        """A new ledger for a study of one part of the population; plan is recorded where given.
+
+        model  the first one, whose outputs are those that the part's fingerprint is of
+        """
+        model, time = replace(model or Model(), fingerprint=part.fingerprint), _now()
         with closing(_connect(path)) as db, _raising_study_errors(path):
             db.execute(f"PRAGMA page_size = {_PAGE}")
             db.execute("BEGIN IMMEDIATE")

@@ -56,6 +56,10 @@ _BUFFER = 2**18
 # Bytes at the end of a file that pyarrow reads first.
 _FOOTER = 2**16
 
+# Columns of a file that is joined: the id of the row, and what is empty where the row is no item of
+# the study.
+ID, COMMON = "activetest.id", "activetest.common"
+
 _DAMAGED = "the file is damaged or out of reach; write or copy it again"
 
 
@@ -80,8 +84,12 @@ class Piece:
 class Files:
     """The Parquet files behind a path or URI, sorted by name; footers are read on first use."""
 
-    def __init__(self, uri: str) -> None:
-        """Raises PoolError when there is nothing at uri."""
+    def __init__(self, uri: str, joined: str | Path | None = None) -> None:
+        """Raises PoolError when there is nothing at uri.
+
+        joined  a file with further columns, and a row for each row of the others: outputs of a
+                model, and COMMON, where rows are left out that hold nothing there
+        """
         self.uri = uri
         self.remote = "://" in uri
         name = mask_secrets(uri)
@@ -90,14 +98,22 @@ class Files:
         self._root = root
         self._names: dict[str, tuple[str, ...]] = {}
         self._forms: dict[str, str] = {}
-        self._needed: str | None = None
-        self._hidden: frozenset[str] = frozenset()
+        self.joined = Files(str(joined)) if joined else None
+        of_rows = {ID, COMMON}.intersection(self.joined.schema.names if self.joined else ())
+        self._needed = tuple(of_rows - {ID})
+        self._hidden = frozenset(of_rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Elsewhere they are opened again, once: the place is sent, and how they are read."""
-        uri = self.uri if self.remote else str(find_local_path(self.uri))
+        uri, joined = self.place
+        uri = uri if self.remote else str(find_local_path(uri))
         names, forms = tuple(self._names.items()), tuple(self._forms.items())
-        return _open_elsewhere, (uri, self.key, names, forms, self._needed)
+        return _open_elsewhere, ((uri, joined), self.key, names, forms, self._needed)
+
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """Where they are, and where the file beside them is: Files(*place) opens them again."""
+        return self.uri, self.joined.uri if self.joined else None
 
     def stamp(self) -> list[list]:
         """[name, bytes, time of change in ns] of each file: equal when nobody touched the pool.
@@ -112,11 +128,11 @@ class Files:
                 versions.get(found.path, found.mtime_ns),
             ]
             for found in self._found
-        ]
+        ] + (self.joined.stamp() if self.joined else [])
 
     def reject_change(self) -> None:
         """Raises PoolError where a store has other files by now than those that are read."""
-        if self.remote and Files(self.uri).stamp() != self.stamp():
+        if self.remote and Files(*self.place).stamp() != self.stamp():
             raise PoolError(
                 f"{mask_secrets(self.uri)} changed while it was read",
                 hint="nothing was written: run the command again when nobody writes to it",
@@ -187,11 +203,11 @@ class Files:
 
     def hide(self, columns: Iterable[str]) -> None:
         """Leave these columns out of the schema: they are of other models."""
-        self._hidden = frozenset(columns)
+        self._hidden |= frozenset(columns)
 
     def leave_out_gaps(self, column: str) -> None:
         """Leave rows out that have nothing in a column; they are counted when that is needed."""
-        self._needed = column
+        self._needed = tuple(dict.fromkeys([*self._needed, column]))
         for name in ("pieces", "rows"):
             vars(self).pop(name, None)
 
@@ -292,6 +308,8 @@ class Files:
         found = self._inside
         for name in self._partitions[self._found[0].path]:
             found = found.append(pa.field(name, pa.string()))
+        if self.joined:
+            found = pa.schema([*found, *self.joined.schema], found.metadata)
         if self._left_out:
             notes = [describe_left_out(self._left_out)]
             found = found.with_metadata(add_notes(found.metadata, notes))
@@ -345,11 +363,31 @@ class Files:
                 raise _call_short(f"{path} cannot be read", footer.num_rows, total)
         return tuple(pieces)
 
+    @cached_property
+    def _places(self) -> dict[tuple[str, int], int]:
+        """{(path, row group): place of its first row in the joined file}.
+
+        Raises PoolChanged where that one has another number of rows.
+        """
+        found, start = {}, 0
+        for path, footer in self._footers.items():
+            for group in range(footer.num_row_groups):
+                found[path, group] = start
+                start += footer.row_group(group).num_rows
+        if self.joined and self.joined.rows != start:
+            raise PoolChanged(
+                f"{mask_secrets(self.uri)} has {start:,} rows, and it had {self.joined.rows:,} "
+                "when the outputs of the first model were joined with it",
+                "restore the pool, or start another study: `Study.create(pool, folder)`",
+            )
+        return found
+
     def _count_rows(self, piece: Piece) -> int:
         """Rows of a row group, but for those that are left out."""
-        if self._needed is None or not piece.rows:
+        if not self._needed or not piece.rows:
             return piece.rows
-        return sum(batch.num_rows for batch in self.batches([self._needed], piece, checked=False))
+        columns = [*self._needed]
+        return sum(batch.num_rows for batch in self.batches(columns, piece, checked=False))
 
     @cached_property
     def rows(self) -> int:
@@ -412,9 +450,12 @@ class Files:
             ExitStack() as opened,
         ):
             written = self._partitions[piece.path]
-            needed = [] if self._needed is None or self._needed in columns else [self._needed]
+            needed = [name for name in self._needed if name not in columns]
             values = {name: written[name] for name in [*columns, *needed] if name in written}
-            inside = [name for name in [*columns, *needed] if name not in values]
+            others = {*self.joined.schema.names} if self.joined else set()
+            inside = [name for name in [*columns, *needed] if name not in values.keys() | others]
+            of_joined = [name for name in [*columns, *needed] if name in others]
+            take = self._read_joined(of_joined, piece, rows) if of_joined else None
             addresses = list(map(self._find_address, inside))
             ahead = partial(find_ranges, footer, piece.row_group, addresses if whole else ())
             source = opened.enter_context(open_object(self._filesystem, piece.path, ahead))
@@ -429,11 +470,16 @@ class Files:
                 read += stored.num_rows
                 found = view_batch(stored, inside, self._inner) if viewed else stored
                 batch = add_partitions(found, values)
+                if take:
+                    for name, column in zip(of_joined, take(stored.num_rows).columns, strict=True):
+                        batch = batch.append_column(name, column)
+                    batch = batch.select([*columns, *needed])
                 if checked:
                     _reject_invalid_values(batch, start, piece.path)
                 batch = self._name_values(batch, start, piece.path)
-                if self._needed is not None:
-                    batch = batch.filter(hold_something(batch.column(self._needed)))
+                if self._needed:
+                    for name in self._needed:
+                        batch = batch.filter(hold_something(batch.column(name)))
                     batch = batch.select(columns) if needed else batch
                     if not batch.num_rows:
                         continue
@@ -442,6 +488,27 @@ class Files:
             stated = footer.row_group(piece.row_group).num_rows
             if read != stated:
                 raise _call_short(problem, stated, read)
+
+    def _read_joined(
+        self, columns: list[str], piece: Piece, rows: int
+    ) -> Callable[[int], pa.RecordBatch]:
+        """A function of a number: the next so many rows of the joined file, from a piece's on."""
+        assert self.joined is not None
+        start = self._places[piece.path, piece.row_group]
+        stop = start + self._footers[piece.path].row_group(piece.row_group).num_rows
+        blocks = self.joined.blocks(columns, rows, start=start, stop=stop)
+        rest = pa.RecordBatch.from_arrays([], [])
+
+        def take(count: int) -> pa.RecordBatch:
+            nonlocal rest
+            parts = []
+            while count:
+                rest = rest if rest.num_rows else next(blocks)[1]
+                parts.append(rest.slice(0, count))
+                rest, count = rest.slice(count), count - parts[-1].num_rows
+            return _join_batches(parts)
+
+        return take
 
     def scan(
         self, columns: list[str], *, checked: bool = True
@@ -537,18 +604,18 @@ class Files:
 # Of several pools, a worker of an engine keeps those that a pass may be about.
 @lru_cache(4)
 def _open_elsewhere(
-    uri: str,
+    place: tuple[str, str | None],
     key: tuple[tuple[Any, ...], ...],
     names: tuple[tuple[str, tuple[str, ...]], ...],
     forms: tuple[tuple[str, str], ...],
-    needed: str | None,
+    needed: tuple[str, ...],
 ) -> Files:
     """The files of another process, which have this key and are read in the same way.
 
     Raises PoolError where this machine does not see them, PoolChanged where they are others.
     """
     try:
-        files = Files(uri)
+        files = Files(*place)
     except PoolError as error:
         raise PoolError(
             f"on the worker {node()}: {error.problem}",
@@ -556,13 +623,13 @@ def _open_elsewhere(
         ) from error
     if files.key != key:
         raise PoolChanged(
-            f"the worker on {node()} sees another {mask_secrets(uri)}",
+            f"the worker on {node()} sees another {mask_secrets(place[0])}",
             "keep the pool where every worker sees the same files, and do not change it meanwhile",
         )
     files.name_classes(dict(names))
     files.read_written(dict(forms))
-    if needed is not None:
-        files.leave_out_gaps(needed)
+    for name in needed:
+        files.leave_out_gaps(name)
     return files
 
 

@@ -1,6 +1,6 @@
 """A further model's file of outputs, joined with the other columns of a pool by id."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +18,9 @@ from activetest.nouns.class_names import (
 from activetest.nouns.rows import Array
 from activetest.pool.classes import find_predicted
 from activetest.pool.column_names import find_common
-from activetest.pool.columns import class_names, decode
+from activetest.pool.columns import class_names, decode, read_text
 from activetest.pool.convert import ROW_GROUP, store_tables, write_parquet
-from activetest.pool.files import BATCH, Files
+from activetest.pool.files import BATCH, ID, Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
 from activetest.system.safe_text import first_line
@@ -135,6 +135,95 @@ def find_rows(outputs: Pool, find: Callable[[list[str]], Array], size: int) -> t
             )
         rows[places] = here
     return rows, others
+
+
+def read_ids(files: Files, id: str | None) -> list[str]:
+    """(N,) the ids of the rows of files, in canonical form; none where there is no such column."""
+    if id is None:
+        return []
+    texts = (read_text(batch.column(id), id) for _, batch in files.scan([id]))
+    return [make_canonical(text[row]) for text in texts for row in range(len(text))]
+
+
+def join_outputs(files: Files, outputs: Pool, title: str, target: Path) -> tuple[str, ...]:
+    """Write the outputs of a file in the order of a pool: what Files joins with it.
+
+    files    of the pool
+    outputs  the file of outputs, whose column of ids is called as that of the pool
+    title    of that file in messages
+
+    Gives sentences about the file. Raises PoolError where it lacks an item of the pool, and what
+    find_rows raises.
+    """
+    ids, places = read_ids(files, outputs.schema.id), dict[str, int]()
+    # Of ids that come twice it is said where the pool is read.
+    first = np.array([places.setdefault(id, row) for row, id in enumerate(ids)], np.int64)
+
+    def find(names: list[str]) -> Array:
+        return np.array([places.get(make_canonical(name), -1) for name in names], np.int64)
+
+    rows, others = find_rows(outputs, find, files.rows)
+    rows = rows[first] if ids else rows
+    missing = np.flatnonzero(rows < 0)
+    reject_missing(title, len(missing), lambda: ids[int(missing[0])])
+    names = list(outputs.schema.output_columns)
+    read = [batch for _, batch in outputs.files.blocks(names, ROW_GROUP)]
+    table = pa.Table.from_batches(read).replace_schema_metadata(outputs.files.schema.metadata)
+    _write_rows(table, rows, target, {ID: ids} if ids else {})
+    return describe_others(title, others)
+
+
+def reorder_joined(files: Files, id: str | None, joined: Path, target: Path) -> bool:
+    """Write a file beside a pool in the order that its ids have by now; whether it is another one.
+
+    files  of the pool alone
+
+    Nothing is written for a pool with other ids, and for one without.
+    """
+    ids = read_ids(files, id)
+    table = pq.read_table(joined)
+    known = table[ID].to_pylist() if ids and ID in table.column_names else []
+    places = {each: row for row, each in enumerate(known)}
+    if len(places) != len(ids) or ids == known or not places.keys() >= {*ids}:
+        return False
+    _write_rows(table, np.array([places[each] for each in ids]), target, {})
+    return True
+
+
+def _write_rows(
+    table: pa.Table, rows: Array, target: Path, further: Mapping[str, Sequence[str]]
+) -> None:
+    """Write these rows of a table, with further columns of text."""
+    table = table.combine_chunks()
+
+    def take() -> Iterator[pa.Table]:
+        for start in range(0, len(rows), ROW_GROUP):
+            part = slice(start, start + ROW_GROUP)
+            taken = table.take(pa.array(rows[part]))
+            for name, texts in further.items():
+                taken = taken.append_column(name, pa.array(texts[part], pa.string()))
+            yield taken
+
+    write_parquet(store_tables(take()), target, checksums=True)
+
+
+def reject_missing(title: str, missing: int, find_first: Callable[[], str]) -> None:
+    """Raises PoolError where a file lacks items of the pool; find_first gives the id of the first.
+
+    title  of the file
+    """
+    if missing:
+        count = f"{missing:,} item{'s' * (missing != 1)}"
+        raise PoolError(
+            f"{title} lacks {count} of the pool, the first of which is {find_first()!r}",
+            "give a file with outputs for every item",
+        )
+
+
+def describe_others(title: str, others: int) -> tuple[str, ...]:
+    """A sentence on the rows of a file that are of no item of the pool, where there are any."""
+    count = f"{others:,} row{'s' * (others != 1)}"
+    return (f"{count} of {title} are of no item of the pool, and are left out",) * bool(others)
 
 
 def spell_classes(outputs: Pool, find: Callable[[str], str | None]) -> dict[str, str]:

@@ -95,7 +95,7 @@ def check_rows(files: Files, name: str) -> None:
         if outputs or _is_sum(text) or _are_units(row, words, found):
             raise PoolError(f"{place}{text[:_SHOWN]!r} there, and a number elsewhere", _HINT)
     first = files.schema.names[0]
-    if first in names and _is_sum(text := _find_last(files.uri, files.key, first)):
+    if first in names and _is_sum(text := _find_last(files.place, files.key, first)):
         raise PoolError(
             f"row {files.rows - 1:,} of {name} (counting from 0) is no item: column {first!r} is "
             f"{text!r} there, in the last row",
@@ -115,9 +115,9 @@ def _repeats_header(files: Files, names: tuple[str, ...], row: int) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _find_last(uri: str, key: tuple[Any, ...], column: str) -> str:
+def _find_last(place: tuple[str, str | None], key: tuple[Any, ...], column: str) -> str:
     """The text in the last row."""
-    files = Files(uri)
+    files = Files(*place)
     *_, batch = files.batches([column], files.pieces[-1], checked=False)
     return str(batch.column(0)[-1])
 

@@ -140,6 +140,7 @@ class Pool:
         decimal: str | None = None,
         forms: Mapping[str, str] | None = None,
         hidden: Iterable[str] = (),
+        joined: str | Path | None = None,
     ) -> "Pool":
         """Read the schema of the pool and give every column its role.
 
@@ -155,6 +156,7 @@ class Pool:
                                         that stand in the metadata of the file
         name                            of the pool in messages; its address unless given
         hidden                          columns without a role: they are other models' outputs
+        joined                          a file of outputs, with a row for each of the pool
         suggest                         add to the notices what else columns may be
         judge                           column of a judge's verdicts, which are the outputs
         feature_shape                   of the image that the features are, as "28x28"
@@ -199,6 +201,7 @@ class Pool:
             suggest=suggest,
             forms=forms,
             hidden=hidden,
+            joined=joined,
         )
 
     @property

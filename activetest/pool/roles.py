@@ -145,6 +145,22 @@ def assign_roles(
     )
 
 
+def lacks_outputs(table: pa.Schema, choices: ColumnChoices) -> bool:
+    """Whether a table has no outputs: none that the user named, and none by convention.
+
+    Where it has some that cannot be read, whoever reads them is told.
+    """
+    if choices.judge or choices.outputs:
+        return not choices.judge and {*(choices.outputs or ())}.isdisjoint(table.names)
+    try:
+        _find_outputs(table, choices, None, score_is_value=False)
+    except NoOutputs:
+        return "prob" not in table.names
+    except PoolError:
+        pass
+    return False
+
+
 def _find_uncertain(table: pa.Schema, attributes: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """{attribute: columns} of the attributes that have columns of probabilities.
 

@@ -27,15 +27,18 @@ def scan_columns(files: Files, names: tuple[str, ...], make: Callable[[str], S])
 
     The first rows are added twice. The result is kept for as long as the files stay the same.
     """
-    found: dict[str, S] = _scan(files.uri, files.key, names, make)
+    found: dict[str, S] = _scan(files.place, files.key, names, make)
     return found
 
 
 @lru_cache(maxsize=16)
 def _scan(
-    uri: str, key: tuple[Any, ...], names: tuple[str, ...], make: Callable[[str], Any]
+    place: tuple[str, str | None],
+    key: tuple[Any, ...],
+    names: tuple[str, ...],
+    make: Callable[[str], Any],
 ) -> dict[str, Any]:
-    files, kept = Files(uri), {name: make(name) for name in names}
+    files, kept = Files(*place), {name: make(name) for name in names}
 
     def look(batch: pa.RecordBatch, start: int) -> dict[str, Any]:
         return {name: each for name, each in kept.items() if each.add(batch.column(name), start)}

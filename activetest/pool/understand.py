@@ -44,16 +44,20 @@ def understand_pool(
     suggest: bool = True,
     forms: Mapping[str, str] | None = None,
     hidden: Iterable[str] = (),
+    joined: str | Path | None = None,
 ) -> Pool:
     """The pool at an address, every column with its role: see Pool.open.
 
     Raises PoolError, ChoiceError.
     """
-    files = Files(str(uri))
+    files = Files(str(uri), joined)
     files.hide(hidden)
     reject_duplicates(files.schema)
     name = name or str(uri)
-    found = read_class_names(files.schema.metadata) if class_names is None else class_names
+    found = class_names
+    if found is None:
+        found = read_class_names(files.schema.metadata)
+        found |= read_class_names(files.joined.schema.metadata) if files.joined else {}
     files.name_classes(found)
     written = (
         find_written_numbers(files, choices) if forms is None else WrittenNumbers({**forms}, {})

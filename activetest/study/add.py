@@ -13,6 +13,7 @@ import numpy as np
 from activetest.cache.build import compute_fingerprint
 from activetest.errors import (
     ChoiceError,
+    PoolChanged,
     PoolError,
     StudyError,
     TrainingUnclear,
@@ -27,9 +28,12 @@ from activetest.pool import convert
 from activetest.pool.files import Files
 from activetest.pool.frames import check_row_numbers
 from activetest.pool.joined import (
+    describe_others,
     find_rows,
+    join_outputs,
     open_outputs,
     read_further,
+    reject_missing,
     spell_classes,
     write_joined,
     write_renamed,
@@ -107,8 +111,9 @@ def add_model(
     """
     revision = study.ledger.record().revision
     trained = trained_on_labels
-    if trained is not None:
-        trained = read_flag("trained_on_labels", trained)
+    trained = None if trained is None else read_flag("trained_on_labels", trained)
+    if study.joined and name == study.list_models()[0].name:
+        return _restore_first(study, given)
     before = next((each for each in study.list_models()[1:] if each.name == name), None)
     if before is None or trained not in (None, before.trained):
         _check_name(study, name)
@@ -163,6 +168,33 @@ def add_model(
     return AddedModel(added, *_count_labels(study, added), notices, aims=aims * (not trained))
 
 
+def _restore_first(study: StoredStudy, given: Any) -> AddedModel:
+    """Keep outputs of the first model again that are beside the pool; its file may be gone.
+
+    Raises PoolChanged where they are others.
+    """
+    first, schema = study.list_models()[0], study.schema
+    with (
+        raising_storage_errors(study.folder),
+        atomic.temporary_folder(study.folder, MODELS) as place,
+    ):
+        joined, judge = place / "joined.parquet", study.pool.get(config.GRADED_BY)
+        files, title = open_given(
+            given, place, schema.id, columns=schema.output_columns, judge=judge
+        )
+        address = study.locate_pool()
+        join_outputs(Files(address), open_outputs(files, title, schema), title, joined)
+        found, _ = compute_fingerprint(Pool(title, schema, Files(address, joined)))
+        if found != study.fingerprint:
+            raise PoolChanged(
+                f"{title} has other outputs than the study has of {first.name}, or the pool has "
+                "other ids",
+                "give outputs of another model another name",
+            )
+        _keep(joined, study.folder, first.name)
+    return AddedModel(first, *_count_labels(study, first), known=True)
+
+
 def _count_labels(study: StoredStudy, model: Model) -> tuple[int, int]:
     """How many labels count for a model, and how many do not."""
     labels = study.list_labels()
@@ -175,15 +207,20 @@ def _count_labels(study: StoredStudy, model: Model) -> tuple[int, int]:
 
 def _check_name(study: StoredStudy, name: str) -> None:
     """Raises ChoiceError for a name that no model can have, StudyError for one that is taken."""
+    check_model_name(name, study.schema.classes)
+    if name.lower() in {each.name.lower() for each in study.list_models()}:
+        raise StudyError(f"the study has a model {name!r} already", "give this one another name")
+
+
+def check_model_name(name: str, classes: Sequence[str]) -> None:
+    """Raises ChoiceError for a name that no model can have where these are the classes."""
     if not is_model_name(read_name("name", name)):
         raise ChoiceError(f"no model can be called {name!r}", MODEL_NAMES)
-    if name in study.schema.classes:
+    if name in classes:
         raise ChoiceError(
             f"{name!r} is a class, and accuracy({name}) would be about either",
             "give the model another name",
         )
-    if name.lower() in {each.name.lower() for each in study.list_models()}:
-        raise StudyError(f"the study has a model {name!r} already", "give this one another name")
 
 
 def list_model_columns(given: Iterable[Any], names: Sequence[str]) -> list[str]:
@@ -227,24 +264,43 @@ def _open_files(study: StoredStudy, given: Any, place: Path) -> Iterator[tuple[F
     schema, judge = study.schema, study.pool.get(config.GRADED_BY)
     names = study.open_pool().files.schema.names if isinstance(given, str) else []
     if found := list_model_columns([given], names):
-        path, title = str(place / "columns.parquet"), f"{given} of the pool"
-        _write_columns(study, found, given, Path(path))
-    elif is_address(given):
+        path = place / "columns.parquet"
+        _write_columns(study, found, given, path)
+        yield Files(str(path)), f"{given} of the pool"
+    else:
+        yield open_given(given, place, schema.id, columns=schema.output_columns, judge=judge)
+
+
+def open_given(
+    given: Any,
+    place: Path,
+    id: str | None,
+    *,
+    columns: Sequence[str] = (),
+    judge: str | None = None,
+) -> tuple[Files, str]:
+    """A model's outputs as Parquet, and the name of what was given in messages.
+
+    given    a file, a frame or an open file
+    place    a folder for a copy
+    id       the column of ids; None for outputs that have none
+    columns  and judge as of convert.to_parquet
+    """
+    if is_address(given):
         address = os.path.expanduser(str(given))
         path, title = address, mask_secrets(address)
         if convert.needs_conversion(address):
             path = str(place / "converted.parquet")
-            columns = schema.output_columns
-            convert.to_parquet(address, path, id=schema.id, columns=columns, judge=judge)
+            convert.to_parquet(address, path, id=id, columns=columns, judge=judge)
     elif is_stream(given):
         title = name_stream(given)
-        path = str(save_stream(given, place, None, id=schema.id, judge=judge))
+        path = str(save_stream(given, place, None, id=id, judge=judge))
     else:
         title = NAME
-        if schema.id is None:
+        if id is None:
             check_row_numbers(given)
         path = str(save_frame(given, place, None))
-    yield Files(path), title
+    return Files(path), title
 
 
 def _join(study: StoredStudy, files: Files, title: str, target: Path) -> tuple[str, ...]:
@@ -261,18 +317,10 @@ def _join(study: StoredStudy, files: Files, title: str, target: Path) -> tuple[s
             count = f"{len(new):,} class{'es' * (len(new) != 1)}"
             notices.append(f"it predicts {count} that no model before it did: {shorten_list(new)}")
     rows, others = find_rows(outputs, cache.find_alike, cache.size)
-    if missing := int((rows < 0).sum()):
-        first = cache.ids([int(np.argmax(rows < 0))])[0]
-        count = f"{missing:,} item{'s' * (missing != 1)}"
-        raise PoolError(
-            f"{title} lacks {count} of the pool, the first of which is {first!r}",
-            "give a file with outputs for every item",
-        )
+    missing = np.flatnonzero(rows < 0)
+    reject_missing(title, len(missing), lambda: cache.ids([int(missing[0])])[0])
     write_joined(study.open_pool(), outputs, rows, target, spelled)
-    count = f"{others:,} row{'s' * (others != 1)}"
-    if others:
-        notices.append(f"{count} of {title} are of no item of the pool, and are left out")
-    return tuple(notices)
+    return (*notices, *describe_others(title, others))
 
 
 def _join_again(study: StoredStudy, threshold: OwnThreshold, target: Path) -> tuple[str, ...]:

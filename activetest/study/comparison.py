@@ -1,7 +1,7 @@
 """Several models in one report: which numbers are of which, and the pool that has all of them."""
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError
@@ -13,7 +13,6 @@ from activetest.nouns.choices import DIFFERENCE, Choices
 from activetest.nouns.expression import parse_expression
 from activetest.nouns.log import Log
 from activetest.nouns.name_lists import join_names
-from activetest.nouns.study_lists import Model
 from activetest.rounds.compared_pool import ComparedPool, list_drawn_for
 from activetest.sampling.question import compares_models, describe_objective, find_fact
 from activetest.study.findings import Context, Finding, open_findings
@@ -110,13 +109,12 @@ def join_models(
     return ComparedPool(own, cache, pools, log, study.further_classes) if pools else cache
 
 
-def check_models(study: StoredStudy | None, choices: Choices, models: Iterable[str] = ()) -> None:
+def check_models(study: StoredStudy | None, choices: Choices, models: Sequence[str] = ()) -> None:
     """Raises ChoiceError where draws are to aim at a model that the study lacks.
 
-    study is None for one that is made, which begins with these further models.
+    study is None for one that is made, which begins with these models.
     """
-    begun = [Model.name, *models]
-    known, compared = (list_model_names(study), list_compared(study)) if study else (begun, begun)
+    known, compared = (list_model_names(study), list_compared(study)) if study else (models, models)
     specification.check_models(sorted(list_named_models(choices)), known)
     if DIFFERENCE in choices.draw_for and len(compared) < 2:
         raise ChoiceError(
@@ -170,12 +168,12 @@ def is_of_models(choices: Choices) -> bool:
     return bool(find_fact(choices.question, "OF_MODELS"))
 
 
-def check_several(study: StoredStudy | None, choices: Choices, models: Collection[str]) -> None:
+def check_several(study: StoredStudy | None, choices: Choices, models: Sequence[str]) -> None:
     """Raises ChoiceError for a question about several models where there is one.
 
-    models are further ones that a new study begins with.
+    models are those that a new study begins with.
     """
-    if is_of_models(choices) and not models and (study is None or len(study.list_models()) < 2):
+    if is_of_models(choices) and len(study.list_models() if study else models) < 2:
         raise ChoiceError(
             f"the question {choices.question} is about several models, and this study has one",
             "`study.add('v2', 'FILE')` adds one" if study else "name the others with `models`",

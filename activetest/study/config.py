@@ -167,9 +167,11 @@ def _check_list(name: str, found: Any, path: Path) -> None:
             raise ChoiceError(f"{where} has an unknown key {key!r}", "remove it")
         if not isinstance(value, str):
             raise ChoiceError(f"{where} {key} is {value!r}", "it must be a text")
-    for each in found[1:]:
-        if not is_model_name(each.get("name", "")):
-            raise ChoiceError(f"{where} name is {each.get('name')!r}", MODEL_NAMES)
+    if name == "models":
+        for each in found:
+            if not is_model_name(each.get("name", "")):
+                raise ChoiceError(f"{where} name is {each.get('name')!r}", MODEL_NAMES)
+        return
     for key, usual in expected.items():
         value = found[0].get(key)
         if not value and (key == _ADDRESS or value is None):

@@ -32,11 +32,12 @@ from activetest.pool.remote import reject_secrets
 from activetest.rounds.weighted import describe_floor_cost
 from activetest.sampling.question import find_fact, find_question, resolve_question
 from activetest.sampling.settings import Settings, complete_task, read_settings
-from activetest.study.add import add_model, list_model_columns
+from activetest.study.add import add_model, check_model_name, list_model_columns
 from activetest.study.comparison import describe_aims
 from activetest.study.config import GRADED_BY, Config
 from activetest.study.conversion import Conversion, keep_conversion
 from activetest.study.findings import describe_findings
+from activetest.study.first import First, choose_first, keep_first
 from activetest.study.folder import (
     CACHE,
     CONFIG,
@@ -82,21 +83,33 @@ CONVERTED = "the study keeps a copy of the file as Parquet, and makes a new one 
 class _Source:
     """Where the pool comes from.
 
-    path   of Parquet files, which can be read
-    name   in messages: the address as given
-    place  where a copy of it was written, if it was: a frame, or what another format became
-    frame  the same file, where the pool is a frame that the study keeps
+    path     of Parquet files, which can be read
+    name     in messages: the address as given
+    place    where a copy of it was written, if it was: a frame, or what another format became; or
+             outputs of the first model
+    frame    the same file, where the pool is a frame that the study keeps
+    first    the first model of a new study
+    joined   the file with its outputs, where they are no columns of the pool
+    notices  sentences about that file
     """
 
     path: str
     name: str
     place: Path | None = None
     frame: Path | None = None
+    first: First = field(default_factory=First)
+    joined: Path | None = None
+    notices: tuple[str, ...] = ()
 
     @property
     def converted(self) -> bool:
         """Whether the pool is a file of another format than Parquet."""
-        return self.place is not None and self.frame is None
+        return self.place is not None and self.frame is None and self.path != self.name
+
+    @property
+    def files(self) -> Files:
+        """The files of the pool, with the outputs of the first model."""
+        return Files(self.path, self.joined)
 
 
 @dataclass(frozen=True)
@@ -106,6 +119,7 @@ class _Beginning:
     folder    where it is written
     entries   of its [pool]
     choices   for its rounds
+    first     the first model
     models    {name: outputs} of further models
     imported  draws that were made elsewhere
     notices   sentences about the models, once they are recorded
@@ -114,6 +128,7 @@ class _Beginning:
     folder: Path
     entries: Mapping[str, Any]
     choices: Choices
+    first: First
     models: Mapping[str, Any]
     imported: "ImportedLog | None" = None
     notices: list[str] = field(default_factory=list)
@@ -122,6 +137,8 @@ class _Beginning:
         """Record all of it. Raises what Study.add says."""
         if self.imported:
             self.imported.record(ledger)
+        if self.first.given is not None:
+            check_model_name(self.first.name, self.entries.get("classes", ()))
         if not self.models:
             return
         pool = {**self.entries, "uri": _make_absolute(self.entries["uri"])}
@@ -158,8 +175,9 @@ def init(
                   is then its name in messages
     plan_log      the rounds and answers that a new study begins with, from the cache of its pool,
                   its choices and its seed
-    models        {name: file, frame or open file} of the further models that a new study begins
-                  with: all of them, or there is no study
+    models        {name: file, frame or open file} of the models that a new study begins with: all
+                  of them, or there is no study. Where the pool has no outputs of its own, the first
+                  of them is the study's first model
 
     With a question about groups and no groups, these are the predicted classes. Labels and past
     rounds are never touched: after the first draw, seed, id, outputs, classes, threshold, weight
@@ -189,9 +207,12 @@ def init(
     with (
         nullcontext(_Source(opened.files.uri, given_pool))
         if opened
-        else _open_source(given_pool, study, folder, id=id, judge=judge, dry_run=dry_run)
-    ) as source:
+        else _open_source(given_pool, study, folder, id=id, judge=judge, dry_run=dry_run) as bare,
+        _join_first(bare, study, folder, given, models, dry_run=dry_run) as source,
+    ):
         pool = opened or _open_pool(source, study, given, models)
+        first = source.first
+        models = {key: each for key, each in models.items() if each is not first.given}
         if source.frame and not pool.schema.id:
             check_row_numbers(given_pool)
         check_features(pool, study)
@@ -199,7 +220,12 @@ def init(
         files = _auxiliary_files(study, given.files)
         chosen = _read_choices(pool, given)
         choices = choose_choices(
-            pool, study, chosen, files=files, imported=plan_log is not None, models=models
+            pool,
+            study,
+            chosen,
+            files=files,
+            imported=plan_log is not None,
+            models=(first.name, *models),
         )
         named = frozenset(name for name, value in given.files.items() if value is not None)
         about = (
@@ -225,16 +251,16 @@ def init(
             caches.enter_context(closing(built))
             choices = resolve_question(choices, built, given.texts)
             notices = _list_notices(pool, built, choices, given, study, plan_log)
-            notices += (CONVERTED,) * source.converted
+            notices += (CONVERTED,) * source.converted + source.notices
             entries = _list_entries(source, pool, about.choose_fingerprints(built), files, judge)
             seed = secrets.randbits(32) if given.seed is None else given.seed
             imported = plan_log(built, choices, seed) if plan_log else None
             notices += imported.notices if imported else ()
             looks = _plan_looks(built, choices, study)
-            beginning = _Beginning(place.parent, entries, choices, models, imported)
+            beginning = _Beginning(place.parent, entries, choices, first, models, imported)
             if study and not dry_run:
                 _change(study, entries, choices, given.seed, built, revision, source)
-            elif models or not dry_run:
+            elif models or first.given is not None or not dry_run:
                 # A dry run writes it to a folder that goes away.
                 write_study(
                     place.parent,
@@ -244,6 +270,7 @@ def init(
                     seed=seed,
                     fingerprint=built.fingerprint,
                     rows=built.size,
+                    model=first.describe(),
                     record=beginning.record,
                 )
             notices += tuple(beginning.notices)
@@ -295,7 +322,7 @@ def _find_study(
 
 
 def _read_models(given: Any, study: StoredStudy | None) -> dict[str, Any]:
-    """The further models that a new study begins with. Raises ChoiceError where there are none."""
+    """The models that a new study begins with. Raises ChoiceError where there are none."""
     if not given:
         return {}
     if not isinstance(given, Mapping):
@@ -454,10 +481,39 @@ def _open_source(
             path = conversion.find() if inside else None
             if path and inside:
                 known = cache.open_cache(inside / CACHE)
-                if known is None or known.manifest["stamp"] != Files(str(path)).stamp():
+                joined = study.joined if study else None
+                if known is None or known.manifest["stamp"] != Files(str(path), joined).stamp():
                     # A cache is about to be built from it.
                     path = conversion.ensure(thorough=True)
             yield _Source(str(path or conversion.write(place)), address, place)
+
+
+@contextmanager
+def _join_first(
+    source: _Source,
+    study: StoredStudy | None,
+    folder: Path,
+    given: Settings,
+    models: Mapping[str, Any],
+    *,
+    dry_run: bool,
+) -> Iterator[_Source]:
+    """The source with the first model: of a study that is there, or of a new one."""
+    if study or not models:
+        yield replace(source, joined=study.joined if study else None)
+        return
+    files = Files(source.path)
+    columns = complete_task(given.columns, given.choices.get("metric", ()))
+    first = choose_first(files, mask_secrets(source.name), columns, models)
+    if not first.of_file:
+        yield replace(source, first=first)
+        return
+    placed = (
+        nullcontext(source.place) if source.place else _open_place(folder, None, dry_run=dry_run)
+    )
+    with placed as place:
+        joined, notices = keep_first(first, files, columns, place)
+        yield replace(source, place=place, first=first, joined=joined, notices=notices)
 
 
 @contextmanager
@@ -482,9 +538,13 @@ def _open_pool(
     if study is None:
         columns = complete_task(given.columns, given.choices.get("metric", ()))
         given = replace(given, columns=columns)
-    columns = given.columns | kept_columns(path, study, given.columns, name=name)
+    columns = given.columns | kept_columns(source.files, study, given.columns, name=name)
+    columns["joined"] = source.joined
     if models:
-        columns["hidden"] = list_model_columns(models.values(), Files(path).schema.names)
+        own, first = Files(path).schema.names, source.first
+        others = list_model_columns(models.values(), own)
+        columns["hidden"] = [each for each in others if each not in first.columns]
+        columns = first.settings | columns if first.columns else columns
     pool = Pool.open(path, **columns, name=name, suggest=study is None)
     question = given.choices.get("question") or (study.choices.question if study else None)
     grouped = question != NO_QUESTION and find_fact(question, "GROUPED")
@@ -538,7 +598,7 @@ def _open_before(pool: Pool, study: StoredStudy, source: _Source) -> Pool:
     if source.converted:
         judge = study.pool.get(GRADED_BY)
         path = Conversion(source.name, study.folder, schema.id, judge).find()
-        files = Files(str(path)) if path else files
+        files = Files(str(path), source.joined) if path else files
     return Pool(pool.uri, schema, files)
 
 

@@ -18,7 +18,7 @@ from activetest.nouns.study_lists import Model
 from activetest.rounds.replay import replay_rounds
 from activetest.study.config import Config
 from activetest.study.folder import CACHES, INSIDE, MODELS
-from activetest.study.stored import StoredStudy
+from activetest.study.stored import StoredStudy, call_outputs_missing, hint_outputs
 from activetest.study.thresholds import read_source
 from activetest.system import atomic
 
@@ -80,6 +80,10 @@ class ModelStudy(StoredStudy):
         return self.model.fingerprint
 
     @property
+    def joined(self) -> None:
+        """None: the file of the model has its outputs."""
+
+    @property
     def cache_folder(self) -> Path:
         """The folder of the model's cache, which can be built again."""
         return self.folder / CACHES / self.model.name
@@ -87,17 +91,12 @@ class ModelStudy(StoredStudy):
     def check_pool_is_there(self) -> None:
         """Raises PoolError, with a hint, where the file of the model is missing."""
         if missing := self.find_missing_pool():
-            raise PoolError(
-                f"the outputs of the model {self.model.name!r} are missing: there is no file "
-                f"{missing}",
-                self._restoring,
-            )
+            raise call_outputs_missing(self.model.name, missing, str(self.threshold or "FILE"))
 
     @property
     def _restoring(self) -> str:
         """A hint for outputs that are not there or not those that were added."""
-        name, given = self.model.name, str(self.threshold or "FILE")
-        return f"give them again: `study.add({name!r}, {given!r})`, or restore them from a backup"
+        return hint_outputs(self.model.name, str(self.threshold or "FILE"))
 
     @contextmanager
     def _hinting(self) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """The settings given to a study, on top of what a study has stored or the defaults."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from activetest.nouns.choices import (
     Selection,
     Task,
 )
+from activetest.nouns.study_lists import Model
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
@@ -94,16 +95,16 @@ def check_columns(schema: Schema, study: StoredStudy) -> bool:
 
 
 def kept_columns(
-    path: str, study: StoredStudy | None, columns: Mapping[str, Any], *, name: str
+    files: Files, study: StoredStudy | None, columns: Mapping[str, Any], *, name: str
 ) -> dict[str, Any]:
     """Stored settings of a study's columns, but for those given now; name is the pool's.
 
-    Raises PoolChanged when the pool at path lacks what the study reads.
+    Raises PoolChanged when the files of the pool lack what the study reads.
     """
     if study is None:
         return {}
     schema = study.schema
-    Pool(name, schema.drop_groups(), Files(path)).check()
+    Pool(name, schema.drop_groups(), files).check()
     groups = schema.groups
     if "attributes" in columns:
         # Attributes bring their groups with them, and take them away.
@@ -180,13 +181,13 @@ def choose_choices(
     *,
     files: Mapping[str, str | None],
     imported: bool = False,
-    models: Collection[str] = (),
+    models: Sequence[str] = (Model.name,),
 ) -> Choices:
     """The choices given, on top of the study's or the defaults.
 
     files     {key in study.toml: address} of training rows and of other models
     imported  whether a new study begins with draws that were made elsewhere
-    models    the further models that a new study begins with
+    models    names of the models that a new study begins with
 
     Raises ChoiceError for one that makes no sense.
     """
@@ -221,7 +222,7 @@ def choose_choices(
         check_lasting_choices(before, choices)
     if study:
         check_shared_error(study.ledger, choices)
-    declared = count_declared(study) if study else 1 + len(models)
+    declared = count_declared(study) if study else len(models)
     if "candidates" in given and (choices.candidates or declared) < declared:
         raise ChoiceError(
             f"`candidates` is {choices.candidates}, and the study has {declared} models already",

@@ -17,6 +17,7 @@ from activetest.errors import (
     FULL,
     CacheRebuilt,
     ChoiceError,
+    PoolChanged,
     PoolError,
     StorageError,
     StudyError,
@@ -47,6 +48,7 @@ from activetest.study.folder import (
     SUMMARY,
     find_study,
     is_study,
+    resolve_address,
 )
 from activetest.study.frames import name_pool
 from activetest.study.restart import finish_restart, prepare_restart
@@ -132,6 +134,12 @@ class StoredStudy:
     def list_models(self) -> tuple[Model, ...]:
         """The models that are judged, in the order in which they came."""
         return self.ledger.models()
+
+    @property
+    def joined(self) -> Path | None:
+        """The file with the outputs of the first model; None where the pool has them."""
+        source = self.list_models()[0].source
+        return Path(resolve_address(source, self.folder)) if source else None
 
     def of_model(self, name: str | None = None) -> "StoredStudy":
         """The study as one of a model; itself for None, as is that of the first one for its name.
@@ -239,16 +247,26 @@ class StoredStudy:
         pool, OSError when its conversion cannot be written.
         """
         self.check_pool_is_there()
-        schema = self.schema
+        return self._open(self.locate_pool(thorough=thorough))
+
+    def locate_pool(self, *, thorough: bool = False) -> str:
+        """Where the Parquet of the pool is, without outputs that are beside it; as open_pool."""
         if not self.converts_pool:
             if self.pool["uri"].startswith(INSIDE):
                 self._hold(Path(self.uri))
-            return self._open(schema)
+            return self.uri
         while True:
-            path = self._conversion.ensure(schema.columns, thorough=thorough)
+            path = self._conversion.ensure(self._own_columns, thorough=thorough)
             # Another process may have removed it before it was held.
             if self._hold(path):
-                return self._open(schema, path)
+                return str(path)
+
+    @property
+    def _own_columns(self) -> tuple[str, ...]:
+        """Columns that the study reads of the pool itself."""
+        schema = self.schema
+        others = schema.output_columns if self.joined else ()
+        return tuple(name for name in schema.columns if name not in others)
 
     def show(self, ids: Sequence[str], columns: Sequence[str]) -> dict[str, list[Any]]:
         """{column: its values for these items}. Raises PoolError for one that is not there."""
@@ -262,25 +280,33 @@ class StoredStudy:
         Where the study has no sound conversion of that content, the pool is converted among the
         system's temporary files. Raises PoolError where there is no pool, OSError.
         """
-        if not self.converts_pool:
-            yield self.open_pool()
-            return
         self.check_pool_is_there()
-        schema = self.schema
-        path = self._conversion.find(by_content=True)
-        if path is not None and self._hold(path):
-            yield self._open(schema, path)
-            return
         with atomic.temporary_folder() as folder:
-            path = self._conversion.write(folder, schema.columns)
-            yield self._open(schema, path)
+            if self.converts_pool:
+                known = self._conversion.find(by_content=True)
+                sound = known if known and self._hold(known) else None
+                address = str(sound or self._conversion.write(folder, self._own_columns))
+            else:
+                address = self.locate_pool()
+            joined = self._reorder_joined(address, folder / "joined.parquet")
+            yield self._open(address, joined)
 
-    def _open(self, schema: Schema, conversion: Path | None = None) -> "Pool":
-        """The pool with these roles; its rows are those of the conversion, where there is one."""
+    def _open(self, address: str, joined: Path | None = None) -> "Pool":
+        """The pool with the rows of a Parquet file or folder, and outputs beside it if it has."""
         from activetest.pool.files import Files
         from activetest.pool.pool import Pool
 
-        return Pool(self.uri, schema, Files(str(conversion)) if conversion else None)
+        return Pool(self.uri, self.schema, Files(address, joined or self.joined))
+
+    def _reorder_joined(self, address: str, target: Path) -> Path | None:
+        """The outputs beside a pool in another order, where its rows have another one by now."""
+        if self.joined is None:
+            return None
+        from activetest.pool.files import Files
+        from activetest.pool.joined import reorder_joined
+
+        ordered = reorder_joined(Files(address), self.schema.id, self.joined, target)
+        return target if ordered else None
 
     @property
     def _conversion(self) -> "Conversion":
@@ -303,13 +329,20 @@ class StoredStudy:
         return convert.needs_conversion(self.uri)
 
     def find_missing_pool(self) -> str | None:
-        """The path of a pool that is not there; None for one that is, or is on another machine."""
-        return None if "://" in self.uri or os.path.exists(self.uri) else self.uri
+        """The path of a pool that is not there, or of outputs that belong to it; None without one.
+
+        None for a pool on another machine, too.
+        """
+        if "://" not in self.uri and not os.path.exists(self.uri):
+            return self.uri
+        return None if self.joined is None or self.joined.exists() else str(self.joined)
 
     def check_pool_is_there(self) -> None:
         """Raises PoolError, with a hint how to say where the pool is now, where it is missing."""
         if not (missing := self.find_missing_pool()):
             return
+        if self.joined and missing == str(self.joined):
+            raise call_outputs_missing(self.list_models()[0].name, missing)
         problem = f"the pool of this study is missing: there is no file or folder {missing}"
         if self.pool["uri"].startswith(INSIDE):
             hint = "restore it from a backup, or give the table again"
@@ -392,8 +425,10 @@ class StoredStudy:
 
     def _lacks_pool(self) -> bool:
         """Whether there is no pool where it was, or nobody answers there."""
+        if self.find_missing_pool() is not None:
+            return True
         if "://" not in self.uri:
-            return self.find_missing_pool() is not None
+            return False
         try:
             self.open_pool().files.stamp()
         except PoolError:
@@ -408,7 +443,16 @@ class StoredStudy:
         """The cache without auxiliary data. Raises PoolChanged for other ids or outputs."""
         from activetest.cache.cache import ensure_cache
 
-        return ensure_cache(pool, place, expected=self.fingerprint)
+        try:
+            return ensure_cache(pool, place, expected=self.fingerprint)
+        except PoolChanged as error:
+            if self.joined is None:
+                raise
+            with atomic.replacing_file(self.joined, durable=True) as building:
+                if self._reorder_joined(pool.files.uri, building) is None:
+                    hint = hint_outputs(self.list_models()[0].name)
+                    raise PoolChanged(error.problem, f"{error.hint}; or {hint}") from error
+        return ensure_cache(self.open_pool(), place, expected=self.fingerprint)
 
     def _ensure_temporary_cache(self, pool: "Pool", *, auxiliary: bool) -> "Cache":
         """A cache of a study that may only be read, among the system's temporary files.
@@ -518,6 +562,19 @@ class StoredStudy:
         return known, inferred
 
 
+def call_outputs_missing(name: str, path: str, given: str = "FILE") -> PoolError:
+    """The error about outputs of a model that a study no longer has."""
+    return PoolError(
+        f"the outputs of the model {name!r} are missing: there is no file {path}",
+        hint_outputs(name, given),
+    )
+
+
+def hint_outputs(name: str, given: str = "FILE") -> str:
+    """How to get outputs of a model back that are not there or not those that were added."""
+    return f"give them again: `study.add({name!r}, {given!r})`, or restore them from a backup"
+
+
 @contextmanager
 def creating_study(folder: Path) -> Iterator[Path]:
     """A temporary folder that becomes a study's when the block succeeds.
@@ -548,12 +605,14 @@ def write_study(
     seed: int,
     fingerprint: str,
     rows: int,
+    model: Model | None = None,
     record: Callable[[Ledger], None] | None = None,
 ) -> None:
     """Write the ledger of a new study, and then study.toml.
 
     building  where, from creating_study
     folder    what it becomes
+    model     the first one
     record    records the draws or the further models that the study begins with
 
     Raises ChoiceError for choices that make no sense, OSError when they cannot be written.
@@ -568,7 +627,7 @@ def write_study(
         rows=rows,
     )
     plan = describe_plan(choices, pool)
-    with Ledger.create(building / LEDGER, seed=seed, part=part, plan=plan) as ledger:
+    with Ledger.create(building / LEDGER, seed=seed, part=part, plan=plan, model=model) as ledger:
         if record:
             record(ledger)
         models = tuple(each.name for each in ledger.models())

@@ -104,8 +104,9 @@ class Study:
                 an open file, are copied into the study.
             folder: Of the study. Default: the environment variable ACTIVETEST_STUDY, else
                 `.activetest`.
-            models: {name: outputs} of further models that a new study begins with, as `add` takes
-                them: {"v2": "v2.parquet"}. All are added, or there is no study.
+            models: {name: outputs} of models that a new study begins with, as `add` takes them:
+                {"v2": "v2.parquet"}. All are added, or there is no study. Of a pool without
+                outputs, the first one is the study's first model.
             fresh: Begin anew where an earlier call for the same pool was interrupted.
             **settings: Named below. None leaves a setting to its default or, in a study that is
                 there already, as it is. Where several names are possible, one text is one name.

@@ -133,7 +133,7 @@ def test_parts_models_criteria_and_raters_are_lists_of_one(folder):
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ('name = "model"', 'name = "v2"', "[[models]] name is 'v2': other ones come with a later"),
+        ('name = "model"', 'name = "v 2"', "[[models]] name is 'v 2'"),
         ('name = "label"', 'name = "tone"', "[[criteria]] name is 'tone': other ones come with"),
         ('name = "pool"', 'name = "week1"', "[[parts]] name is 'week1': other ones come with"),
         ('kind = "people"', 'kind = "judge"', "[[raters]] kind is 'judge': other ones come with"),
