@@ -436,15 +436,8 @@ class StoredStudy:
         return False
 
     def _ensure_cache(self, pool: "Pool", place: Path, *, auxiliary: bool) -> "Cache":
-        cache = self._ensure_outputs(pool, place)
-        return self.provenance().attach(cache, pool) if auxiliary else cache
-
-    def _ensure_outputs(self, pool: "Pool", place: Path) -> "Cache":
-        """The cache without auxiliary data. Raises PoolChanged for other ids or outputs."""
-        from activetest.cache.cache import ensure_cache
-
         try:
-            return ensure_cache(pool, place, expected=self.fingerprint)
+            cache = self._ensure_outputs(pool, place)
         except PoolChanged as error:
             if self.joined is None:
                 raise
@@ -452,7 +445,15 @@ class StoredStudy:
                 if self._reorder_joined(pool.files.uri, building) is None:
                     hint = hint_outputs(self.list_models()[0].name)
                     raise PoolChanged(error.problem, f"{error.hint}; or {hint}") from error
-        return ensure_cache(self.open_pool(), place, expected=self.fingerprint)
+            pool = self.open_pool()
+            cache = self._ensure_outputs(pool, place)
+        return self.provenance().attach(cache, pool) if auxiliary else cache
+
+    def _ensure_outputs(self, pool: "Pool", place: Path) -> "Cache":
+        """The cache without auxiliary data. Raises PoolChanged for other ids or outputs."""
+        from activetest.cache.cache import ensure_cache
+
+        return ensure_cache(pool, place, expected=self.fingerprint)
 
     def _ensure_temporary_cache(self, pool: "Pool", *, auxiliary: bool) -> "Cache":
         """A cache of a study that may only be read, among the system's temporary files.
