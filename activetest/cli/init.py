@@ -10,7 +10,7 @@ from activetest.errors import ChoiceError
 
 EXAMPLES = (
     "activetest init pool.parquet --metric 'recall[fraud]' --group region",
-    "activetest init pool.parquet --model v1=preds_v1.parquet --model v2=preds_v2.parquet",
+    "activetest init pool.parquet --model v1=v1.parquet --model v2=v2.parquet",
     "activetest init --metric f1          # changes the study at hand",
 )
 
