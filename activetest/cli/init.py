@@ -32,6 +32,9 @@ def run(
         "is the first model of the study.",
         options.Names,
     ) = None,
+    common: options.take(
+        "--common", "With --model: keep only the items that all models have."
+    ) = False,
     dry_run: options.take("--dry-run", "Check everything, and change nothing.", rank=10) = False,
     fresh: options.take("--fresh", "Use nothing of an init that was interrupted.") = False,
     **choices: Any,
@@ -46,7 +49,7 @@ def run(
     models = dict(options.read_models(model or ()))
     with progress_line.shown(verbose=verbose):
         if pool is None:
-            if models:
+            if models or common:
                 raise ChoiceError(
                     "--model is for a new study, and no pool is given",
                     "activetest add NAME=FILE adds one to the study at hand",
@@ -56,9 +59,11 @@ def run(
             # A file of this name is ./-
             source = sys.stdin.buffer if pool == "-" else pool
             if dry_run:
-                setup = Study.check(source, study, models=models, **settings)
+                setup = Study.check(source, study, models=models, common=common, **settings)
             else:
-                created = Study.create(source, study, models=models, fresh=fresh, **settings)
+                created = Study.create(
+                    source, study, models=models, common=common, fresh=fresh, **settings
+                )
                 setup = created.setup
     # Names that users gave stand in the other lines.
     notices = tuple(map(to_commands, setup.notices))

@@ -306,6 +306,7 @@ class Counts:
     evidence        sentences on how well features and texts foretell the model's answers, and
                     training rows their labels, where the surrogate listens to them
     models          names of the models, in the order in which they came; empty where there is one
+    left_out        items that are none of the study, because not all of its models have them
     """
 
     n_pool: int
@@ -324,6 +325,7 @@ class Counts:
     declined_as: str = "worst"
     evidence: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 @dataclass(frozen=True)

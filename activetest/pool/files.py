@@ -212,8 +212,15 @@ class Files:
             vars(self).pop(name, None)
 
     @property
+    def left_out(self) -> int:
+        """How many rows are left out because the joined file has nothing of them."""
+        if self.joined is None or COMMON not in self._needed:
+            return 0
+        return sum(batch.column(0).null_count for _, batch in self.joined.scan([COMMON]))
+
+    @property
     def gaps(self) -> int:
-        """How many rows are left out because a column holds nothing there."""
+        """How many rows are left out because some column holds nothing there."""
         footers = self._footers.values()
         return sum(footer.num_rows for footer in footers) - self.rows
 

@@ -20,7 +20,7 @@ from activetest.pool.classes import find_predicted
 from activetest.pool.column_names import find_common
 from activetest.pool.columns import class_names, decode, read_text
 from activetest.pool.convert import ROW_GROUP, store_tables, write_parquet
-from activetest.pool.files import BATCH, ID, Files
+from activetest.pool.files import BATCH, COMMON, ID, Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
 from activetest.system.safe_text import first_line
@@ -65,7 +65,8 @@ def open_outputs(files: Files, name: str, schema: Schema) -> Pool:
     if missing:
         raise PoolError(
             f"{name} has no column {missing[0]!r}",
-            f"it needs the columns of ids and outputs that the pool has: {', '.join(bare.columns)}",
+            "it needs the columns of ids and outputs that the first model has: "
+            f"{', '.join(bare.columns)}",
         )
     if further := _find_further_class(files, schema):
         raise PoolError(
@@ -145,12 +146,22 @@ def read_ids(files: Files, id: str | None) -> list[str]:
     return [make_canonical(text[row]) for text in texts for row in range(len(text))]
 
 
-def join_outputs(files: Files, outputs: Pool, title: str, target: Path) -> tuple[str, ...]:
+def join_outputs(
+    files: Files,
+    outputs: Pool,
+    title: str,
+    target: Path,
+    *,
+    common: bool = False,
+    kept: Array | None = None,
+) -> tuple[str, ...]:
     """Write the outputs of a file in the order of a pool: what Files joins with it.
 
     files    of the pool
     outputs  the file of outputs, whose column of ids is called as that of the pool
     title    of that file in messages
+    common   leave items of the pool out that it lacks
+    kept     (N,) bool: which items of the pool other models have; None for all
 
     Gives sentences about the file. Raises PoolError where it lacks an item of the pool, and what
     find_rows raises.
@@ -165,12 +176,34 @@ def join_outputs(files: Files, outputs: Pool, title: str, target: Path) -> tuple
     rows, others = find_rows(outputs, find, files.rows)
     rows = rows[first] if ids else rows
     missing = np.flatnonzero(rows < 0)
-    reject_missing(title, len(missing), lambda: ids[int(missing[0])])
+    if common:
+        kept = (rows >= 0) & (True if kept is None else kept)
+    else:
+        reject_missing(title, len(missing), lambda: ids[int(missing[0])])
     names = list(outputs.schema.output_columns)
     read = [batch for _, batch in outputs.files.blocks(names, ROW_GROUP)]
     table = pa.Table.from_batches(read).replace_schema_metadata(outputs.files.schema.metadata)
-    _write_rows(table, rows, target, {ID: ids} if ids else {})
+    taken = table.combine_chunks().take(pa.array(rows, mask=rows < 0))
+    _write_joined_file(taken, ids, kept, target)
     return describe_others(title, others)
+
+
+def join_common(files: Files, id: str, kept: Array, target: Path) -> None:
+    """Write which items of a pool are kept, (N,) bool, as a file that Files joins with it."""
+    _write_joined_file(pa.table({}), read_ids(files, id), kept, target)
+
+
+def _write_joined_file(
+    table: pa.Table, ids: Sequence[str], kept: Array | None, target: Path
+) -> None:
+    """Write columns of outputs with the ids of their rows, and which of these are kept."""
+    further = {ID: pa.array(ids, pa.string())} if ids else {}
+    if kept is not None and not kept.all():
+        further[COMMON] = pa.array(kept, mask=~kept)
+    columns = dict(zip(table.column_names, table.columns, strict=True)) | further
+    table = pa.table(columns).replace_schema_metadata(table.schema.metadata)
+    parts = (table.slice(start, ROW_GROUP) for start in range(0, table.num_rows, ROW_GROUP))
+    write_parquet(store_tables(parts), target, checksums=True)
 
 
 def reorder_joined(files: Files, id: str | None, joined: Path, target: Path) -> bool:
@@ -186,25 +219,9 @@ def reorder_joined(files: Files, id: str | None, joined: Path, target: Path) -> 
     places = {each: row for row, each in enumerate(known)}
     if len(places) != len(ids) or ids == known or not places.keys() >= {*ids}:
         return False
-    _write_rows(table, np.array([places[each] for each in ids]), target, {})
+    rows = pa.array([places[each] for each in ids])
+    _write_joined_file(table.combine_chunks().take(rows), (), None, target)
     return True
-
-
-def _write_rows(
-    table: pa.Table, rows: Array, target: Path, further: Mapping[str, Sequence[str]]
-) -> None:
-    """Write these rows of a table, with further columns of text."""
-    table = table.combine_chunks()
-
-    def take() -> Iterator[pa.Table]:
-        for start in range(0, len(rows), ROW_GROUP):
-            part = slice(start, start + ROW_GROUP)
-            taken = table.take(pa.array(rows[part]))
-            for name, texts in further.items():
-                taken = taken.append_column(name, pa.array(texts[part], pa.string()))
-            yield taken
-
-    write_parquet(store_tables(take()), target, checksums=True)
 
 
 def reject_missing(title: str, missing: int, find_first: Callable[[], str]) -> None:
@@ -216,7 +233,8 @@ def reject_missing(title: str, missing: int, find_first: Callable[[], str]) -> N
         count = f"{missing:,} item{'s' * (missing != 1)}"
         raise PoolError(
             f"{title} lacks {count} of the pool, the first of which is {find_first()!r}",
-            "give a file with outputs for every item",
+            "give a file with outputs for every item, or begin a study with the items that all "
+            "models have: `common=True`",
         )
 
 

@@ -31,8 +31,9 @@ _shorten = partial(shorten_list, most=10)
 def describe_pool(schema: Schema, table: pa.Schema, rows: int, gaps: int = 0) -> tuple[str, ...]:
     """Plain sentences, the most important first.
 
-    gaps  items that are left out because the judge did not grade them
+    gaps  items that are left out: the judge did not grade them, or not all models have them
     """
+    gaps -= schema.left_out
     groups = [group for group in schema.groups if group not in schema.attributes]
     return tuple(
         filter(
@@ -44,6 +45,7 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int, gaps: int = 0) ->
                 f"{schema.judge!r} left out"
                 if gaps
                 else "",
+                describe_left_out(schema.left_out) if schema.left_out else "",
                 _describe_judge(schema) if schema.judge else _describe_outputs(schema),
                 f"predicted class: column {schema.pred!r}, also where another class is more "
                 "probable"
@@ -71,6 +73,12 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int, gaps: int = 0) ->
             ],
         )
     )
+
+
+def describe_left_out(count: int) -> str:
+    """The items of a pool that are none of its study, in words."""
+    items = f"{count:,} item{'s' * (count != 1)}"
+    return f"{items} left out, which not all models have"
 
 
 def _describe_sets(schema: Schema) -> str:

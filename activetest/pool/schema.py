@@ -82,6 +82,7 @@ class Schema:
     written       columns of text that are read as numbers
     forms         how each of them is written: see nouns.written_numbers
     decimal       the decimal mark of numbers written as text, as the user said; empty otherwise
+    left_out      number of items of the pool that are left out, because not all models have them
     thresholded   the class that is predicted from the threshold on, and the other one below it,
                   whatever the outputs say: of a model with a threshold of its own; empty otherwise
     """
@@ -121,6 +122,7 @@ class Schema:
     written: tuple[str, ...] = ()
     forms: Forms = ()
     decimal: Annotated[str, one_of(DECIMALS)] = ""
+    left_out: int = 0
     thresholded: str = ""
 
     def to_dict(self) -> dict[str, Any]:

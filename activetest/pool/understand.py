@@ -76,6 +76,7 @@ def understand_pool(
         written=tuple(written.forms),
         forms=tuple(written.forms.values()),
         decimal=choices.decimal or "",
+        left_out=files.left_out,
     )
     pool = Pool(name, schema, files)
     if not pool.rows:

@@ -94,8 +94,9 @@ def status(counts: Counts, coming: str = "") -> str:
 
 
 def _write_counts(counts: Counts) -> dict[str, Any]:
-    """The counts; models where there are several."""
-    return {name: value for name, value in asdict(counts).items() if value or name != "models"}
+    """The counts; models where there are several, and items left out where there are any."""
+    of_few = ("models", "left_out")
+    return {name: value for name, value in asdict(counts).items() if value or name not in of_few}
 
 
 def inspection(found: Inspection) -> str:

@@ -39,6 +39,7 @@ from activetest.pool.joined import (
     write_renamed,
 )
 from activetest.pool.pool import Pool
+from activetest.pool.schema import Schema
 from activetest.study import config
 from activetest.study.comparison import describe_aims, describe_draws_for_models
 from activetest.study.folder import MODELS
@@ -183,7 +184,14 @@ def _restore_first(study: StoredStudy, given: Any) -> AddedModel:
             given, place, schema.id, columns=schema.output_columns, judge=judge
         )
         address = study.locate_pool()
-        join_outputs(Files(address), open_outputs(files, title, schema), title, joined)
+        if schema.outputs[0] in Files(address).schema.names:
+            raise StudyError(
+                f"the outputs of {first.name} are those of the pool, and which items it has in "
+                "common with other models was lost",
+                f"restore {study.joined} from a backup",
+            )
+        outputs, common = open_outputs(files, title, schema), bool(schema.left_out)
+        join_outputs(Files(address), outputs, title, joined, common=common)
         found, _ = compute_fingerprint(Pool(title, schema, Files(address, joined)))
         if found != study.fingerprint:
             raise PoolChanged(
@@ -268,7 +276,35 @@ def _open_files(study: StoredStudy, given: Any, place: Path) -> Iterator[tuple[F
         _write_columns(study, found, given, path)
         yield Files(str(path)), f"{given} of the pool"
     else:
-        yield open_given(given, place, schema.id, columns=schema.output_columns, judge=judge)
+        files, title = open_given(
+            given, place, schema.id, columns=schema.output_columns, judge=judge
+        )
+        yield _rename_outputs(files, schema, place / "renamed.parquet"), title
+
+
+def _rename_outputs(files: Files, schema: Schema, target: Path) -> Files:
+    """A file of outputs with the names of columns that the study's outputs have.
+
+    Columns of a pool that are one model's, as prob_v1_cat, are called otherwise in files. Classes
+    tell which is which; where it is not clear the file stays as it is.
+    """
+    if {*schema.output_columns} <= {*files.schema.names}:
+        return files
+    try:
+        id, task = schema.id, schema.task
+        found = Pool.open(files.uri, id=id, task=task, features=(), text=(), suggest=False).schema
+    except (PoolError, ChoiceError):
+        return files
+    if found.kind != schema.kind or len(found.output_columns) != len(schema.output_columns):
+        return files
+    names = dict(zip(found.output_columns, schema.output_columns, strict=True))
+    if schema.kind == "prob-columns":
+        own = dict(zip(schema.classes, schema.outputs, strict=True))
+        if own.keys() != {*found.classes}:
+            return files
+        names |= {name: own[each] for each, name in zip(found.classes, found.outputs, strict=True)}
+    write_renamed(files, names | {name: name for name in [schema.id] if name}, target)
+    return Files(str(target))
 
 
 def open_given(

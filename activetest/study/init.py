@@ -17,7 +17,7 @@ from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, StudyError, raising_storage_errors
 from activetest.estimation.looks import LookPlan, plan_looks_of_log
 from activetest.ledger.ledger import Ledger
-from activetest.nouns.arguments import reading_arguments
+from activetest.nouns.arguments import read_flag, reading_arguments
 from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Task
 from activetest.nouns.log import Log
 from activetest.nouns.name_lists import join_names
@@ -29,6 +29,7 @@ from activetest.pool.groups import PREDICTED
 from activetest.pool.notices import describe_pool
 from activetest.pool.pool import Pool
 from activetest.pool.remote import reject_secrets
+from activetest.pool.roles import NoOutputs
 from activetest.rounds.weighted import describe_floor_cost
 from activetest.sampling.question import find_fact, find_question, resolve_question
 from activetest.sampling.settings import Settings, complete_task, read_settings
@@ -161,6 +162,7 @@ def init(
     opened: Pool | None = None,
     plan_log: "Callable[[Cache, Choices, int], ImportedLog] | None" = None,
     models: Mapping[str, Any] | None = None,
+    common: bool = False,
 ) -> Setup:
     """Create a study of a pool, or change the choices of the study that is there.
 
@@ -178,6 +180,7 @@ def init(
     models        {name: file, frame or open file} of the models that a new study begins with: all
                   of them, or there is no study. Where the pool has no outputs of its own, the first
                   of them is the study's first model
+    common        keep only the items that all models of a new study have
 
     With a question about groups and no groups, these are the predicted classes. Labels and past
     rounds are never touched: after the first draw, seed, id, outputs, classes, threshold, weight
@@ -194,7 +197,7 @@ def init(
             f"there is a study in {folder} already, and its draws are its own",
             "import the log into another folder: `folder=path`",
         )
-    models = _read_models(models, study)
+    models = _read_models(models, study, common=read_flag("common", common))
     # Whatever is recorded from here on may rest on what is about to change.
     revision = study.ledger.record().revision if study else 0
     check_seed(given.seed, study)
@@ -208,11 +211,11 @@ def init(
         nullcontext(_Source(opened.files.uri, given_pool))
         if opened
         else _open_source(given_pool, study, folder, id=id, judge=judge, dry_run=dry_run) as bare,
-        _join_first(bare, study, folder, given, models, dry_run=dry_run) as source,
+        _join_first(bare, study, folder, given, models, common=common, dry_run=dry_run) as source,
     ):
         pool = opened or _open_pool(source, study, given, models)
         first = source.first
-        models = {key: each for key, each in models.items() if each is not first.given}
+        models = first.list_further(models)
         if source.frame and not pool.schema.id:
             check_row_numbers(given_pool)
         check_features(pool, study)
@@ -270,7 +273,7 @@ def init(
                     seed=seed,
                     fingerprint=built.fingerprint,
                     rows=built.size,
-                    model=first.describe(),
+                    model=first.describe(source.joined),
                     record=beginning.record,
                 )
             notices += tuple(beginning.notices)
@@ -321,9 +324,14 @@ def _find_study(
     return given_pool, folder, None
 
 
-def _read_models(given: Any, study: StoredStudy | None) -> dict[str, Any]:
+def _read_models(given: Any, study: StoredStudy | None, *, common: bool) -> dict[str, Any]:
     """The models that a new study begins with. Raises ChoiceError where there are none."""
     if not given:
+        if common:
+            raise ChoiceError(
+                "`common` keeps the items that all models have, and there are no `models`",
+                "leave it out: the items of a study at hand stay as they are",
+            )
         return {}
     if not isinstance(given, Mapping):
         raise ChoiceError("`models` is no mapping", "give names and outputs: {'v2': 'v2.parquet'}")
@@ -496,6 +504,7 @@ def _join_first(
     given: Settings,
     models: Mapping[str, Any],
     *,
+    common: bool,
     dry_run: bool,
 ) -> Iterator[_Source]:
     """The source with the first model: of a study that is there, or of a new one."""
@@ -504,15 +513,18 @@ def _join_first(
         return
     files = Files(source.path)
     columns = complete_task(given.columns, given.choices.get("metric", ()))
-    first = choose_first(files, mask_secrets(source.name), columns, models)
-    if not first.of_file:
+    first = choose_first(files, source.name, columns, models)
+    if not (first.of_file or common):
         yield replace(source, first=first)
         return
+    others = first.list_further(models)
     placed = (
         nullcontext(source.place) if source.place else _open_place(folder, None, dry_run=dry_run)
     )
     with placed as place:
-        joined, notices = keep_first(first, files, columns, place)
+        joined, notices = keep_first(
+            first, Files(source.path), columns, place, others if common else None
+        )
         yield replace(source, place=place, first=first, joined=joined, notices=notices)
 
 
@@ -545,7 +557,12 @@ def _open_pool(
         others = list_model_columns(models.values(), own)
         columns["hidden"] = [each for each in others if each not in first.columns]
         columns = first.settings | columns if first.columns else columns
-    pool = Pool.open(path, **columns, name=name, suggest=study is None)
+    try:
+        pool = Pool.open(path, **columns, name=name, suggest=study is None)
+    except NoOutputs as error:
+        hint = "for outputs in a file of their own, name it with `models`"
+        hint = error.hint if study or models else f"{error.hint}; {hint}"
+        raise NoOutputs(error.problem, hint) from error
     question = given.choices.get("question") or (study.choices.question if study else None)
     grouped = question != NO_QUESTION and find_fact(question, "GROUPED")
     if grouped and not pool.schema.groups and pool.schema.task == Task.CLASSIFICATION:

@@ -53,6 +53,7 @@ def status(study: StoredStudy, cache: "Cache | None" = None) -> Status:
         declined_as=study.choices.declined,
         evidence=_list_evidence(study, cache),
         models=_list_models(study),
+        left_out=int(study.pool.get("left_out", 0)),
     )
     pending = 0.0
     if study.pool.get("price") and (cache is not None or not study.find_missing_pool()):

@@ -85,6 +85,7 @@ class Study:
         folder: str | Path | None = None,
         *,
         models: Mapping[str, Any] | None = None,
+        common: bool = False,
         fresh: bool = False,
         **settings: Any,
     ) -> "Study":
@@ -107,6 +108,7 @@ class Study:
             models: {name: outputs} of models that a new study begins with, as `add` takes them:
                 {"v2": "v2.parquet"}. All are added, or there is no study. Of a pool without
                 outputs, the first one is the study's first model.
+            common: Keep only the items that all models have; the others are none of the study.
             fresh: Begin anew where an earlier call for the same pool was interrupted.
             **settings: Named below. None leaves a setting to its default or, in a study that is
                 there already, as it is. Where several names are possible, one text is one name.
@@ -121,7 +123,7 @@ class Study:
         """
         from activetest.study.init import init
 
-        setup = init(_check_pool(pool), folder, settings, fresh=fresh, models=models)
+        setup = init(_check_pool(pool), folder, settings, fresh=fresh, models=models, common=common)
         return cls(setup.folder, setup)
 
     @classmethod
@@ -206,6 +208,7 @@ class Study:
         folder: str | Path | None = None,
         *,
         models: Mapping[str, Any] | None = None,
+        common: bool = False,
         **settings: Any,
     ) -> Setup:
         """Check what `create` would understand and do; nothing is written.
@@ -218,7 +221,7 @@ class Study:
         """
         from activetest.study.init import init
 
-        return init(_check_pool(pool), folder, settings, dry_run=True, models=models)
+        return init(_check_pool(pool), folder, settings, dry_run=True, models=models, common=common)
 
     @classmethod
     def open(cls, folder: str | Path | None = None, *, damaged: bool = False) -> "Study":

@@ -40,7 +40,7 @@ OF_OBJECTS = {
 
 # Keys that only documents about several models have.
 OF_SEVERAL_MODELS = {
-    "counts": {"models"},
+    "counts": {"models", "left_out"},
     "estimate": {"compared"},
     "gate": {"since_added"},
     "report": {"best", "threshold"},
@@ -474,6 +474,17 @@ def test_what_is_said_of_two_models_is_of_the_schema(folder, capsys):
     (apart,) = [row for row in report["estimates"] if (row["against"] or {}).get("model")]
     assert list(apart["compared"]) == ["better", "worse", "rope", "equal"]
     assert apart["compared"]["rope"] == 0.1
+
+
+def test_items_that_not_all_models_have_are_of_the_schema(folder, capsys):
+    write_pool(folder / "pool.parquet", 60)
+    write_pool(folder / "new.parquet", 50, seed=1)
+    run(capsys, "init", "pool.parquet", "--model", "v2=new.parquet", "--common")
+    for command in ("status", "report"):
+        document = json.loads(run(capsys, command, "--format", "json"))
+        VALIDATOR.validate(document)
+        counts = document["counts"]
+        assert (counts["left_out"], counts["n_pool"]) == (10, 50)
 
 
 def test_a_gate_on_a_model_that_came_later_has_its_number_since(folder, capsys):

@@ -310,3 +310,30 @@ def test_groups_and_roles_may_change_before_the_first_draw(folder):
     assert study.setup.schema.groups == ("predicted",)
     assert [each.name for each in StoredStudy.open().list_models()] == ["v1"]
     assert study.next(3).ids
+
+
+@pytest.mark.usefixtures("files")
+def test_who_gives_no_outputs_is_told_how_to_give_a_file_of_them(folder):
+    with pytest.raises(PoolError, match="no column holds the model's outputs") as error:
+        Study.create("pool.parquet")
+    assert "for outputs in a file of their own, name it with `models`" in error.value.hint
+
+
+@pytest.mark.usefixtures("files")
+def test_a_model_whose_file_is_the_pool_names_the_outputs_of_the_pool(folder):
+    models = {"v2": "v2.parquet", "v1": str(folder / "own.parquet")}
+    study = Study.create("own.parquet", seed=1, models=models)
+    assert [each.name for each in StoredStudy.open().list_models()] == ["v1", "v2"]
+    assert study.setup.fingerprint == Study.check("own.parquet", "other").fingerprint
+    assert not Path(".activetest/models/v1.parquet").exists()
+    label(study, 8)
+    assert study.report(require="error(v1)<=0.99").gates[0].requirement == "error(v1)<=0.99"
+    with pytest.raises(ChoiceError, match="is a class"):
+        Study.create("own.parquet", "other", models={"cat": "own.parquet"})
+
+
+@pytest.mark.usefixtures("files")
+def test_two_models_may_have_one_file(folder):
+    models = dict.fromkeys(("v1", "copy"), "v1.parquet")
+    study = Study.create("pool.parquet", seed=1, models=models)
+    assert "copy: its outputs are those of v1: both models are the same" in study.setup.notices

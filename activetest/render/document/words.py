@@ -333,6 +333,14 @@ def headline(report: Report) -> EstimateRow | None:
     return next((row for row in report.estimates if row.headline), None)
 
 
+def left_out(counts: Counts) -> list[tuple[str, str]]:
+    """A fact on the items of the pool that are none of the study, where there are any."""
+    if not counts.left_out:
+        return []
+    items = f"{count(counts.left_out)} item{'s' * (counts.left_out != 1)}"
+    return [("left out", f"{items} of the pool, which not all models have")]
+
+
 def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
     """Facts under the headline: how many labels were used, and how many that saved."""
     counts = report.counts
@@ -341,7 +349,7 @@ def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
         items += f", weighted by {plain(report.weight)}"
     if row is None:
         return [("labels", f"{count(counts.labeled)} of {items}")]
-    rows = [("labels used", f"{count_bought(row, counts)} of {items}")]
+    rows = [("labels used", f"{count_bought(row, counts)} of {items}"), *left_out(counts)]
     if counts.spent is not None:
         rows.append(("spent", f"{money(counts.spent)} for labels"))
     if saved := labels_saved(row.quantity.saving):
@@ -458,7 +466,7 @@ def money(amount: float) -> str:
 
 def standing(counts: Counts) -> list[tuple[str, str]]:
     """Where a study stands, one fact per row."""
-    rows = [("pool", f"{count(counts.n_pool)} items")]
+    rows = [("pool", f"{count(counts.n_pool)} items"), *left_out(counts)]
     rows += [("models", ", ".join(counts.models))] * bool(counts.models)
     rows.append(("rounds", count(counts.rounds)))
     rows.append(("drawn", count(counts.drawn)))
