@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,8 @@ from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
 from activetest.system.safe_text import first_line
 
+# Settings that say how outputs are read.
+_OF_OUTPUTS = ("outputs", "task", "positive", "threshold", "classes", "scale", "decimal")
 _NOT_READ = ("features", "groups", "amounts")
 _ALIKE = (
     "correct the file: outputs of a further model are written like those of the pool, and have the "
@@ -144,6 +147,42 @@ def read_ids(files: Files, id: str | None) -> list[str]:
         return []
     texts = (read_text(batch.column(id), id) for _, batch in files.scan([id]))
     return [make_canonical(text[row]) for text in texts for row in range(len(text))]
+
+
+def read_first(given: Files, title: str, id: str | None, columns: Mapping[str, Any]) -> Pool:
+    """The file of a first model, by the rules for outputs of a pool.
+
+    title    of the file in messages
+    id       the column of ids that the pool has
+    columns  settings of the columns of the pool
+
+    Raises PoolError for outputs that cannot be read.
+    """
+    if id:
+        require_ids(given, title, id)
+    elif "id" in given.schema.names:
+        raise PoolError(
+            f"{title} has ids, and the pool has no column 'id'",
+            "say which one holds them: `id=column`",
+        )
+    settings = {name: columns[name] for name in _OF_OUTPUTS if name in columns}
+    try:
+        found = Pool.open(
+            given.uri, id=id, **settings, features=(), text=(), suggest=False, name=title
+        )
+    except PoolError as error:
+        raise PoolError(f"{title}: {error.problem}", error.hint) from error
+    found.schema = replace(found.schema.drop_groups(), ignored=())
+    return found
+
+
+def require_ids(given: Files, title: str, id: str) -> None:
+    """Raises PoolError for a file of outputs without the column of ids."""
+    if id not in given.schema.names:
+        raise PoolError(
+            f"{title} has no column {id!r}",
+            "it needs the ids of the pool, and the outputs of the model",
+        )
 
 
 def join_outputs(

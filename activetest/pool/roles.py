@@ -1,7 +1,8 @@
 """Roles of columns: as the user chose, else by convention."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as kinds
@@ -145,11 +146,16 @@ def assign_roles(
     )
 
 
-def lacks_outputs(table: pa.Schema, choices: ColumnChoices) -> bool:
+def lacks_outputs(table: pa.Schema, columns: Mapping[str, Any]) -> bool:
     """Whether a table has no outputs: none that the user named, and none by convention.
+
+    columns  settings of the columns
 
     Where it has some that cannot be read, whoever reads them is told.
     """
+    choices = ColumnChoices(
+        outputs=columns.get("outputs"), judge=columns.get("judge"), task=columns.get("task")
+    )
     if choices.judge or choices.outputs:
         return not choices.judge and {*(choices.outputs or ())}.isdisjoint(table.names)
     try:

@@ -9,6 +9,7 @@ from activetest import catalog
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Selection
+from activetest.nouns.study_lists import Model
 from activetest.pool.costs import read_costs
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices, check_inputs, check_training
@@ -37,6 +38,7 @@ class Plan:
     batch                 items to draw at a time
     seed                  the runs' own seeds are derived from it
     models                (name, fingerprint) of further models
+    first                 name of the first one
     """
 
     strategies: tuple[Choices, ...]
@@ -47,6 +49,7 @@ class Plan:
     batch: int
     seed: int
     models: tuple[tuple[str, str], ...] = ()
+    first: str = Model.name
 
     def seed_of(self, run: int) -> int:
         """The seed of a run: the same for every strategy, so that they differ by nothing else."""

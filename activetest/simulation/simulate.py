@@ -33,8 +33,10 @@ from activetest.nouns.simulated_answer import SimulatedAnswer
 from activetest.nouns.study_lists import Model
 from activetest.nouns.surrogate import Surrogate
 from activetest.pool import convert, frames
+from activetest.pool.files import Files
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
+from activetest.pool.roles import lacks_outputs
 from activetest.rounds.compared_pool import ComparedPool
 from activetest.rounds.crossing import keep_crossed
 from activetest.rounds.fit import find_predicted_as, get_surrogates
@@ -57,7 +59,7 @@ from activetest.simulation.design import (
     list_strategies,
     with_replacement,
 )
-from activetest.simulation.other_models import build_models
+from activetest.simulation.other_models import build_models, join_first
 from activetest.simulation.results import Simulation
 from activetest.simulation.saved_runs import RunKey, RunNumbers, SavedRuns, describe_simulation
 from activetest.simulation.with_replacement import play_study
@@ -116,7 +118,8 @@ def simulate(
         aim: The metric that draws aim at. Default: the first, and for metric-information all
             that `metrics` names.
         models: {name: outputs} of further models, for the question best: files or frames with the
-            columns of ids and outputs that the pool has.
+            columns of ids and outputs that the pool has. Of a pool without outputs, the first one
+            is the first model.
         interval: "fixed", "anytime" or "posterior".
         save: A file of finished runs: those in it are not repeated, and the others are added.
         columns: {field: column} of a key whose columns have other names, as {"label": "truth"}.
@@ -169,7 +172,7 @@ def simulate(
     # Before the pool is opened: what is wrong with choices alone is known at once.
     of_groups = choices_of_groups(given, grouped="groups" in given.columns)
     grouped = bool(of_groups and find_fact(of_groups["question"], "GROUPED"))
-    with _opened(pool, given, grouped=grouped) as opened:
+    with _opened(pool, given, models, grouped=grouped) as (opened, first):
         roles = opened.schema.to_dict()
         # The usual metrics are there to be compared, and nobody asked for draws for all of them.
         further = metrics[1:] if aim is None else ()
@@ -184,6 +187,7 @@ def simulate(
             interval,
             batch,
             seed,
+            first=first,
         )
         with one_blas_thread(), atomic.temporary_folder() as folder, ExitStack() as caches:
             built = cache.build_cache(opened, folder / "cache")
@@ -194,7 +198,7 @@ def simulate(
             _check_size(plan, built, find_counted(built))
             fitting = tuple(resolve_question(each, built, given.texts) for each in plan.strategies)
             plan = replace(plan, strategies=fitting)
-            added = build_models(built, opened, models, folder)
+            added = build_models(built, opened, models, folder, first)
             others = {name: _attach(pair, plan, given, caches) for name, pair in added.items()}
             built = _attach((built, opened), plan, given, caches)
             plan = replace(plan, models=tuple((k, each.fingerprint) for k, each in others.items()))
@@ -288,26 +292,41 @@ def _check_numbers(budgets: Sequence[int], runs: int, batch: int, workers: int |
 
 
 @contextmanager
-def _opened(pool: Any, given: Settings, *, grouped: bool) -> Iterator[Pool]:
-    """The open pool; by the predicted classes where it has to be grouped and no group is named."""
+def _opened(
+    pool: Any, given: Settings, models: dict[str, Any], *, grouped: bool
+) -> Iterator[tuple[Pool, str]]:
+    """The open pool, and the name of its first model.
+
+    It is grouped by the predicted classes where it has to be and no group is named. Where the pool
+    has no outputs, they are those of the first of the models, which is taken from the others.
+    """
     if isinstance(pool, Pool):
         if given.columns:
             name = min(given.columns)
             raise ChoiceError(f"{name} was given for a pool that is open already", "leave it out")
-        yield pool
+        yield pool, Model.name
         return
     columns = ({"groups": (PREDICTED,)} if grouped else {}) | given.columns
-    if not isinstance(pool, str | PathLike):
-        with atomic.temporary_folder() as folder:
+
+    def read(path: str | Path, folder: Path, name: str | None = None) -> tuple[Pool, str]:
+        files = Files(str(path))
+        if not models or not lacks_outputs(files.schema, columns):
+            return Pool.open(path, **columns, name=name), Model.name
+        first = next(iter(models))
+        joined = join_first(files, models.pop(first), columns, folder)
+        return Pool.open(path, **columns, name=name, joined=joined), first
+
+    with atomic.temporary_folder() as folder:
+        if not isinstance(pool, str | PathLike):
             frames.save_frame(pool, folder / "pool.parquet")
-            opened = Pool.open(folder / "pool.parquet", **columns, name="the frame")
+            opened, first = read(folder / "pool.parquet", folder, "the frame")
             if opened.schema.id is None:
                 frames.check_row_numbers(pool)
-            yield opened
-        return
-    id, judge = given.columns.get("id"), given.columns.get("judge")
-    with convert.open_as_parquet(str(pool), id=id, judge=judge) as path:
-        yield Pool.open(path, **columns)
+            yield opened, first
+            return
+        id, judge = given.columns.get("id"), given.columns.get("judge")
+        with convert.open_as_parquet(str(pool), id=id, judge=judge) as path:
+            yield read(path, folder)
 
 
 def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> RunNumbers:
@@ -525,7 +544,7 @@ def _prepare(
     """
     built = _open_cache(folder, parts)
     pools = {name: _open_cache(place, kept) for name, place, kept in others}
-    joined = ComparedPool(Model.name, built, pools, Log.empty()) if pools else built
+    joined = ComparedPool(plan.first, built, pools, Log.empty()) if pools else built
     return joined, truth, plan
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from activetest.errors import ChoiceError, PoolError
-from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.rows import Array
 from activetest.nouns.study_lists import Model
 from activetest.pool.files import Files
-from activetest.pool.joined import join_common, join_outputs, read_ids
-from activetest.pool.pool import Pool
+from activetest.pool.joined import join_common, join_outputs, read_first, read_ids, require_ids
 from activetest.pool.proposals import describe_proposals
 from activetest.pool.roles import lacks_outputs
 from activetest.study.add import check_model_name, list_model_columns, open_given
@@ -25,9 +23,6 @@ from activetest.study.models import write_model_address
 from activetest.study.thresholds import parse_threshold
 from activetest.system import atomic
 from activetest.system.safe_text import mask_secrets
-
-# Settings that say how outputs are read.
-_OF_OUTPUTS = ("outputs", "task", "positive", "threshold", "classes", "scale", "decimal")
 
 
 @dataclass(frozen=True)
@@ -76,23 +71,20 @@ def choose_first(
     columns  settings of the columns
 
     Whether there are outputs is said by the names of columns that no model was given by. They have
-    the name of a model whose file is the pool. Raises PoolError where other columns look like
-    outputs, and nobody says whose.
+    the name of the first of several models where its file is the pool. Raises PoolError where other
+    columns look like outputs, and nobody says whose.
     """
     own = list_model_columns(models.values(), files.schema.names)
     files.hide(own)
-    chosen = ColumnChoices(
-        outputs=columns.get("outputs"), judge=columns.get("judge"), task=columns.get("task")
-    )
-    if not models or not lacks_outputs(files.schema, chosen):
-        return next(
-            (First(name, each) for name, each in models.items() if _are_same(each, address)),
-            First(),
-        )
+    if not models:
+        return First()
     first, given = next(iter(models.items()))
+    if not lacks_outputs(files.schema, columns):
+        names_pool = len(models) > 1 and _are_same(given, address)
+        return First(first, given) if names_pool else First()
     check_model_name(first, ())
     found = tuple(list_model_columns([given], own))
-    if chosen.outputs is None and (proposals := describe_proposals(files)):
+    if not columns.get("outputs") and (proposals := describe_proposals(files)):
         raise PoolError(
             f"{mask_secrets(address)} may have outputs of its own, or only those of models: nobody "
             "says so",
@@ -104,7 +96,7 @@ def choose_first(
             f"{first} is another threshold of {threshold.of}, and the first model has outputs",
             f"name {threshold.of} first",
         )
-    if found and chosen.outputs:
+    if found and columns.get("outputs"):
         raise ChoiceError(
             f"the outputs of {first} are {given!r}, and `outputs` names others", "leave one out"
         )
@@ -146,7 +138,7 @@ def keep_first(
         kept = find_common(files, id, others or {}, copies, judge) if id and common else None
         if first.of_file:
             given, title = open_given(first.given, copies, id, judge=judge)
-            outputs = _read_outputs(given, title, id, columns)
+            outputs = read_first(given, title, id, columns)
             found = join_outputs(files, outputs, title, target, common=common, kept=kept)
             notices = (f"the study keeps the outputs that {title} has of {first.name}", *found)
         elif id and kept is not None and not kept.all():
@@ -159,26 +151,6 @@ def keep_first(
     atomic.sync_file(target)
     atomic.sync_folder(target.parent)
     return target, notices
-
-
-def _read_outputs(given: Files, title: str, id: str | None, columns: Mapping[str, Any]) -> Pool:
-    """A first model's file, by the rules and settings for outputs of a pool."""
-    if id:
-        _require_ids(given, title, id)
-    elif "id" in given.schema.names:
-        raise PoolError(
-            f"{title} has ids, and the pool has no column 'id'",
-            "say which one holds them: `id=column`",
-        )
-    settings = {name: columns[name] for name in _OF_OUTPUTS if name in columns}
-    try:
-        found = Pool.open(
-            given.uri, id=id, **settings, features=(), text=(), suggest=False, name=title
-        )
-    except PoolError as error:
-        raise PoolError(f"{title}: {error.problem}", error.hint) from error
-    found.schema = replace(found.schema.drop_groups(), ignored=())
-    return found
 
 
 def find_common(
@@ -203,16 +175,7 @@ def find_common(
                 "save it, and give its path",
             )
         of_model, title = open_given(given, place, id, judge=judge)
-        _require_ids(of_model, title, id)
+        require_ids(of_model, title, id)
         known = {*read_ids(of_model, id)}
         kept &= np.array([each in known for each in ids], bool)
     return kept
-
-
-def _require_ids(given: Files, title: str, id: str) -> None:
-    """Raises PoolError for a file of outputs without the column of ids."""
-    if id not in given.schema.names:
-        raise PoolError(
-            f"{title} has no column {id!r}",
-            "it needs the ids of the pool, and the outputs of the model",
-        )

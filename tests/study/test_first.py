@@ -320,8 +320,8 @@ def test_who_gives_no_outputs_is_told_how_to_give_a_file_of_them(folder):
 
 
 @pytest.mark.usefixtures("files")
-def test_a_model_whose_file_is_the_pool_names_the_outputs_of_the_pool(folder):
-    models = {"v2": "v2.parquet", "v1": str(folder / "own.parquet")}
+def test_the_first_of_several_models_names_the_outputs_of_the_pool_where_its_file_is_that(folder):
+    models = {"v1": str(folder / "own.parquet"), "v2": "v2.parquet"}
     study = Study.create("own.parquet", seed=1, models=models)
     assert [each.name for each in StoredStudy.open().list_models()] == ["v1", "v2"]
     assert study.setup.fingerprint == Study.check("own.parquet", "other").fingerprint
@@ -329,7 +329,9 @@ def test_a_model_whose_file_is_the_pool_names_the_outputs_of_the_pool(folder):
     label(study, 8)
     assert study.report(require="error(v1)<=0.99").gates[0].requirement == "error(v1)<=0.99"
     with pytest.raises(ChoiceError, match="is a class"):
-        Study.create("own.parquet", "other", models={"cat": "own.parquet"})
+        Study.create("own.parquet", "other", models={"cat": "own.parquet", "v2": "v2.parquet"})
+    setup = Study.check("own.parquet", "other", models={"v2": "own.parquet"})
+    assert "models: model and v2" in setup.notices
 
 
 @pytest.mark.usefixtures("files")
