@@ -37,6 +37,7 @@ there without importing the file.
                         each, where the pool has features or texts
     USES_OTHER_MODELS   it sees what other models say, if there are any
     NEEDS_OTHER_MODELS  it cannot do without them
+    COUNTS_VOTES        it sees whether further models of the study predict the same
     NEEDS_MEMBERS       it compares the members of a surrogate
     ALIKE               an acquisition with the same score for every item: nobody asks for beliefs
     NEEDS_KINDS         an acquisition that is given which outcomes each metric tells apart

@@ -72,6 +72,7 @@ RUNS = {
     "surrogates.py": "SAMPLE --pools digits --surrogate agreement,auto --runs 2 --budget 20",
     "toys.py": "HERE --toy gp --count 1",
     "verdicts.py": "--pools 5 --runs 1",
+    "votes.py": "SAMPLE --runs 2 --labels 0,20",
     "weights.py": "--runs 2 --size 300 --budget 50",
     "worn.py": "--runs 1 --workers 1",
     "wide.py": "HERE --rows 5000 --labels 100 --repeats 1",

@@ -47,7 +47,7 @@ TERMS = {
     "twins": "duplicates",
     "uneven": "non_uniform",
     "voter": "members",
-    "voters": "members",
+    "voting": "members",
     "wager": "increments",
     "wagers": "increments",
     "wish": "settings",
@@ -108,7 +108,7 @@ SENTENCES = {
     r"costs nothing of what|the 5 % do(es)? not pay for": "the error guarantee, the error budget",
     r"every number of a report stays": "A report changes only when labels arrive",
     r"\b[Nn]othing was saved so far\b": "active sampling has been worse than random so far",
-    r"\b(foresight|wagers?|supplements?|strangers?|twins?|committee|voters)\b": "see TERMS",
+    r"\b(foresight|wagers?|supplements?|strangers?|twins?|committee|voting)\b": "see TERMS",
 }
 
 

@@ -5,7 +5,8 @@ file they come from has changed. The code that builds them is imported only then
 none of it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from activetest import catalog
 from activetest.cache.cache import Cache
@@ -15,10 +16,14 @@ from activetest.cache.parts import (
     FEATURES,
     TRAIN,
     TRAINED,
+    VOTES,
     find_surrogates_using,
 )
 from activetest.errors import ChoiceError, PoolError
 from activetest.pool.pool import Pool
+
+if TYPE_CHECKING:
+    from activetest.cache.votes import FurtherModel
 
 # The fact by which a surrogate states that it saw all features in rounds of earlier versions.
 _SAW_FEATURES = "SAW_FEATURES"
@@ -33,6 +38,7 @@ def attach_auxiliary(
     other_models: str | None = None,
     past: Iterable[str] = (),
     fingerprints: Mapping[str, str | None] | None = None,
+    further: Sequence["FurtherModel"] = (),
 ) -> Cache:
     """The cache with the data that these surrogates use; the same cache where they use none.
 
@@ -43,6 +49,7 @@ def attach_auxiliary(
                   of other models are left out where they are no longer available
     fingerprints  {part: fingerprint} that a study remembers: a copy with it is used where the file
                   cannot be opened, and for past surrogates without reading the file
+    further        further models of the study
 
     Workers open the result again with open_cache(cache.folder, cache.parts). Raises PoolError for a
     file that cannot be used, ChoiceError when a surrogate lacks data that it requires, OSError when
@@ -95,6 +102,11 @@ def attach_auxiliary(
         cache, pool, other_models, fingerprint
     ):
         parts.append(EXTERNAL)
+    if further and find_surrogates_using(VOTES, names | past):
+        from activetest.cache.votes import ensure_votes
+
+        ensure_votes(cache, further)
+        parts.insert(0, VOTES)
     return cache.attach(parts) if parts else cache
 
 

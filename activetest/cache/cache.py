@@ -30,6 +30,7 @@ from activetest.cache.parts import (
     PARTS,
     TRAIN,
     TRAINED,
+    VOTES,
     Part,
     keep_result,
     list_results,
@@ -271,6 +272,12 @@ class Cache:
         """Sentences about a part, none without it."""
         return tuple(self.stores[part].content["said"]) if part in self.parts else ()
 
+    @property
+    def vote_rounds(self) -> tuple[int, ...]:
+        """How many rounds were drawn before each further model had a vote: see votes."""
+        known = self.part_fingerprint(VOTES)
+        return tuple(int(each.partition(":")[0]) for each in known.split("+")) if known else ()
+
     @cached_property
     def center(self) -> float:
         """A typical prediction: the mean over the first rows; 0 where classes are predicted."""
@@ -387,6 +394,7 @@ class Cache:
             facts=read(FACTS, EVIDENCE),
             trained=read(TRAINED, TRAINED),
             external=read_external,
+            votes=read(VOTES, VOTES),
             weight=read_weight,
             price=read("price"),
             derive=derive,

@@ -19,8 +19,8 @@ from activetest.errors import CacheDamaged
 from activetest.nouns.rows import Array
 from activetest.system import atomic
 
-PARTS = "features", "train", "external", "evidence", "trained"
-FEATURES, TRAIN, EXTERNAL, EVIDENCE, TRAINED = PARTS
+PARTS = "features", "train", "external", "evidence", "trained", "votes"
+FEATURES, TRAIN, EXTERNAL, EVIDENCE, TRAINED, VOTES = PARTS
 # Beside the columns of evidence; and beside training rows, how many letters of texts are read.
 FACTS, LONGEST = "facts", "longest"
 # The facts by which the file of a surrogate states that it uses a part, and those by which it does
@@ -31,6 +31,7 @@ _USES = {
     EXTERNAL: ("USES_OTHER_MODELS",),
     EVIDENCE: ("USES_EVIDENCE",),
     TRAINED: ("USES_EVIDENCE",),
+    VOTES: ("COUNTS_VOTES",),
 }
 PART_VERSION = 7
 RESULTS = "results"

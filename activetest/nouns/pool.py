@@ -38,6 +38,11 @@ class PoolView(Protocol):
         ...
 
     @property
+    def vote_rounds(self) -> tuple[int, ...]:
+        """(V,) how many rounds were drawn before each further model of the study had a vote."""
+        ...
+
+    @property
     def roles(self) -> dict[str, Any]:
         """Meaning of the pool's columns: see pool.schema.Schema."""
         ...
@@ -106,6 +111,11 @@ class PoolOver:
     def hashes(self) -> Array:
         """As the pool's."""
         return self._pool.hashes
+
+    @property
+    def vote_rounds(self) -> tuple[int, ...]:
+        """As the pool's."""
+        return self._pool.vote_rounds
 
     @property
     def roles(self) -> dict[str, Any]:

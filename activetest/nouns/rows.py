@@ -122,13 +122,15 @@ class Rows:
     facts    (R, F) float32 facts of texts and of answers: see cache.texts; None without evidence
     external (R, E, C) what E other models predict: class probabilities, where a model says only
              which class 1 and 0; (R, E) values for regression
+    votes    (R, V) whether each further model of the study predicts the same; for regression how
+             much more it predicts
 
     derive   derive(outputs, t) -> (R,) right, wrong and spread of statistic t of these outputs,
              where that is as fast as to read them; None: they are read
     others   {name: the same items} as further models see them, where models are compared
 
     right, wrong and spread are None for regression, where outcomes are not right or wrong;
-    features, evidence, trained and external are None unless a surrogate needs them.
+    features, evidence, trained, external and votes are None unless a surrogate needs them.
     """
 
     index: Array
@@ -145,6 +147,7 @@ class Rows:
     evidence: OnDemand = OnDemand()
     facts: OnDemand = OnDemand()
     trained: OnDemand = OnDemand()
+    votes: OnDemand = OnDemand()
     derive: Callable[[Outputs, int], tuple[Array, Array, Array]] | None = None
     others: Mapping[str, "Rows"] = field(default_factory=dict)
 
@@ -196,6 +199,7 @@ class Rows:
             lambda: _take(self.evidence, index),
             lambda: _take(self.facts, index),
             lambda: _take(self.trained, index),
+            lambda: _take(self.votes, index),
             self.derive,
             {name: each[index] for name, each in self.others.items()},
         )

@@ -89,7 +89,8 @@ def get_surrogates(
     reused = any(find_reusable_round(log, choices, cache.unavailable) for log in logs)
     sets = [list_learned(log, choices) for log in logs]
     alone = reused or isinstance(cache, SeveralModels)
-    found = None if alone else _fit_together(choices, cache, sets)
+    number = min(len(log.history) for log in logs) + 1
+    found = None if alone else _fit_together(choices, cache, sets, number)
     if found is None:
         pairs = zip(logs, seeds, strict=True)
         found = [get_surrogate(log, cache, choices, seed=seed) for log, seed in pairs]
@@ -202,7 +203,8 @@ def fit_surrogate(
     """The chosen surrogate, fitted to every label that is known, or to none: see list_learned."""
     if isinstance(cache, SeveralModels):
         return cache.fit_surrogate(log, choices, rng=rng)
-    known = _collect_training(*list_learned(log, choices), cache, choices)
+    number = len(log.history) + 1
+    known = _collect_training(*list_learned(log, choices), cache, choices, number)
     name, options = catalog.split_options("surrogates", choices.surrogate)
     method = catalog.load("surrogates", name)
     # It may have loaded a library of its own.
@@ -220,18 +222,18 @@ def fit_others(
     choices = Choices.from_record(round.choices)
     name, options = catalog.split_options("surrogates", choices.surrogate)
     with one_blas_thread(), progress.step("fitting the surrogate"):
-        found = _fit_together(choices, cache, sets)
+        found = _fit_together(choices, cache, sets, round.number)
         if found is None:
             method = catalog.load("surrogates", name)
             rng = np.random.default_rng([round.number, *b"others"])
-            known = (_collect_training(*each, cache, choices) for each in sets)
+            known = (_collect_training(*each, cache, choices, round.number) for each in sets)
             fitted = [method.fit(each, rng=rng, **options) for each in known]
             found = [weigh_surrogate(each, cache) for each in fitted]
     return found
 
 
 def _fit_together(
-    choices: Choices, cache: PoolView, sets: Sequence[tuple[Array, Array]]
+    choices: Choices, cache: PoolView, sets: Sequence[tuple[Array, Array]], number: int
 ) -> list[Surrogate] | None:
     """The chosen surrogate, fitted to each set of positions and labels at once; None: it cannot."""
     name, options = catalog.split_options("surrogates", choices.surrogate)
@@ -239,16 +241,22 @@ def _fit_together(
     if together is None or options:
         return None
     positions, labels = map(np.concatenate, zip(*sets, strict=True))
-    known = _collect_training(positions, labels, cache, choices)
+    known = _collect_training(positions, labels, cache, choices, number)
     fitted = together(known, [len(each) for each, _ in sets])
     return [weigh_surrogate(each, cache) for each in fitted]
 
 
 def _collect_training(
-    positions: Array, labels: Array, cache: PoolView, choices: Choices
+    positions: Array, labels: Array, cache: PoolView, choices: Choices, number: int
 ) -> TrainingSet:
-    """The training set of items (M,) with these labels, and what the surrogate learns from."""
+    """The training set of items (M,) with these labels, and what the surrogate learns from.
+
+    In the round of this number, models that came later have no vote.
+    """
     rows = cache.take(positions)
+    if rows.votes is not None:
+        known = sum(each < number for each in cache.vote_rounds)
+        rows = rows.change(votes=rows.votes[:, :known])
     # A few thousand predictions give their scale well enough for a prior.
     scale = (
         1.0

@@ -14,6 +14,7 @@ from typing import Any
 
 from activetest import __version__
 from activetest.cache.cache import Cache
+from activetest.cache.parts import VOTES
 from activetest.errors import ChoiceError, StorageError
 from activetest.nouns.rows import Array
 from activetest.simulation.design import Plan
@@ -137,7 +138,9 @@ def describe_simulation(plan: Plan, cache: Cache, truth: Array) -> dict[str, Any
 
     The pool's hash covers checksums of all its arrays, so that any change of a column is noticed.
     """
-    pool = json.dumps([cache.roles, cache.describe_arrays()], sort_keys=True)
+    # Votes follow from the models.
+    arrays = {name: each for name, each in cache.describe_arrays().items() if name != VOTES}
+    pool = json.dumps([cache.roles, arrays], sort_keys=True)
     # The plan as it will be read from JSON.
     fields = json.loads(json.dumps(asdict(plan)))
     return {

@@ -6,6 +6,7 @@ The draws and numbers come from the same code as those of `next` and `report`.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, product, starmap
 from os import PathLike
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 
 from activetest import catalog
 from activetest.cache import auxiliary, cache
+from activetest.cache.votes import FurtherModel
 from activetest.errors import ChoiceError, NotEstimable, StudyError
 from activetest.estimation.beliefs import is_model_based
 from activetest.estimation.view import build_view
@@ -199,8 +201,12 @@ def simulate(
             fitting = tuple(resolve_question(each, built, given.texts) for each in plan.strategies)
             plan = replace(plan, strategies=fitting)
             added = build_models(built, opened, models, folder, first)
-            others = {name: _attach(pair, plan, given, caches) for name, pair in added.items()}
-            built = _attach((built, opened), plan, given, caches)
+            pairs = {first: (built, opened), **added}
+            others = {
+                name: _attach(pair, plan, given, caches, _list_further_models(name, pairs))
+                for name, pair in pairs.items()
+            }
+            built = others.pop(first)
             plan = replace(plan, models=tuple((k, each.fingerprint) for k, each in others.items()))
             tasks = list(product(range(len(plan.strategies)), range(runs)))
             # Every strategy's first run comes before any second one.
@@ -244,7 +250,11 @@ def _check_size(plan: Plan, built: cache.Cache, counted: Array | None) -> None:
 
 
 def _attach(
-    known: tuple[cache.Cache, Pool], plan: Plan, given: Settings, caches: ExitStack
+    known: tuple[cache.Cache, Pool],
+    plan: Plan,
+    given: Settings,
+    caches: ExitStack,
+    further: Sequence[FurtherModel],
 ) -> cache.Cache:
     """The cache of a pool with what the strategies' surrogates need, which caches closes."""
     found = auxiliary.attach_auxiliary(
@@ -252,9 +262,23 @@ def _attach(
         {each.surrogate for each in plan.strategies},
         train=given.files["train"],
         other_models=given.files["other_models"],
+        further=further,
     )
     caches.callback(found.close)
     return found
+
+
+def _list_further_models(
+    name: str, pairs: Mapping[str, tuple[cache.Cache, Pool]]
+) -> list[FurtherModel]:
+    """The other models, each with a vote in all rounds."""
+    others = (each for model, (each, _) in pairs.items() if model != name)
+    return [FurtherModel(each.fingerprint, 0, partial(_open_again, each)) for each in others]
+
+
+def _open_again(built: cache.Cache) -> cache.Cache:
+    """The cache itself."""
+    return built
 
 
 def _read_models(given: Any, question: str | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
+from activetest.cache.aligned import align_items
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError
 from activetest.estimation.view import ANYTIME
@@ -22,9 +23,8 @@ from activetest.study.stored import StoredStudy
 
 def list_model_names(study: StoredStudy) -> tuple[str, ...]:
     """The names of the study's models, that of the outputs at hand first."""
-    names = [each.name for each in study.list_models()]
-    own = study.model.name if isinstance(study, ModelStudy) else names[0]
-    return (own, *(name for name in names if name != own))
+    own = study.model_name
+    return (own, *(each.name for each in study.list_models() if each.name != own))
 
 
 def compare_models(
@@ -105,7 +105,11 @@ def join_models(
             "after it, and are not compared with others that rest on all",
             f"`study.report(model={name!r})`",
         )
-    pools = {name: study.of_model(name).known_cache() for name in others if name in needed}
+    pools = {
+        name: align_items(cache, study.of_model(name).known_cache())
+        for name in others
+        if name in needed
+    }
     return ComparedPool(own, cache, pools, log, study.further_classes) if pools else cache
 
 

@@ -84,7 +84,7 @@ def record_judged(
         level=study.choices.level,
         source=source,
         conditions={**conditions, "share_error": count_sharing(study)},
-        model=study.model.name if isinstance(study, ModelStudy) else None,
+        model=study.model_name if isinstance(study, ModelStudy) else None,
     )
 
 

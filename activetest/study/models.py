@@ -75,6 +75,11 @@ class ModelStudy(StoredStudy):
         return f"{self.base.pool_name}, model {self.model.name}"
 
     @property
+    def model_name(self) -> str:
+        """The name of the model."""
+        return self.model.name
+
+    @property
     def fingerprint(self) -> str:
         """The fingerprint of the ids and the model's outputs."""
         return self.model.fingerprint

@@ -19,6 +19,7 @@ from activetest.cache.parts import (
     TRAINED,
     find_surrogates_using,
 )
+from activetest.cache.votes import FurtherModel
 from activetest.errors import PoolChanged, PoolError
 from activetest.pool.pool import Pool
 from activetest.study.frames import name_source
@@ -46,6 +47,7 @@ class Provenance:
     coming   name of the surrogate of coming rounds
     past     names of the surrogates that rounds were drawn with
     changed  those keys of files whose address is new: no copy of another file replaces them
+    further   the further models of the study
     """
 
     entries: Mapping[str, Any]
@@ -53,6 +55,7 @@ class Provenance:
     coming: str
     past: frozenset[str] = frozenset()
     changed: frozenset[str] = frozenset()
+    further: tuple[FurtherModel, ...] = ()
 
     def attach(self, cache: Cache, pool: Pool) -> Cache:
         """The cache with what the coming surrogate uses, and past ones as far as available.
@@ -73,6 +76,7 @@ class Provenance:
                 other_models=files["other_models"],
                 past=self.past,
                 fingerprints=known,
+                further=self.further,
             )
         except PoolError as error:
             for key, address in files.items():

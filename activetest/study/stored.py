@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,7 @@ from activetest.system import atomic, locks
 
 if TYPE_CHECKING:
     from activetest.cache.cache import Cache
+    from activetest.cache.votes import FurtherModel
     from activetest.pool.pool import Pool
     from activetest.study.conversion import Conversion
     from activetest.study.provenance import Provenance
@@ -140,6 +142,11 @@ class StoredStudy:
         """The file with the outputs of the first model; None where the pool has them."""
         source = self.list_models()[0].source
         return Path(resolve_address(source, self.folder)) if source else None
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model whose outputs these are."""
+        return self.list_models()[0].name
 
     def of_model(self, name: str | None = None) -> "StoredStudy":
         """The study as one of a model; itself for None, as is that of the first one for its name.
@@ -502,6 +509,34 @@ class StoredStudy:
             surrogate or self.choices.surrogate,
             frozenset(self.ledger.surrogates()),
             frozenset(changed),
+            self.list_further_models(),
+        )
+
+    def list_further_models(self) -> "tuple[FurtherModel, ...]":
+        """The further models whose outputs tell of the model's own, in the order of the study.
+
+        A later one has no vote in rounds that were drawn before it came. One that labels of the
+        study took part in making has none at all: it knows labels that rounds do not. Nor has the
+        same model with another threshold, as its score is known.
+        """
+        from activetest.cache.votes import FurtherModel
+        from activetest.study.thresholds import read_source
+
+        models = self.list_models()
+        own = next(place for place, each in enumerate(models) if each.name == self.model_name)
+        # Rounds of a model that knows earlier labels are counted from where it came.
+        before = models[own].rounds if models[own].trained else 0
+        named, known = {each.name: each for each in models}, [models[own].name]
+        while threshold := read_source(named[known[-1]].source):
+            known.append(threshold.of)
+        return tuple(
+            FurtherModel(
+                each.fingerprint,
+                each.rounds - before if place > own else 0,
+                partial(self.of_model(each.name).cache, auxiliary=False),
+            )
+            for place, each in enumerate(models)
+            if each.name not in known and not each.trained and not read_source(each.source)
         )
 
     def log(self, cache: "Cache", record: Record | None = None) -> Log:

@@ -5,6 +5,8 @@ predicted label minus the model's prediction.
 
 - TRAINING: what learners of training rows say, learned once with the pool: see cache.trained.
 - OTHERS: the mean of what other models say.
+- VOTES: whether each further model of the study predicts the same, a column for each; of values
+  how much more it predicts.
 
 Rounds of versions before 0.9 have columns of forests that they learned again as labels came in, of
 training rows and, as SELF, of the model's own predictions: see _evidence_past.
@@ -26,6 +28,7 @@ from activetest.surrogates._evidence_past import Learned, read_inputs, restore_l
 from activetest.system.parallel import map_reduce
 
 SELF, TRAINING, OTHERS = "predictions", "training rows", "other models"
+VOTES = "votes"
 # Model learned besides, for the column of training rows.
 LINEAR = "training rows, linear"
 
@@ -43,11 +46,12 @@ _VERSION = 1
 class Evidence:
     """Knowledge about items besides labels and the model's outputs: a column for each name.
 
-    names    of SELF, TRAINING and OTHERS those that there are, in this order
+    names    of SELF, TRAINING, OTHERS and VOTES those that there are, in this order
     labels   number of labels that were known
     classes  number of classes; 0 for values
     rows     number of training rows
     others   number of other models
+    votes    number of further models of the study
 
     Of rounds of versions before 0.9:
 
@@ -62,6 +66,7 @@ class Evidence:
     classes: int
     rows: int = 0
     others: int = 0
+    votes: int = 0
     learned: Mapping[str, Learned] = field(default_factory=dict)
     axes: Array | None = None
     linear: float = 0.0
@@ -73,9 +78,15 @@ class Evidence:
             SELF: (self._count_features(), "feature"),
             TRAINING: (self.rows, "training row"),
             OTHERS: (self.others, "other model"),
+            VOTES: (self.votes, "further model"),
         }
         found = [counts[name] for name in self.names]
         return tuple(f"{count:,} {words}{'s' * (count != 1)}" for count, words in found)
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.names) + max(self.votes - 1, 0)
 
     def _count_features(self) -> int:
         """The number of features that forests learn from, or their components."""
@@ -84,7 +95,7 @@ class Evidence:
         return int(self.learned[SELF].model.width) if SELF in self.learned else 0
 
     def values(self, rows: Rows) -> Array:
-        """(R, names) logits that the prediction is right, or predicted labels minus predictions.
+        """(R, width) logits that the prediction is right, or predicted labels minus predictions.
 
         Raises ValueError for rows without what they say.
         """
@@ -97,6 +108,10 @@ class Evidence:
             found.append(rows.trained)
         if OTHERS in self.names:
             found.append(_judge_by_others(rows, self.classes)[:, None])
+        if VOTES in self.names:
+            if rows.votes is None or rows.votes.shape[1] < self.votes:
+                raise ValueError("the rows lack votes of further models")
+            found.append(rows.votes[:, : self.votes])
         return np.hstack(found or [np.empty((len(rows.index), 0))]).astype(float)
 
     def attach(self, pool: PoolView) -> "Evidence":
@@ -150,6 +165,8 @@ class Evidence:
             "others": self.others,
             "linear": self.linear,
         }
+        if self.votes:
+            stored["votes"] = self.votes
         if self.axes is not None:
             stored["axes"] = self.axes
         for name, each in self.learned.items():
@@ -159,10 +176,11 @@ class Evidence:
 
 def find_evidence(training: TrainingSet) -> Evidence:
     """The evidence that there is."""
-    rows, external = training.rows, training.rows.external
+    rows, external, votes = training.rows, training.rows.external, training.rows.votes
     there = {
         TRAINING: rows.trained is not None and rows.trained.shape[1] > 0,
         OTHERS: external is not None,
+        VOTES: votes is not None and votes.shape[1] > 0,
     }
     return Evidence(
         tuple(name for name, exists in there.items() if exists),
@@ -170,6 +188,7 @@ def find_evidence(training: TrainingSet) -> Evidence:
         training.classes,
         0 if training.train is None else len(training.train.labels),
         0 if external is None else external.shape[1],
+        0 if votes is None else votes.shape[1],
     )
 
 
@@ -182,7 +201,7 @@ def restore_evidence(params: Mapping[str, Any]) -> Evidence:
     if stored["version"] != _VERSION:
         raise ValueError(f"evidence is of version {stored['version']!r}, not {_VERSION}")
     names = tuple(map(str, stored["names"]))
-    if names != tuple(name for name in (SELF, TRAINING, OTHERS) if name in names):
+    if names != tuple(name for name in (SELF, TRAINING, OTHERS, VOTES) if name in names):
         raise ValueError("evidence is of unknown kinds, or in another order")
     classes, axes = int(stored["classes"]), stored.get("axes")
     learned = {
@@ -195,12 +214,14 @@ def restore_evidence(params: Mapping[str, Any]) -> Evidence:
         if axes.ndim != 2 or not np.isfinite(axes).all():
             raise ValueError("the components of features are not numbers")
     labels, rows, others = (int(stored[name]) for name in ("labels", "rows", "others"))
-    linear = float(stored["linear"])
+    votes, linear = int(stored.get("votes", 0)), float(stored["linear"])
+    if votes < 0 or (votes > 0) != (VOTES in names):
+        raise ValueError("there are votes of no model")
     if not 0 <= linear <= 1 or (LINEAR in learned and TRAINING not in learned):
         raise ValueError("a regression has no share in what training rows say")
     if SELF in names and SELF not in learned:
         raise ValueError("nothing was learned of the model's own predictions")
-    return Evidence(names, labels, classes, rows, others, learned, axes, linear)
+    return Evidence(names, labels, classes, rows, others, votes, learned, axes, linear)
 
 
 def _take_named(params: Mapping[str, Any], prefix: str) -> dict[str, Any]:

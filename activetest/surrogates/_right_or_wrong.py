@@ -32,6 +32,11 @@ CLASS = 0.5
 # Of what a learner of the model's answers says: mean, deviation and mass of its slope. Most say
 # nothing that the confidence does not; where one says something, what it foretells is right.
 ANSWERS = ((0.0, 0.01, 0.7), (0.2, 0.1, 0.15), (0.4, 0.4, 0.1), (0.8, 0.8, 0.05))
+# Mean slope of a further model's vote, and of all votes together at most; deviation and mass. Where
+# the model states its confidence, votes say nothing more in half of the cases.
+VOTE, ALL_VOTES = 0.5, 2.0
+VOTES = ((1.0, 0.1, 1 / 3), (1.0, 0.5, 1 / 3), (1.0, 2.0, 1 / 3))
+BESIDE_CONFIDENCE = ((0.0, 0.03, 1.0), *VOTES)
 # The model's own word, as a column.
 CONFIDENCE = "confidence"
 
@@ -68,6 +73,7 @@ class Layout(NamedTuple):
     components  of the features
     evidence    names of the kinds of evidence
     answers     number of columns of what learners of the model's answers say, before the components
+    votes       number of columns of the last kind of evidence, where that is votes
     """
 
     effects: int
@@ -75,18 +81,24 @@ class Layout(NamedTuple):
     components: int
     evidence: tuple[str, ...]
     answers: int = 0
+    votes: int = 0
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names of the kinds of evidence that have one column."""
+        return self.evidence[: len(self.evidence) - bool(self.votes)]
 
     @property
     def size(self) -> int:
         """The number of columns."""
         heads = self.effects + 1 + self.stated
-        return heads + self.answers + self.components + len(self.evidence)
+        return heads + self.answers + self.components + len(self.kinds) + self.votes
 
     def find(self, name: str) -> int:
         """The place of the confidence or of a kind of evidence."""
         if name == CONFIDENCE:
             return self.effects + 1
-        return self.size - len(self.evidence) + self.evidence.index(name)
+        return self.size - self.votes - len(self.kinds) + self.kinds.index(name)
 
 
 @dataclass(frozen=True)
@@ -224,24 +236,30 @@ def list_priors(layout: Layout, intercepts: Array) -> tuple[Array, Array, Array]
 @lru_cache(maxsize=8)
 def _list_priors(layout: Layout) -> tuple[Array, Array, Array, Array]:
     """The same without intercepts, and (W,) of which priors nothing says how likely it is right."""
-    start, stop = layout.effects + 1 + layout.stated, layout.size - len(layout.evidence)
+    start = layout.effects + 1 + layout.stated
+    stop, first_vote = start + layout.answers + layout.components, layout.size - layout.votes
     means, deviations, masses, unknown = [], [], [], []
     learners = np.array(list(product(ANSWERS, repeat=layout.answers)))
     learners = learners.reshape(len(ANSWERS) ** layout.answers, layout.answers, 3)
-    widths = product(CALIBRATION, FEATURES if layout.components else (1.0,), learners)
-    for width, other, learner in widths:
+    components = FEATURES if layout.components else (1.0,)
+    votes = (BESIDE_CONFIDENCE if layout.stated else VOTES) if layout.votes else ((0.0, 1.0, 1.0),)
+    agreeing = min(VOTE, ALL_VOTES / max(layout.votes, 1))
+    for width, other, learner, (share, vote, trust) in product(
+        CALIBRATION, components, learners, votes
+    ):
         for prior in _list_slopes(layout):
             mean, deviation = np.zeros(layout.size), np.full(layout.size, width)
             deviation[: layout.effects] *= CLASS
             deviation[start:stop] = other
             place = slice(start, start + layout.answers)
             mean[place], deviation[place] = learner[:, 0], learner[:, 1]
+            mean[first_vote:], deviation[first_vote:] = agreeing * share, vote
             for name, slope in prior.slopes.items():
                 mean[layout.find(name)] = slope
             unknown.append(not prior.slopes)
             means.append(mean)
             deviations.append(deviation)
-            masses.append(prior.mass * learner[:, 2].prod())
+            masses.append(prior.mass * learner[:, 2].prod() * trust)
     return np.array(means), np.array(deviations), np.log(masses), np.array(unknown)
 
 

@@ -59,7 +59,7 @@ def fit(training: TrainingSet, evidence: Evidence) -> Residual:
     variance = (GUESS_WEIGHT * guess + errors @ errors) / (GUESS_WEIGHT + len(errors))
     spread = float(np.sqrt(variance))
     design = np.hstack([design_columns(training.rows), columns])
-    priors = _list_priors(training.rows, len(evidence.names), len(errors), variance)
+    priors = _list_priors(training.rows, evidence.width, len(errors), variance)
     noise_design = noise_columns(training.rows, columns, spread)
     noise_widths = _list_noise_widths(training.rows, columns.shape[1])
     log_variance = np.append(np.log(variance), np.zeros(noise_design.shape[1] - 1))

@@ -200,7 +200,7 @@ class Agreement:
     @property
     def _kinds(self) -> int:
         """The number of columns of evidence."""
-        return 0 if self.evidence is None else len(self.evidence.names)
+        return 0 if self.evidence is None else self.evidence.width
 
     def params(self) -> dict[str, Any]:
         """JSON-ready parameters: the fields, arrays as lists; those of evidence and kernel."""

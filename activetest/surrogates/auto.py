@@ -28,6 +28,7 @@ from activetest.surrogates.residual import Residual
 
 USES_EVIDENCE = True
 USES_OTHER_MODELS = True
+COUNTS_VOTES = True
 SAW_FEATURES = True
 CROSSES = True
 
@@ -81,7 +82,7 @@ def _fit_classes(training: TrainingSet) -> Agreement:
     fitted = fit_right_or_wrong(
         np.hstack([design, evidence.values(rows)]),
         (training.labels == rows.outputs.pred).astype(float),
-        Layout(effects, stated, components, evidence.names, learners),
+        Layout(effects, stated, components, evidence.names, learners, evidence.votes),
         agreement.expect_right(training.shares, effects),
         # Features that foretell nothing change nothing.
         None if count == 0 else agreement.read_kernel_inputs(rows),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from activetest import catalog
+from activetest.cache.votes import FurtherModel, ensure_votes
 from activetest.estimation import samples
 from activetest.estimation.anytime import compute_increments_at
 from activetest.item_statistics.compared import bind_metric, subtract_models
@@ -86,6 +87,18 @@ def test_a_difference_is_unbiased_whoever_the_draws_were_made_for(pool, truth, r
     metrics = [subtract_models(metric, "v2", "v1"), bind_metric(metric, "v2")]
     expected, targets = find_expectations(pool, truth, rival, metrics, **ways)
     assert np.abs(targets[0]).max() > 0.1
+    assert expected == pytest.approx(np.broadcast_to(targets[:, :, None], expected.shape), abs=1e-7)
+
+
+@pytest.mark.parametrize("came", [0, 1], ids=["there", "came after a round"])
+def test_votes_of_models_about_each_other_leave_all_numbers_unbiased(pool, truth, rival, came):
+    ensure_votes(pool, [FurtherModel(rival.fingerprint, came, lambda: rival)])
+    ensure_votes(rival, [FurtherModel(pool.fingerprint, 0, lambda: pool)])
+    pool, rival = pool.attach(["votes"]), rival.attach(["votes"])
+    choices = replace(CHOICES, surrogate="auto")
+    metric = metric_of(pool, "error")
+    metrics = [subtract_models(metric, "v2", "v1"), bind_metric(metric, "v2"), metric]
+    expected, targets = find_expectations(pool, truth, rival, metrics, choices)
     assert expected == pytest.approx(np.broadcast_to(targets[:, :, None], expected.shape), abs=1e-7)
 
 

@@ -16,8 +16,10 @@ from activetest.rounds.fit import (
     _try_out,
     find_predicted_as,
     find_reusable_round,
+    fit_others,
     fit_surrogate,
     get_surrogate,
+    list_labelled,
     make_generator,
     restore_surrogate,
 )
@@ -214,3 +216,21 @@ def test_a_surrogate_that_expects_no_number_of_one_statistic_is_not_restored(poo
     half = SimpleNamespace(expected=lambda *_: np.array([[0.5], [np.nan]]))
     with pytest.raises(ValueError, match="no number"):
         _try_out(half, pool)
+
+
+def test_a_model_that_came_later_has_no_vote_in_earlier_rounds(pool, monkeypatch):
+    votes = np.random.default_rng(1).integers(2, size=(SIZE, 2)).astype(np.float32)
+    rows, take = pool.rows, pool.take
+
+    def give_votes(found):
+        return found.change(votes=votes[found.index])
+
+    monkeypatch.setattr(type(pool), "vote_rounds", (0, 2))
+    monkeypatch.setattr(pool, "rows", lambda *each: give_votes(rows(*each)))
+    monkeypatch.setattr(pool, "take", lambda each: give_votes(take(each)))
+    choices = replace(CHOICES, surrogate="auto")
+    log = played(pool, choices, 4)
+    restored = [restore_surrogate(each, pool) for each in log.history]
+    assert [each.evidence.votes for each in restored] == [1, 1, 2, 2]
+    again = fit_others(log.history[1], pool, [list_labelled(log)])
+    assert again[0].evidence.votes == 1

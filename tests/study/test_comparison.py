@@ -496,3 +496,15 @@ def test_the_worst_items_of_a_difference_are_those_where_the_first_model_alone_i
     for each in details.worst_items:
         assert each.predicted == predicted[1][each.id] != key[each.id]
         assert predicted[0][each.id] != each.predicted
+
+
+def test_models_are_compared_item_by_item_after_the_pool_was_sorted_anew(begin):
+    study = begin(30)
+    before = study.report(reference="model")
+    table = pq.read_table("pool.parquet")
+    pq.write_table(table.take(np.random.default_rng(1).permutation(ROWS)), "pool.parquet")
+    after = Study.open().report(reference="model")
+    for title, row in find_rows(before).items():
+        other = find_rows(after)[title]
+        found, expected = ((each.estimate, each.lower, each.upper) for each in (other, row))
+        assert found == pytest.approx(expected, abs=1e-6)

@@ -370,3 +370,36 @@ def test_the_lines_of_verify_stand_in_columns_whatever_models_are_called(both):
     lines = str(both.verify()).splitlines()
     assert {line[len("model a-longer-name")] for line in lines} == {" "}
     assert all(line[len("model a-longer-name") + 1] != " " for line in lines)
+
+
+def test_models_have_votes_about_each_other_from_when_they_came(both, write_pool, folder):
+    write_pool(folder / "third.parquet", 90, seed=7)
+    both.add("v3", "third.parquet", trained_on_labels=False)
+    write_pool(folder / "fourth.parquet", 90, seed=8)
+    both.add("v4", "fourth.parquet", trained_on_labels=True)
+    study = StoredStudy.open()
+    rounds = {
+        name: study.of_model(name).cache().vote_rounds for name in ("model", "v2", "v3", "v4")
+    }
+    assert rounds == {"model": (2, 3), "v2": (0, 3), "v3": (0, 0), "v4": (0, 0, 0)}
+
+
+def test_a_report_says_that_a_model_is_judged_by_others_too(both):
+    assert "1 further model" in str(both.report())
+    os.remove("pool.parquet")
+    assert "1 further model" in str(Study.open().report())
+
+
+def read_history(name: str) -> list[tuple[list[float], str]]:
+    """Probabilities of draws and parameters of the surrogate, of each round of a model."""
+    study = StoredStudy.open().of_model(name)
+    rounds = study.log(study.cache()).history
+    return [(each.q.tolist(), repr(dict(each.params))) for each in rounds]
+
+
+def test_votes_of_models_that_come_later_change_no_round(both, write_pool, folder):
+    before = {name: read_history(name) for name in ("model", "v2")}
+    write_pool(folder / "third.parquet", 90, seed=7)
+    both.add("v3", "third.parquet", trained_on_labels=False)
+    assert {name: read_history(name) for name in ("model", "v2")} == before
+    assert both.verify().passed

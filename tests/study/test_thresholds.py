@@ -194,3 +194,15 @@ def test_a_file_of_such_a_name_is_a_file(folder):
     assert parse_threshold("s3://key@host:1/x.parquet") is None
     Path("model@threshold:0.8").touch()
     assert parse_threshold("model@threshold:0.8") is None
+
+
+def test_another_threshold_of_the_same_score_is_no_evidence(folder, probs):
+    study = begin(probs)
+    study.add("strict", "model@threshold:0.8")
+    study.add(
+        "v2", pd.DataFrame({"id": [f"item-{row}" for row in range(SIZE)], "score": 1 - probs})
+    )
+    study.add("mild", "strict@threshold:0.2")
+    stored = StoredStudy.open("study")
+    rounds = {name: stored.of_model(name).cache().vote_rounds for name in ("model", "mild", "v2")}
+    assert rounds == {"model": (0,), "mild": (0,), "v2": (0,)}
