@@ -263,17 +263,15 @@ class StoredStudy:
                 self._hold(Path(self.uri))
             return self.uri
         while True:
-            path = self._conversion.ensure(self._own_columns, thorough=thorough)
+            path = self._conversion.ensure(self._converted_columns, thorough=thorough)
             # Another process may have removed it before it was held.
             if self._hold(path):
                 return str(path)
 
     @property
-    def _own_columns(self) -> tuple[str, ...]:
-        """Columns that the study reads of the pool itself."""
-        schema = self.schema
-        others = schema.output_columns if self.joined else ()
-        return tuple(name for name in schema.columns if name not in others)
+    def _converted_columns(self) -> tuple[str, ...]:
+        """Columns that a conversion has; none where outputs are joined, which it has not."""
+        return () if self.joined else self.schema.columns
 
     def show(self, ids: Sequence[str], columns: Sequence[str]) -> dict[str, list[Any]]:
         """{column: its values for these items}. Raises PoolError for one that is not there."""
@@ -292,7 +290,7 @@ class StoredStudy:
             if self.converts_pool:
                 known = self._conversion.find(by_content=True)
                 sound = known if known and self._hold(known) else None
-                address = str(sound or self._conversion.write(folder, self._own_columns))
+                address = str(sound or self._conversion.write(folder, self._converted_columns))
             else:
                 address = self.locate_pool()
             joined = self._reorder_joined(address, folder / "joined.parquet")

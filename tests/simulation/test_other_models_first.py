@@ -30,6 +30,21 @@ def test_numbers_are_those_of_a_pool_with_these_outputs(key, form):
     models = {"v1": "v1.parquet", "v2": "v2.parquet"}
     found = activetest.simulate(pool, key, models=models, **FEW)
     assert found.answers == expected.answers and found.answers
+    models = {"v1": "v1.parquet", "model": "v2.parquet"}
+    assert activetest.simulate(pool, key, models=models, **FEW).answers == expected.answers
+
+
+def test_settings_of_outputs_are_those_of_the_first_model(key):
+    names = {"prob_cat": "p1", "prob_dog": "p2", "prob_owl": "p3"}
+    for name in ("v1", "v2", "own"):
+        table = pq.read_table(f"{name}.parquet")
+        renamed = [names.get(each, each) for each in table.column_names]
+        pq.write_table(table.rename_columns(renamed), f"{name}.parquet")
+    settings = FEW | {"outputs": [*names.values()], "classes": ["cat", "dog", "owl"]}
+    expected = activetest.simulate("own.parquet", key, models={"v2": "v2.parquet"}, **settings)
+    models = {"v1": "v1.parquet", "v2": "v2.parquet"}
+    found = activetest.simulate("pool.parquet", key, models=models, **settings)
+    assert found.answers == expected.answers
 
 
 def test_outputs_that_lack_an_item_and_a_name_that_is_taken_are_refused(key):

@@ -339,3 +339,15 @@ def test_two_models_may_have_one_file(folder):
     models = dict.fromkeys(("v1", "copy"), "v1.parquet")
     study = Study.create("pool.parquet", seed=1, models=models)
     assert "copy: its outputs are those of v1: both models are the same" in study.setup.notices
+
+
+@pytest.mark.usefixtures("files")
+def test_an_id_that_comes_twice_in_the_pool_is_named_as_in_any_pool(folder):
+    problems = []
+    for name, models in (("own", {}), ("pool", MODELS)):
+        table = pq.read_table(f"{name}.parquet")
+        pq.write_table(pa.concat_tables([table, table[:1]]), "twice.parquet")
+        with pytest.raises(PoolError) as error:
+            Study.create("twice.parquet", models=models)
+        problems.append(error.value.problem)
+    assert problems[0] == problems[1] and "item-0" in problems[0]
