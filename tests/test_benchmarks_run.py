@@ -13,8 +13,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "benchmarks"
 
-# Options of each script; PYTHON is this interpreter, SAMPLE a folder with the sample pool, its
-# training rows and the outputs of other models, HERE an empty one.
+# Options of each script, of several runs after semicolons; PYTHON is this interpreter, SAMPLE a
+# folder with the sample pool, its training rows and outputs of other models, HERE an empty one.
 RUNS = {
     "adversarial.py": "judge-plus-one --save HERE/a.jsonl --studies 2 --looks 50 --workers 1",
     "again.py": "--runs 2",
@@ -39,7 +39,8 @@ RUNS = {
     "judge.py": "--save HERE/judge.jsonl --judge verdicts --runs 2",
     "log_limit.py": "SAMPLE --pools digits --saved digits=3",
     "loop.py": "HERE --rows 5000 --repeats 1",
-    "models.py": "SAMPLE --runs 2 --labels 40 --workers 1",
+    "models.py": "SAMPLE --runs 2 --labels 40 --workers 1"
+    "; SAMPLE --several --runs 2 --labels 40 --batch 20 --workers 1",
     "missing.py": "--runs 2 --size 400 --labels 100",
     "noisy_attributes.py": "--methods beta --labels 500 --seeds 2 --results HERE/n.jsonl",
     "peers.py": "SAMPLE --runs 3 --peers ours --pools digits --budget 20",
@@ -58,7 +59,8 @@ RUNS = {
     "rounds.py": "SAMPLE --pools digits --batch 50 --budget 50 --runs 2",
     "same_results.py": "PYTHON PYTHON SAMPLE --only entropy",
     "saved.py": "SAMPLE --pools digits --runs 3 --budget 20",
-    "scale.py": "HERE --rows 3000,5000 --labels 200 --repeats 1",
+    "scale.py": "HERE --rows 3000,5000 --labels 200 --repeats 1"
+    "; HERE --rows 3000 --models 1,2 --repeats 1",
     "score_pools.py": "HERE",
     "sequential.py": "SAMPLE --save HERE --pools digits --budgets 100,200 --batch 20 --runs 20",
     "speed.py": "HERE --rows 2000 --small 500 --rounds 12 --information 300 --augmented 50",
@@ -127,13 +129,13 @@ def test_every_script_is_run():
 @pytest.mark.parametrize("script", RUNS)
 def test_a_script_runs_to_its_last_line(script, sample, tmp_path):
     words = RUNS[script].replace("SAMPLE", str(sample)).replace("HERE", str(tmp_path))
-    words = words.replace("PYTHON", sys.executable).split()
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / script), *words],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    for run in words.replace("PYTHON", sys.executable).split(";"):
+        done = subprocess.run(
+            [sys.executable, str(FOLDER / script), *run.split()],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import astuple
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, pairwise
 from operator import add
@@ -41,7 +42,7 @@ from activetest.errors import CacheDamaged, PoolChanged, StudyError
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.canonical import list_forms
 from activetest.nouns.rows import Array, Outputs, Rows, TrainingRows, spread_votes
-from activetest.pool.ids import find_positions
+from activetest.pool.ids import Text, find_positions
 from activetest.pool.pool import Pool
 from activetest.pool.schema import ROW_PREFIX
 from activetest.system.parallel import map_reduce
@@ -208,6 +209,16 @@ class Cache:
             found[missing] = np.where(known < 0, self.find(list(forms)), known)
         return found
 
+    def find_text(self, ids: Text) -> Array:
+        """As find_alike; ids of items that follow one another in the pool are found at once."""
+        first = self.find([ids[0]])[0] if len(ids) else -1
+        places = np.arange(first, first + len(ids))
+        if first >= 0 and places[-1] < self.size and not self.id_prefix:
+            found = Text.join(self._read_checked(lambda: self._ids.read(places)))
+            if all(map(np.array_equal, astuple(found), astuple(ids))):
+                return places
+        return self.find_alike([ids[row] for row in range(len(ids))])
+
     @cached_property
     def hashes(self) -> Array:
         """(N,) uint64 hash of each id."""
@@ -288,6 +299,11 @@ class Cache:
         if key not in self._computed:
             self._computed[key] = compute()
         return self._computed[key]
+
+    @property
+    def identity(self) -> list[Any]:
+        """The fingerprint, and what the parts were made from."""
+        return [self.fingerprint, {each: self.stores[each].digest for each in self.parts}]
 
     def compute_stored(
         self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from activetest import catalog
+from activetest.errors import UnknownMethod
 from activetest.item_statistics import bins, counts, losses, tops
 from activetest.nouns.rows import Array, Outputs
 
@@ -150,6 +151,14 @@ def statistic(name: str) -> Statistic:
     make: Maker = _MAKERS.get(word) or catalog.load("statistics", word).make
     own: Statistic = make(name, *map(json.loads, texts))
     return own
+
+
+def follows_from_name(each: Statistic) -> bool:
+    """Whether its name says everything: what was found of it can be kept by its name."""
+    try:
+        return bool(each.name) and statistic(each.name) is each
+    except UnknownMethod:
+        return False
 
 
 def _sum_bounds(terms: Iterable[tuple[Statistic, float]]) -> tuple[float, float]:

@@ -1,9 +1,8 @@
 """A round as the texts and numbers that the ledger keeps, and back."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from activetest.ledger.packing import (
 )
 from activetest.ledger.tables import StoredDraw
 from activetest.nouns.log import Allocation, ArmAllocation, Objective, Round
+from activetest.nouns.once import Later
 from activetest.nouns.study_lists import FIRST, PartDraws, Target
 
 
@@ -95,34 +95,23 @@ def serialise_draws(round: Round) -> list[tuple[float | None, bytes]]:
     return list(zip(q, imputed, strict=True))
 
 
-class PackedParams(Mapping[str, Any]):
+def unpack_params(structure: Any, numbers: bytes) -> Later:
     """Parameters that are JSON-ready, unpacked on first access.
 
     Access raises StudyError for numbers that do not belong to the text.
     """
 
-    def __init__(self, structure: Any, numbers: bytes) -> None:
-        self._structure, self._numbers = structure, numbers
-
-    @cached_property
-    def _params(self) -> dict[str, Any]:
+    def unpack() -> dict[str, Any]:
         try:
-            numbers = decompress_matrices(self._structure, self._numbers)
-            return dict(unpack_numbers(self._structure, numbers))
+            found = decompress_matrices(structure, numbers)
+            return dict(unpack_numbers(structure, found))
         except (TypeError, ValueError, OverflowError, MemoryError) as error:
             raise StudyError(
                 f"the parameters of a round cannot be read: {error}",
                 "restore ledger.db from a backup",
             ) from error
 
-    def __getitem__(self, name: str) -> Any:
-        return self._params[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._params)
-
-    def __len__(self) -> int:
-        return len(self._params)
+    return Later(unpack)
 
 
 class RoundParser:
@@ -141,9 +130,9 @@ class RoundParser:
             self._parsed[number] = json.loads(self._texts[number])
         return self._parsed[number]
 
-    def params(self, number: int, numbers: bytes) -> PackedParams:
+    def params(self, number: int, numbers: bytes) -> Later:
         """The parameters of the text `number` and its numbers."""
-        return PackedParams(self.text(number), numbers)
+        return unpack_params(self.text(number), numbers)
 
     def records(self, number: int, numbers: Sequence[bytes]) -> list[dict[str, Any]]:
         """Records of several rounds by the text `number`, with these numbers: fields of Round."""

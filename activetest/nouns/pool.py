@@ -48,6 +48,11 @@ class PoolView(Protocol):
         ...
 
     @property
+    def identity(self) -> Any:
+        """What outputs of items, and auxiliary data of surrogates, follow from; JSON-ready."""
+        ...
+
+    @property
     def train(self) -> TrainingRows | None:
         """Labelled rows from elsewhere, or None."""
         ...
@@ -121,6 +126,11 @@ class PoolOver:
     def roles(self) -> dict[str, Any]:
         """As the pool's."""
         return self._pool.roles
+
+    @property
+    def identity(self) -> Any:
+        """As the pool's."""
+        return self._pool.identity
 
     @property
     def train(self) -> Any:

@@ -67,7 +67,11 @@ class Text:
     @staticmethod
     def of(strings: list[str]) -> "Text":
         """The strings, encoded."""
-        encoded = [string.encode("utf-8", "surrogateescape") for string in strings]
+        return Text.join([string.encode("utf-8", "surrogateescape") for string in strings])
+
+    @staticmethod
+    def join(encoded: list[bytes]) -> "Text":
+        """The strings of these bytes."""
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(word) for word in encoded], out=offsets[1:])
         return Text(np.frombuffer(b"".join(encoded), np.uint8), offsets)

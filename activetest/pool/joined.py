@@ -22,6 +22,7 @@ from activetest.pool.column_names import find_common
 from activetest.pool.columns import class_names, decode, read_text
 from activetest.pool.convert import ROW_GROUP, store_tables, write_parquet
 from activetest.pool.files import BATCH, COMMON, ID, Files
+from activetest.pool.ids import Text
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
 from activetest.system.safe_text import first_line
@@ -98,7 +99,7 @@ def _find_further_class(files: Files, schema: Schema) -> str | None:
     return next((each for each in found if each not in known), None)
 
 
-def find_rows(outputs: Pool, find: Callable[[list[str]], Array], size: int) -> tuple[Array, int]:
+def find_rows(outputs: Pool, find: Callable[[Text], Array], size: int) -> tuple[Array, int]:
     """(N,) the row of each of N items in a file of outputs, and how many rows are of no item.
 
     find  gives the pool positions of ids, -1 for ids that no item has
@@ -123,8 +124,7 @@ def find_rows(outputs: Pool, find: Callable[[list[str]], Array], size: int) -> t
         if outputs.schema.id is None:
             rows[here] = here
             continue
-        ids = [block.ids[row] for row in range(len(block.ids))]
-        places = find(ids)
+        places = find(block.ids)
         inside = places >= 0
         others += int((~inside).sum())
         places, here = places[inside], here[inside]
@@ -132,7 +132,7 @@ def find_rows(outputs: Pool, find: Callable[[list[str]], Array], size: int) -> t
         again = np.setdiff1d(np.arange(len(places)), first)
         again = np.union1d(again, np.flatnonzero(rows[places] >= 0))
         if len(again):
-            id = ids[int(here[again[0]]) - strip.start]
+            id = block.ids[int(here[again[0]]) - strip.start]
             raise PoolError(
                 f"the id {id!r} is in {outputs.uri} twice",
                 "leave one of the two rows out",

@@ -6,8 +6,9 @@ surrogate of its model; where two models do the same, by that of the first, so t
 of such items is expected to be what it is: 0.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,18 @@ class ComparedPool(PoolOver, SeveralModels):
             for name, each in others.items()
             if further
         }
+
+    @property
+    def identity(self) -> list[Any]:
+        """Those of all models."""
+        return [super().identity, {name: each.identity for name, each in self._others.items()}]
+
+    def compute_stored(
+        self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
+    ) -> Mapping[str, Array]:
+        """As the pool stores it: for these models."""
+        models = blake2b(repr(self.models).encode(), digest_size=4).hexdigest()
+        return self._pool.compute_stored(f"{name}-{models}", [origin, self.identity], compute)
 
     def rows(self, start: int, stop: int) -> Rows:
         """The items at positions start, ..., stop - 1."""

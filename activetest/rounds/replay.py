@@ -12,6 +12,7 @@ import numpy as np
 
 from activetest import catalog
 from activetest.nouns.log import LABELLED, Log, Round
+from activetest.nouns.once import Later
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import Surrogate
@@ -60,7 +61,7 @@ def _replay_round(round: Round, log: Log, cache: PoolView) -> Round:
     return replace(
         adapted,
         q=np.full(len(round.q), np.nan) if round.left_out else round.q,
-        params=fit_for_round(round, log, cache).params(),
+        params=Later(lambda: fit_for_round(round, log, cache).params()),
         fit_round=round.number,
         fit_labels=len(list_known(log, round.number)[0]),
         statistics=(),

@@ -70,7 +70,7 @@ def _join(built: Cache, pool: Pool, given: Any, place: Path, target: Path) -> No
     """Write the pool with the outputs of a model in place of its own."""
     found, title = _open(given, place, pool.schema.id, pool.schema.output_columns)
     outputs = open_outputs(found, title, pool.schema)
-    rows, _ = find_rows(outputs, built.find_alike, built.size)
+    rows, _ = find_rows(outputs, built.find_text, built.size)
     if missing := int((rows < 0).sum()):
         first = built.ids([int(np.argmax(rows < 0))])[0]
         raise PoolError(

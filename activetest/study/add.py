@@ -165,6 +165,8 @@ def add_model(
             raise StudyError(problem, "try again") from error
         config.write_config(study.folder, study.describe())
     added = study.list_models()[-1]
+    # Whatever asks for the model first need not wait.
+    study.of_model(name).cache(auxiliary=False)
     aims = (describe_draws_for_models(study.choices), *describe_aims(study.choices))
     return AddedModel(added, *_count_labels(study, added), notices, aims=aims * (not trained))
 
@@ -352,7 +354,7 @@ def _join(study: StoredStudy, files: Files, title: str, target: Path) -> tuple[s
         if new := sorted({*spelled.values()} - {*known}):
             count = f"{len(new):,} class{'es' * (len(new) != 1)}"
             notices.append(f"it predicts {count} that no model before it did: {shorten_list(new)}")
-    rows, others = find_rows(outputs, cache.find_alike, cache.size)
+    rows, others = find_rows(outputs, cache.find_text, cache.size)
     missing = np.flatnonzero(rows < 0)
     reject_missing(title, len(missing), lambda: cache.ids([int(missing[0])])[0])
     write_joined(study.open_pool(), outputs, rows, target, spelled)
@@ -366,7 +368,7 @@ def _join_again(study: StoredStudy, threshold: OwnThreshold, target: Path) -> tu
     of.cache(auxiliary=False)
     cache = study.cache(auxiliary=False)
     outputs = open_outputs(of.open_pool().files, threshold.of, study.schema)
-    rows, _ = find_rows(outputs, cache.find, cache.size)
+    rows, _ = find_rows(outputs, cache.find_text, cache.size)
     write_joined(study.open_pool(), outputs, rows, target)
     return (
         f"its probabilities are those of {threshold.of}, and it predicts {threshold.chosen!r} from "

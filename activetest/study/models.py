@@ -139,7 +139,7 @@ class ModelStudy(StoredStudy):
         # A link would lead elsewhere.
         atomic.make_folder(path.parent)
         outputs = open_outputs(kept.files, str(path), kept.schema)
-        rows, _ = find_rows(outputs, cache.find, cache.size)
+        rows, _ = find_rows(outputs, cache.find_text, cache.size)
         with atomic.replacing_file(path, durable=True) as building:
             write_joined(self.base.open_pool(), outputs, rows, building)
 

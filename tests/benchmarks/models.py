@@ -1,17 +1,26 @@
 """Two models on one set of labels: their difference, and the numbers of the one that came later.
 
 FOLDER holds NAME.parquet, NAME.labels.csv and NAME.surrogates.parquet, from which the model with
-the fewest errors is the rival of the pool's own. Draws are made for the error of the own model, as
-by default, or for the difference, with its usual floor or none. A difference is compared with that
-of so many uniform draws on which both models are looked at, and the rival's error with that of so
-many uniform draws.
+the fewest errors is the rival of the pool's own; or, at any depth, answers to open questions of two
+solvers, and verdicts of two judges on the same pairs. Draws are made for the error of the own
+model, as by default, or for the difference, with its usual floor or none. A difference is compared
+with that of so many uniform draws on which both models are looked at, and the rival's error with
+that of so many uniform draws.
+
+With --several, all models of NAME.surrogates.parquet, the first of which is the reference, and the
+pool's own: draws are made for all differences at every round, or for those alone whose interval by
+the labels so far holds 0, and these are compared in the same seeds.
 """
 
+import argparse
 import concurrent.futures
 import csv
 import re
+import shutil
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,18 +29,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from activetest.cache.cache import build_cache
 from activetest.errors import NotEstimable
 from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.compared import bind_metric, subtract_models
+from activetest.labels.files import make_label_encoder
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
-from activetest.pool.pool import Pool
 from activetest.reporting.rows import HEADLINE
 from activetest.rounds.compared_pool import ComparedPool
+from activetest.study.stored import StoredStudy
+from activetest.study.study import Study
 
-_APART = "error(rival)-error(own)"
+_APART = "error(rival)-error(model)"
 # How draws are made: for the own model's error, or for the difference with a floor.
 _WAYS = {
     "difference, floor 0.1": Choices("error", ("error",), floor=0.1, draw_for=(_APART,)),
@@ -66,91 +76,224 @@ def read_outputs(file: Path) -> tuple[list[str], list[np.ndarray], np.ndarray, l
     return ids, [own, *rivals], np.array([classes.index(key[id]) for id in ids]), classes
 
 
-def build_models(file: Path, folder: Path) -> tuple[object, object, np.ndarray]:
-    """Caches of the pool's own model and of its best rival, and the labels (N,) as codes."""
+# {pool: the file of the own model, its column, the file or the columns of the rival, answer key}
+_ELSEWHERE = {
+    "gsm8k": (
+        "gsm8k_6b_verification.parquet",
+        "pred",
+        "gsm8k_175b_finetuning.parquet",
+        "gsm8k_solvers.labels.csv",
+    ),
+    "pandalm": (
+        "pandalm.parquet",
+        "pred_gpt35",
+        "pred_pandalm7b",
+        "pandalm.majority.labels.csv",
+    ),
+}
+
+
+def list_pools(folder: Path, names: str) -> list[str]:
+    """The pools that are there, or those of them that are named."""
+    files = benchmark.find_pools(folder)
+    found = [each.stem for each in files if each.with_suffix(".surrogates.parquet").exists()]
+    found += [name for name, (own, *_) in _ELSEWHERE.items() if [*folder.rglob(own)]]
+    return [name for name in found if not names or name in names.split(",")]
+
+
+def build_study(folder: Path, name: str, place: Path, *, several: bool = False) -> None:
+    """A study of a pool's own model and its best rival, or of several models."""
+    if name in _ELSEWHERE:
+        own, column, rival, key = _ELSEWHERE[name]
+        (own, *_), (key, *_) = folder.rglob(own), folder.rglob(key)
+        rival = next(folder.rglob(rival), rival)
+        given = {"outputs": column, "task": "classification"}
+        Study.create(str(own), place, seed=0, models={"rival": str(rival)}, **given)
+        shutil.copy(key, place / "key.csv")
+        return
+    file = folder / f"{name}.parquet"
     ids, (own, *rivals), codes, classes = read_outputs(file)
-    rival = min(rivals, key=lambda probs: (probs.argmax(axis=1) != codes).mean())
-    caches = []
-    for name, probs in (("own", own), ("rival", rival)):
-        path = folder / f"{name}.parquet"
+    if several:
+        own, *rivals = rivals[0], own, *rivals[1:]
+    else:
+        rivals = [min(rivals, key=lambda probs: (probs.argmax(axis=1) != codes).mean())]
+    paths = []
+    for number, probs in enumerate([own, *rivals]):
+        paths.append(place.parent / f"{number}.parquet")
         columns = {f"prob_{each}": probs[:, code] for code, each in enumerate(classes)}
-        pq.write_table(pa.table({"id": ids, **columns}), path)
-        caches.append(build_cache(Pool.open(str(path)), folder / name))
-    return caches[0], caches[1], codes.astype(float)
+        pq.write_table(pa.table({"id": ids, **columns}), paths[-1])
+    named = [f"v{number}" for number in range(2, len(paths) + 1)] if several else ["rival"]
+    models = dict(zip(named, map(str, paths[1:]), strict=True))
+    Study.create(str(paths[0]), place, seed=0, models=models)
+    shutil.copy(file.with_suffix(".labels.csv"), place / "key.csv")
 
 
 def run_study(place: str, way: str, labels: int, batch: int, seed: int) -> list[float]:
     """Estimate and interval of the difference, and of the rival's error, in one study."""
-    own, rival, truth = _open(place)
-    pool = ComparedPool("own", own, {"rival": rival}, Log.empty())
-    choices = _WAYS[way]
+    opened, choices = _open(place), _WAYS[way]
     log = benchmark.buy_labels(
-        *(Log.empty(), pool if "difference" in way else own, choices, truth),
+        *(Log.empty(), opened.join() if "difference" in way else opened.own, choices),
+        opened.truth,
         labels=labels,
         batch=batch,
         seed=seed,
     )
-    metric = specification.find_metric("error", specification.describe_pool(own.roles, None, own))
-    metrics = [subtract_models(metric, "rival", "own"), bind_metric(metric, "rival")]
-    compared = ComparedPool("own", own, {"rival": rival}, log)
-    view = build_view(log, compared, choices, metrics, seed=seed, own_view=False)
+    metric = opened.metric
+    about = [subtract_models(metric, "rival", "model"), bind_metric(metric, "rival")]
+    return [end for each in opened.estimate(log, choices, about, seed) for end in each]
+
+
+def run_several(place: str, labels: int, batch: int, seed: int) -> list[list[list[float]]]:
+    """Estimate and interval of each difference to the first model, by draws for all and for some.
+
+    Of those that are told apart by their interval already, unless all are, the second draws none.
+    """
+    opened, log = _open(place), Log.empty()
+    aims = tuple(f"error({name})-error(model)" for name in opened.others)
+    choices = Choices("error", ("error", *aims), floor=0.1, draw_for=aims)
+    about = [subtract_models(opened.metric, name, "model") for name in opened.others]
     found = []
-    for each in metrics:
-        try:
-            value = view.value(each, HEADLINE)
-        except NotEstimable:
-            # Without a floor, draws say nothing about one model alone.
-            found += [np.nan] * 3
-            continue
-        found += [value.value, *view.interval(value, _LEVEL).find_ends()]
+    for every in (True, False):
+        log = Log.empty()
+        while len(log.rows) < labels:
+            now = choices
+            if len(log.rows) and not every:
+                seen = opened.estimate(log, choices, about, seed)
+                pairs = zip(aims, seen, strict=True)
+                open_aims = tuple(aim for aim, (_, low, high) in pairs if low <= 0 <= high)
+                now = replace(choices, draw_for=open_aims or aims)
+            count = min(batch, labels - len(log.rows))
+            log = benchmark.buy_labels(
+                *(log, opened.join(log), now, opened.truth),
+                labels=len(log.rows) + count,
+                batch=count,
+                seed=seed,
+            )
+        found.append(opened.estimate(log, choices, about, seed))
     return found
 
 
-_opened: dict[str, tuple] = {}
+class _Opened:
+    """A study's pool, the outputs of its further models, and the label (N,) of each item."""
+
+    def __init__(self, place: Path) -> None:
+        self.study = StoredStudy.open(place)
+        names = [each.name for each in self.study.list_models()[1:]]
+        self.own = self.study.cache()
+        self.others = {name: self.study.of_model(name).cache() for name in names}
+        encode = make_label_encoder(self.own.classes, self.study.further_classes)
+        with open(place / "key.csv", newline="", encoding="utf-8") as lines:
+            key = {row["id"]: encode(row["label"]) for row in csv.DictReader(lines)}
+        self.truth = np.array([key[id] for id in self.own.ids(np.arange(self.own.size))], float)
+        facts = specification.describe_pool(self.own.roles, None, self.own)
+        self.metric = specification.find_metric("error", facts)
+
+    def join(self, log: Log | None = None) -> ComparedPool:
+        """The pool with the outputs of all models."""
+        log = Log.empty() if log is None else log
+        return ComparedPool("model", self.own, self.others, log, self.study.further_classes)
+
+    def find_mistakes(self, name: str) -> np.ndarray:
+        """(N,) 1.0 where a model is wrong."""
+        outputs = self.join().rows(0, self.own.size).outputs.others[name]
+        return (outputs.pred != self.truth).astype(float)
+
+    def estimate(self, log: Log, choices: Choices, about: list, seed: int) -> list[list[float]]:
+        """Estimate and interval of each metric; NaN where there is none."""
+        view = build_view(log, self.join(log), choices, about, seed=seed, own_view=False)
+        found = []
+        for each in about:
+            try:
+                value = view.value(each, HEADLINE)
+            except NotEstimable:
+                # Without a floor, draws say nothing about one model alone.
+                found.append([np.nan] * 3)
+                continue
+            found.append([value.value, *view.interval(value, _LEVEL).find_ends()])
+        return found
 
 
-def _open(place: str) -> tuple:
-    """The caches and labels of a pool, once a process."""
-    from activetest.cache.cache import open_cache
+_opened: dict[str, _Opened] = {}
 
+
+def _open(place: str) -> _Opened:
+    """What is in the folder of a study, once a process."""
     if place not in _opened:
-        folder = Path(place)
-        caches = [open_cache(folder / name) for name in ("own", "rival")]
-        _opened[place] = *caches, np.load(folder / "truth.npy")
+        _opened[place] = _Opened(Path(place))
     return _opened[place]
 
 
 def main() -> None:
     """Play all studies and print a row for each pool and way."""
     options = benchmark.read_options(
-        __doc__, "folder", pools="", runs=1000, labels=200, batch=50, workers=2
+        __doc__, "folder", pools="", runs=1000, labels=200, batch=50, workers=2, several=False
     )
+    pools = list_pools(options.folder, options.pools)
+    if options.several:
+        print_several(options, pools)
+        return
     table = benchmark.Table(
         options,
         "pool | draws for | differ | difference: uniform labels, coverage, width"
-        " | rival: uniform labels, coverage",
+        " | of the variance | rival: uniform labels, coverage",
     )
-    files = benchmark.find_pools(options.folder, options.pools)
-    for file in (each for each in files if each.with_suffix(".surrogates.parquet").exists()):
-        with tempfile.TemporaryDirectory() as place:
-            own, rival, truth = build_models(file, Path(place))
-            np.save(Path(place) / "truth.npy", truth)
-            wrong = [each.rows(0, each.size).outputs.pred != truth for each in (own, rival)]
-            apart = wrong[1].astype(float) - wrong[0]
-            pred = [each.rows(0, each.size).outputs.pred for each in (own, rival)]
-            differ = (pred[0] != pred[1]).mean()
+    for name in pools:
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / "study"
+            build_study(options.folder, name, place)
+            opened = _open(str(place))
+            own, rival = map(opened.find_mistakes, ("model", "rival"))
+            seen = opened.join().rows(0, opened.own.size).outputs.others
+            differ = (seen["model"].pred != seen["rival"].pred).mean()
             # Without a floor, nothing is left to draw from models that do the same throughout.
             for way in (each for each in _WAYS if differ or _WAYS[each].floor):
                 began = time.perf_counter()
-                play = partial(run_study, place, way, options.labels, options.batch)
-                with concurrent.futures.ProcessPoolExecutor(options.workers) as workers:
-                    found = np.array(list(workers.map(play, range(options.runs), chunksize=5)))
+                play = partial(run_study, str(place), way, options.labels, options.batch)
+                found = np.array(play_all(play, options))
                 cells = [
                     describe(found[:, 3 * at : 3 * at + 3], values, width=not at)
-                    for at, values in enumerate((apart, wrong[1].astype(float)))
+                    for at, values in enumerate((rival - own, rival))
                 ]
-                table.add(file.stem, way, f"{differ:.3f}", *cells)
+                share = compare_variance(found[:, 0], rival - own, options.labels)
+                table.add(name, way, f"{differ:.3f}", cells[0], share, cells[1])
                 print(f"{(time.perf_counter() - began) / 60:.1f} minutes")
+
+
+def play_all(play: Callable[[int], list], options: argparse.Namespace) -> list:
+    """What every run returned."""
+    with concurrent.futures.ProcessPoolExecutor(options.workers) as workers:
+        return list(workers.map(play, range(options.runs), chunksize=5))
+
+
+def print_several(options: argparse.Namespace, pools: list[str]) -> None:
+    """Widths of intervals of differences, by draws for all of them and for those undecided."""
+    table = benchmark.Table(
+        options, "pool | model | difference | width, all | width, undecided | change of width"
+    )
+    for name in (each for each in pools if each not in _ELSEWHERE):
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / "study"
+            build_study(options.folder, name, place, several=True)
+            opened = _open(str(place))
+            play = partial(run_several, str(place), options.labels, options.batch)
+            found = np.array(play_all(play, options))
+            width = found[..., 2] - found[..., 1]
+            own = opened.find_mistakes("model").mean()
+            for number, model in enumerate(opened.others):
+                change = width[:, 1, number] - width[:, 0, number]
+                error = change.std(ddof=1) / np.sqrt(len(change))
+                every, some = width[:, :, number].mean(axis=0)
+                apart = opened.find_mistakes(model).mean() - own
+                cells = f"{every:.4f} | {some:.4f} | {change.mean():+.4f} +- {2 * error:.4f}"
+                table.add(name, model, f"{apart:+.4f}", cells)
+
+
+def compare_variance(found: np.ndarray, values: np.ndarray, labels: int) -> str:
+    """How many times so many uniform draws have the mean squared error of estimates (runs,)."""
+    squares = (found - values.mean()) ** 2
+    error = squares.std(ddof=1) / np.sqrt(len(squares)) / squares.mean()
+    share = values.var(ddof=1) * (1 / labels - 1 / len(values)) / squares.mean()
+    return f"{share:.2f} +- {2 * error * share:.2f}"
 
 
 def describe(found: np.ndarray, values: np.ndarray, *, width: bool) -> str:

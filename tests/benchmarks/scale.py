@@ -5,6 +5,11 @@ one class of two. Every verb is a process of its own, run REPEATS times; bare im
 a verb, stand at the head, and one decode of the pool's columns stands beside its verbs. Resident
 memory counts mapped pages of the cache, which the system may take back. Last, with LABELS of a pool
 of the first of ROWS, the verbs again.
+
+With --models, studies of so many models instead: FOLDER/thin-ROWS-model-NUMBER.parquet are the
+further ones, which have 20 % of its scores in disarray. Five rounds of 20 labels are drawn, and a
+sixth one for the differences to the first model. A verb that is the first to need what it keeps in
+the study is timed alone. Times are compared with the same verb of the first of these numbers.
 """
 
 import argparse
@@ -20,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_GROUP, _LABELS = 2**18, 100
+_GROUP, _LABELS, _ROUNDS = 2**18, 100, 5
 _IMPORTS = ("numpy", "numpy, pyarrow.dataset, scipy.special", "typer")
 _METRICS = ("error", "log-loss", "brier", "recall", "precision")
 
@@ -38,6 +43,23 @@ def make_thin_pool(path: Path, rows: int) -> None:
             writer.write_table(table)
         writer.close()
         unfinished.replace(path)
+
+
+def make_models(folder: Path, rows: int, count: int) -> list[Path]:
+    """Files of further models, with ids and scores; the same number gives the same model."""
+    pool, found = pq.read_table(folder / f"thin-{rows}.parquet"), []
+    for number in range(2, count + 1):
+        path = folder / f"thin-{rows}-model-{number}.parquet"
+        found.append(path)
+        if path.exists():
+            continue
+        rng, score = np.random.default_rng(number), pool["score"].to_numpy()
+        moved = np.where(rng.random(rows) < 0.2, rng.permutation(score), score)
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            unfinished = Path(place) / path.name
+            pq.write_table(pa.table({"id": pool["id"], "score": moved}), unfinished)
+            unfinished.replace(path)
+    return found
 
 
 def repeat(repeats: int, *words: str, folder: Path) -> loop.Cost:
@@ -102,6 +124,41 @@ def measure_many_labels(pool: Path, folder: Path, rows: int, labels: int) -> dic
     }
 
 
+def measure_models(
+    pool: Path, others: list[Path], study: Path, repeats: int
+) -> dict[str, loop.Cost]:
+    """The cost of verbs in a study of a pool's model and these further ones."""
+    named = [f"--model=v{number}={path}" for number, path in enumerate(others, 2)]
+    costs = {"init": loop.run("init", str(pool), *named, folder=study)}
+
+    def draw_round() -> None:
+        costs["next"] = loop.run("next", "-n", "20", "-o", "batch.csv", "--force", folder=study)
+        label_batch(study)
+        costs["ingest"] = loop.run("ingest", "answers.csv", folder=study)
+
+    for _ in range(_ROUNDS):
+        draw_round()
+    costs["report"] = repeat(repeats, "report", folder=study)
+    costs["gate"] = repeat(repeats, "report", "--require", "error<=0.9", folder=study)
+    if not others:
+        return costs
+    last = f"v{len(others) + 1}"
+    costs["report on the last model, at first"] = loop.run("report", "--model", last, folder=study)
+    costs["report on the last model"] = repeat(repeats, "report", "--model", last, folder=study)
+    gate = ("report", "--require", f"error({last})-error(model)<=0.1")
+    costs["gate for the last model"] = repeat(repeats, *gate, folder=study)
+    compared = ("report", "--reference", "model")
+    costs["report on all models, at first"] = loop.run(*compared, folder=study)
+    costs["report on all models"] = repeat(repeats, *compared, folder=study)
+    loop.run("init", "--draw-for", "difference", folder=study)
+    first = {name: costs[name] for name in ("next", "ingest")}
+    draw_round()
+    costs["next for differences"] = costs["next"]
+    costs |= first
+    costs["report, drawn for differences"] = repeat(repeats, "report", folder=study)
+    return costs
+
+
 def count_bytes(study: Path) -> int:
     """Bytes of the arrays of a study's cache."""
     return sum(path.stat().st_size for path in (study / ".activetest" / "cache").rglob("*.npy"))
@@ -117,13 +174,39 @@ def print_costs(
         table.add(rows, name, times)
 
 
+def print_models(options: argparse.Namespace, folder: Path) -> None:
+    """What studies of several models cost, and how much they keep."""
+    table = benchmark.Table(
+        options, "rows | verb | models | processor s | seconds | peak MB | in those of the first"
+    )
+    counts = list(map(int, options.models.split(",")))
+    for rows in map(int, options.rows.split(",")):
+        pool, first = folder / f"thin-{rows}.parquet", dict[str, float]()
+        if not pool.exists():
+            make_thin_pool(pool, rows)
+        for count in counts:
+            others = make_models(folder, rows, count)
+            with tempfile.TemporaryDirectory(dir=folder) as study:
+                costs = measure_models(pool, others, Path(study), options.repeats)
+                kept = sum(path.stat().st_size for path in Path(study).rglob("*"))
+            for verb, cost in costs.items():
+                alone = first.setdefault(verb.split()[0].strip(","), cost.processor)
+                share = cost.processor / alone
+                times = f"{cost.processor:.2f} | {cost.seconds:.2f} | {cost.memory:.0f}"
+                table.add(f"{rows:,}", verb, count, times, f"{share:.2f}")
+            print(f"{rows:,} rows, {count} models: the study has {kept / 1e6:.0f} MB")
+
+
 def main() -> None:
     """Make the pools, run everything, print the tables."""
     benchmark.free_threads()
     options = benchmark.read_options(
-        __doc__, "folder", rows="1000000,10000000", labels=200_000, repeats=5
+        __doc__, "folder", rows="1000000,10000000", labels=200_000, repeats=5, models=""
     )
     folder = options.folder.resolve()
+    if options.models:
+        print_models(options, folder)
+        return
     print_imports(options, folder)
     sizes = list(map(int, options.rows.split(",")))
     table = benchmark.Table(options, "rows | verb | processor s | seconds | in scans | peak MB")

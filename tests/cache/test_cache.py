@@ -15,6 +15,7 @@ from activetest.cache.store import Store, StoreWriter, write_manifest
 from activetest.errors import CacheDamaged, PoolChanged
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Outputs
+from activetest.pool.ids import Text
 from activetest.pool.pool import Pool
 from tests.makers import build_pool, change_array
 
@@ -195,6 +196,24 @@ def test_whole_numbers_and_their_text_are_the_same_ids(tmp_path):
     np.testing.assert_array_equal(hashes, second.hashes)
     assert second.find(["7", "-3", "07", ""]).tolist() == [2, 1, -1, -1]
     assert first.fingerprint == second.fingerprint
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_ids_of_items_that_follow_one_another_are_found_without_an_index(
+    tmp_path, monkeypatch, numbers
+):
+    pool = table(40)
+    if numbers:
+        pool = pool.set_column(0, "id", pa.array(range(100, 140)))
+    built, _ = build_cache_of(tmp_path, pool, row_group_size=16)
+    ids = built.ids(np.arange(40))
+    for rows in ([], [7], range(40), range(5, 30)):
+        assert built.find_text(Text.of([ids[row] for row in rows])).tolist() == [*rows]
+    others = [ids[4], "none", ids[6]], [*ids[:3], "none"], [ids[3], ids[2]], ["none"]
+    for names in (*others, [*ids[30:], ids[0]], [*ids[30:], "none"]):
+        assert built.find_text(Text.of(names)).tolist() == built.find(names).tolist()
+    monkeypatch.setattr(built, "find_alike", lambda ids: pytest.fail("they are looked up"))
+    assert built.find_text(Text.of(ids[5:30])).tolist() == [*range(5, 30)]
 
 
 def test_an_untouched_pool_is_not_read_again(tmp_path, monkeypatch):

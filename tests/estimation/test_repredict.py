@@ -6,19 +6,22 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.estimation.repredict import repredict
+from activetest.cache.cache import ensure_cache
+from activetest.estimation.repredict import _sum_over_pool, repredict
 from activetest.item_statistics import specification
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
+from activetest.pool.pool import Pool
+from activetest.rounds.compared_pool import ComparedPool
 from activetest.rounds.fit import (
     fit_surrogate,
     list_known_before,
     make_generator,
     restore_surrogate,
 )
-from tests.makers import play_rounds, supply_first
+from tests.makers import build_table, play_rounds, supply_first
 
 SIZE, ROUNDS = 40, 7
 FEW = Choices("error", ("error",), "agreement", groups=("place",))
@@ -187,3 +190,85 @@ def test_a_rounds_surrogate_comes_back_as_it_was(pool, truth):
             restore_surrogate(each, pool).beliefs(pool.take(each.rows), (statistic("zero_one"),))
         )
         assert each.imputed[:, 0] == approx(mean[0], rel=1e-6)
+
+
+@pytest.fixture
+def studied(tmp_path, monkeypatch):
+    """studied(): the cache of a study with the same pool, which keeps results; and how many passes.
+
+    Two models are one pool with other outputs of the second.
+    """
+    passes = []
+
+    def count(*given):
+        passes.append(given)
+        return _sum_over_pool(*given)
+
+    monkeypatch.setattr("activetest.estimation.repredict._sum_over_pool", count)
+
+    def open_again():
+        path = tmp_path / "pool.parquet"
+        own = ensure_cache(Pool.open(str(path), groups=("place",)), tmp_path / "kept")
+        return own, passes
+
+    return open_again
+
+
+def build_rival(pool, tmp_path, seed: int):
+    """The cache of a model with other outputs for the same items."""
+    probs = np.random.default_rng(seed).dirichlet([1, 1, 1], SIZE)
+    columns = {f"prob_{name}": probs[:, code] for code, name in enumerate(pool.classes)}
+    named = {"id": pool.ids(np.arange(SIZE))} | columns
+    return build_table(tmp_path, named, name=f"rival-{seed}")
+
+
+def test_sums_over_the_pool_are_kept_until_what_they_follow_from_changes(pool, truth, studied):
+    cache, passes = studied()
+    log, asked = played(pool, truth, FEW), statistics_of(pool, "brier")
+    first = repredict(log, cache, asked)
+    again = repredict(log, studied()[0], asked)
+    assert len(passes) == 3
+    for one, other in zip(first.history, again.history, strict=True):
+        assert (one.imputed_sum == other.imputed_sum).all() and (one.count == other.count).all()
+    # Of other statistics, and of surrogates that learned from other labels.
+    repredict(log, studied()[0], statistics_of(pool, "log-loss"))
+    assert len(passes) == 6
+    params = {**log.history[1].params, "mode": [0.5 for _ in log.history[1].params["mode"]]}
+    changed = replace(log.history[1], params=params)
+    other = replace(log, history=(log.history[0], changed, *log.history[2:]))
+    found = repredict(other, studied()[0], asked)
+    assert len(passes) == 7
+    assert (found.history[1].imputed_sum != first.history[1].imputed_sum).any()
+
+
+def test_sums_of_several_models_follow_from_each_models_outputs_and_labels(
+    pool, truth, studied, tmp_path
+):
+    log, asked = played(pool, truth, FEW), (statistic("zero_one(v2)-zero_one(v1)"),)
+    passes, found = studied()[1], []
+    wrong = replace(log, labels=log.labels.copy())
+    # The label of the first draw, by which the surrogates of later rounds were fitted.
+    wrong.labels[0] = (wrong.labels[0] + 1) % 3
+    for number, (seed, known) in enumerate([(1, log), (1, wrong), (2, wrong)], 1):
+        rival = build_rival(pool, tmp_path, seed)
+        for _ in range(2):
+            compared = ComparedPool("v1", studied()[0], {"v2": rival}, known)
+            again = repredict(known, compared, asked)
+        # Round 1 learned from no label.
+        assert len(passes) == (3 if number != 2 else 2)
+        plain = ComparedPool("v1", pool, {"v2": rival}, known)
+        fresh = repredict(known, plain, asked)
+        passes.clear()
+        for one, other in zip(again.history, fresh.history, strict=True):
+            assert (one.imputed_sum == other.imputed_sum).all()
+        found.append(again.history[1].imputed_sum)
+    assert not any((found[0] == each).all() for each in found[1:])
+
+
+def test_of_statistics_that_a_name_does_not_describe_nothing_is_kept(pool, truth, studied):
+    """The influence on an area under a curve follows from labels."""
+    log, passes = played(pool, truth, FEW), studied()[1]
+    shape = replace(statistic("zero_one"), name="")
+    for number in (1, 2):
+        repredict(log, studied()[0], (shape,))
+        assert len(passes) == 3 * number

@@ -13,7 +13,7 @@ from activetest.ledger.packing import (
     unpack_numbers,
     unpack_several,
 )
-from activetest.ledger.rounds import PackedParams
+from activetest.ledger.rounds import unpack_params
 
 RNG = np.random.default_rng(0)
 HALF = RNG.normal(size=(7, 7))
@@ -77,9 +77,9 @@ def test_numbers_that_do_not_fit_are_refused(harm):
 def test_parameters_that_cannot_be_unpacked_are_an_error_of_the_study():
     text, numbers = pack_numbers({"mode": [1.0, 2.0]})
     packed = compress_matrices(text, numbers)
-    assert PackedParams(json.loads(text), packed) == {"mode": [1.0, 2.0]}
+    assert unpack_params(json.loads(text), packed) == {"mode": [1.0, 2.0]}
     with pytest.raises(StudyError, match="cannot be read"):
-        PackedParams(json.loads(text), packed[:-1])["mode"]
+        unpack_params(json.loads(text), packed[:-1])["mode"]
 
 
 def test_names_that_would_be_taken_for_places_are_refused():

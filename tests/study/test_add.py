@@ -70,10 +70,16 @@ def test_a_frame_and_an_open_file_are_taken(current, new):
     for name in ("of-pandas", "of_arrow", "of.a.file"):
         assert read_outputs(name) == expected
     assert list_files() == [
-        *("cache", *sorted(each for each in list_files() if each.startswith("cache/"))),
+        *sorted(each for each in list_files() if each.startswith("cache")),
         *("ledger.db", "models", "models/of-pandas.parquet", "models/of.a.file.parquet"),
         *("models/of_arrow.parquet", "pool.summary", "study.toml"),
     ]
+
+
+def test_the_first_report_on_a_model_builds_no_cache_of_it(current, new, monkeypatch):
+    current.add("v2", new)
+    monkeypatch.setattr("activetest.cache.cache.build_into", lambda *_, **__: pytest.fail("built"))
+    assert current.report(model="v2").estimates[0].estimate is None
 
 
 def test_what_was_added_is_said(current, new):
