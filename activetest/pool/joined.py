@@ -209,8 +209,9 @@ def join_outputs(
     # Of ids that come twice it is said where the pool is read.
     first = np.array([places.setdefault(id, row) for row, id in enumerate(ids)], np.int64)
 
-    def find(names: list[str]) -> Array:
-        return np.array([places.get(make_canonical(name), -1) for name in names], np.int64)
+    def find(names: Text) -> Array:
+        canonical = (make_canonical(names[row]) for row in range(len(names)))
+        return np.array([places.get(name, -1) for name in canonical], np.int64)
 
     rows, others = find_rows(outputs, find, files.rows)
     rows = rows[first] if ids else rows
