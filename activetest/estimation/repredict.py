@@ -70,11 +70,11 @@ def _find_sums(
     """
     if not all(map(follows_from_name, statistics)):
         return _sum_over_pool(cache, surrogate, statistics)
-    asked = repr(([each.name for each in statistics], list_group_names(cache)))
-    place = blake2b(asked.encode(), digest_size=4).hexdigest()
+    described = repr(([each.name for each in statistics], list_group_names(cache)))
+    place = blake2b(described.encode(), digest_size=4).hexdigest()
     found = cache.compute_stored(
         f"sums-{source.number}-{place}",
-        [asked, cache.identity, _describe(source, log)],
+        [described, cache.identity, _describe(source, log)],
         lambda: {"sums": _sum_over_pool(cache, surrogate, statistics)},
     )
     return found["sums"]
