@@ -23,7 +23,7 @@ class Later(Mapping[str, Any]):
     """A mapping that is made, or whose making fails, when somebody first looks into it."""
 
     def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
-        """What make() gives."""
+        """The contents are what make() gives."""
         self._make = make
 
     @cached_property

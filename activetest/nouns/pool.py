@@ -49,7 +49,7 @@ class PoolView(Protocol):
 
     @property
     def identity(self) -> Any:
-        """What outputs of items, and auxiliary data of surrogates, follow from; JSON-ready."""
+        """Marks of the outputs of its items and of the data of surrogates, JSON-ready."""
         ...
 
     @property
