@@ -39,7 +39,8 @@ def estimate_confusion_table(view: View) -> ConfusionTable | None:
         return None
     predicted = np.concatenate([cache.rows(*piece).outputs.pred for piece in cache.chunks()])
     classes = len(cache.classes)
-    codes = labels.astype(np.int64)
+    # Classes of other models are none of this one, either.
+    codes = np.maximum(labels.astype(np.int64), -1)
     sizes = np.bincount(predicted, minlength=classes)
     shown = _choose_classes(sizes, np.bincount(codes[codes >= 0], minlength=classes))
     place = np.full(classes + 1, len(shown))

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from pytest import approx
 
+from activetest.cli.app import main
 from activetest.errors import ChoiceError
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
@@ -119,3 +120,24 @@ def test_metrics_that_ask_for_classes_are_not_compared(study, metric):
         "error(v2)",
         "error(v2)-error(model)",
     ]
+
+
+@pytest.mark.parametrize("form", ["html", "json", "md", "xml"])
+def test_every_form_of_a_report_has_labels_that_other_models_alone_gave(study, form):
+    for name in ("v2", "v3"):
+        study.add(name, f"{name}.parquet")
+    label(study, SIZE)
+    gates = ["--require", "error<=0.9"] if form == "xml" else []
+    for which in ([], ["--reference", "model"], [] if gates else ["--model", "v3"]):
+        assert main(["report", *which, *gates, "-o", f"report.{form}"]) == 0
+
+
+def test_answers_of_other_models_are_another_class_for_the_first_one(study):
+    label(study, SIZE)
+    before = study.report(details=True).details.confusion
+    for name in ("v2", "v3"):
+        study.add(name, f"{name}.parquet", trained_on_labels=False)
+    after = study.report(details=True).details.confusion
+    assert (after.classes, after.truths) == (before.classes, before.truths)
+    counts = ([cell.n_labeled for cell in each.cells] for each in (before, after))
+    assert next(counts) == next(counts)
