@@ -184,6 +184,10 @@ class SeveralModels(ABC):
         """The surrogate of a round, and those that other models would have had then."""
 
     @abstractmethod
+    def list_classes(self, model: str) -> tuple[str, ...]:
+        """Names of the classes of a model, in the order of its codes."""
+
+    @abstractmethod
     def fit_surrogate(self, log: Log, choices: Choices, *, rng: np.random.Generator) -> Surrogate:
         """The chosen surrogates, fitted to every label that is known."""
 

@@ -95,6 +95,23 @@ class WorstItem:
 
 
 @dataclass(frozen=True)
+class DisputedItem:
+    """A labelled item on which a model is right and the reference is wrong, or the other way.
+
+    id       of the item
+    text     as of a WorstItem
+    label    what is right
+    answers  (model, what it says, whether it is right), the reference first; of regression the one
+             that is nearer is right
+    """
+
+    id: str
+    text: str | None
+    label: str
+    answers: tuple[tuple[str, str, bool], ...]
+
+
+@dataclass(frozen=True)
 class SampledShare:
     """A slice of the pool, and how much of what was drawn and labelled is in it.
 
@@ -211,6 +228,8 @@ class ReportDetails:
     n_contested  how many there are
     provenance   where the numbers come from
     draws_csv    the log of draws and answers, as `study.export().to_csv()` writes it
+    disputed     at most MOST_ITEMS labelled items on which models and their reference differ: those
+                 on which most models do, and of these the first that were drawn
     """
 
     history: tuple[HistoryPoint, ...]
@@ -228,3 +247,4 @@ class ReportDetails:
     n_contested: int
     provenance: Provenance
     draws_csv: str
+    disputed: tuple[DisputedItem, ...] = ()

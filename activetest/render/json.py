@@ -139,10 +139,17 @@ def _write_curve(found: Curve) -> dict[str, Any]:
 def _write_details(details: ReportDetails) -> dict[str, Any]:
     """The details of a report: every field of the nouns, in their order."""
     found: dict[str, Any] = {field.name: getattr(details, field.name) for field in fields(details)}
-    for name in ("history", "worst_items", "sampled", "raters", "contested"):
+    for name in ("history", "worst_items", "sampled", "raters", "contested", "disputed"):
         found[name] = list_rows(found[name])
     for each in found["contested"]:
         each["answers"] = [{"rater": rater, "label": label} for rater, label in each["answers"]]
+    for each in found["disputed"]:
+        each["answers"] = [
+            {"model": model, "predicted": answer, "right": right}
+            for model, answer, right in each["answers"]
+        ]
+    if not details.disputed:
+        del found["disputed"]
     provenance = asdict(details.provenance)
     table, curve = details.confusion, details.reliability
     cells = [read_record(cell, _TABLE_CELL) for cell in table.cells] if table else []

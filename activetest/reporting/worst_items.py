@@ -1,12 +1,14 @@
 """The labelled items that a model did worst on."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from activetest.estimation.view import View
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.report_details import MOST_ITEMS, WorstItem
+from activetest.nouns.pool import SeveralModels
+from activetest.nouns.report_details import MOST_ITEMS, DisputedItem, WorstItem
 from activetest.nouns.rounding import level_ties
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.rounds.fit import list_labelled
@@ -45,7 +47,7 @@ def find_worst_items(view: View, metric: Metric) -> tuple[tuple[WorstItem, ...],
     positions, labels = list_labelled(view.log)
     if not len(positions):
         return (), None
-    cache = view.cache
+    cache, classes = view.cache, _list_classes(view, metric.models)
     seen = cache.take(positions)
     rows, *others = (seen.others[model] for model in metric.models) if metric.models else (seen,)
     own = _strip_models(metric)
@@ -64,7 +66,7 @@ def find_worst_items(view: View, metric: Metric) -> tuple[tuple[WorstItem, ...],
         WorstItem(
             id=id,
             text=None,
-            predicted=_name(cache.classes, rows.outputs.pred[at]),
+            predicted=_name(classes, rows.outputs.pred[at]),
             label=_name(cache.classes, labels[at]),
             confidence=None if sure is None else float(sure[at]),
             loss=float(losses[at]),
@@ -73,6 +75,54 @@ def find_worst_items(view: View, metric: Metric) -> tuple[tuple[WorstItem, ...],
         for id, at in zip(ids, order.tolist(), strict=True)
     ]
     return tuple(found), words
+
+
+def find_disputed_items(view: View, models: Sequence[str]) -> tuple[DisputedItem, ...]:
+    """At most MOST_ITEMS labelled items on which models and the first of them are not both right.
+
+    And not both wrong: the first is the reference.
+    Those on which most of the models differ from it come first, then those that were drawn first.
+    Items are without text, and with labels as the log has them.
+    """
+    positions, labels = list_labelled(view.log)
+    if not len(positions):
+        return ()
+    cache = view.cache
+    seen = cache.take(positions)
+    preds = [seen.outputs.others[name].pred for name in models]
+    if cache.classes:
+        right = np.array([pred == labels for pred in preds])
+    else:
+        squares = np.array([(pred - labels) ** 2 for pred in preds])
+        errors = level_ties(squares.ravel()).reshape(squares.shape)
+        # The reference is right where no model is nearer.
+        nearer = errors[1:] < errors[0]
+        right = np.vstack([~nearer.any(axis=0), nearer])
+        right[1:] |= right[0] & (errors[1:] == errors[0])
+    apart = (right[1:] != right[0]).sum(axis=0)
+    order = np.argsort(-apart, kind="stable")
+    order = order[apart[order] > 0][:MOST_ITEMS]
+    classes = [_list_classes(view, (name,)) for name in models]
+    own = [seen.others[name].outputs.pred for name in models]
+    return tuple(
+        DisputedItem(
+            id=id,
+            text=None,
+            label=_name(cache.classes, labels[at]),
+            answers=tuple(
+                (name, _name(known, pred[at]), bool(hit[at]))
+                for name, known, pred, hit in zip(models, classes, own, right, strict=True)
+            ),
+        )
+        for id, at in zip(cache.ids(positions[order]), order.tolist(), strict=True)
+    )
+
+
+def _list_classes(view: View, models: Sequence[str]) -> tuple[str, ...]:
+    """The classes of the first of these models, or of the pool's own."""
+    if models and isinstance(view.cache, SeveralModels):
+        return view.cache.list_classes(models[0])
+    return view.cache.classes
 
 
 def _strip_models(metric: Metric) -> Metric:

@@ -89,6 +89,10 @@ class ComparedPool(PoolOver, SeveralModels):
         first, known = restore_surrogate(round, self._pool), list_known(self._log, round.number)
         return self._join(first, others, known, round.choices, list_drawn_for(round))
 
+    def list_classes(self, model: str) -> tuple[str, ...]:
+        """Names of the classes of a model, in the order of its codes."""
+        return self._others.get(model, self._pool).classes
+
     def fit_surrogate(
         self, log: Log, choices: Choices, *, rng: np.random.Generator
     ) -> "ComparedSurrogate":

@@ -63,6 +63,12 @@ def compare_models(
     return found
 
 
+def list_differing(metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """The reference of differences, and then the models that they are of; none without any."""
+    pairs = [each.models for each in metrics if len(each.models) > 1]
+    return tuple(dict.fromkeys([*(each[1] for each in pairs), *(each[0] for each in pairs)]))
+
+
 def list_models(metrics: Sequence[Metric]) -> set[str]:
     """The names of the models that metrics are of, where they name any."""
     return {name for metric in metrics for name in metric.models}

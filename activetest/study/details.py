@@ -33,7 +33,7 @@ from activetest.reporting.confusion_table import estimate_confusion_table
 from activetest.reporting.history import trace_history
 from activetest.reporting.rows import HEADLINE, estimate_row
 from activetest.reporting.sampled_shares import compare_with_pool
-from activetest.reporting.worst_items import find_worst_items
+from activetest.reporting.worst_items import find_disputed_items, find_worst_items
 from activetest.sampling.question import name_judged, usual_acquisition, usual_floor
 from activetest.study.comparison import list_model_names
 from activetest.study.export import DrawLog
@@ -62,10 +62,12 @@ def build_details(
     metric: Metric,
     headline: EstimateRow,
     kind: str,
+    compared: Sequence[str] = (),
 ) -> ReportDetails:
     """The details of a report with this headline; kind is of its intervals.
 
-    whole   log with the rounds that wait for their first answer, which the view leaves out
+    whole     log with the rounds that wait for their first answer, which the view leaves out
+    compared  a reference, and the models that are compared with it; none without
     """
     if kind == POSTERIOR or is_model_based(headline.estimator):
         # Past beliefs of the surrogate are not recorded: the history is that of the draws.
@@ -81,7 +83,9 @@ def build_details(
     labels = study.list_labels()
     contested = annotators.list_contested(answers)
     shown = contested[:MOST_ITEMS]
-    texts = _read_texts(study, [*(each.id for each in worst), *(id for id, _ in shown)])
+    disputed = find_disputed_items(view, compared) if compared else ()
+    ids = [*(each.id for each in worst), *(each.id for each in disputed)]
+    texts = _read_texts(study, [*ids, *(id for id, _ in shown)])
     values = study.pool["task"] == "regression"
     drawn = any(point.random_lower is not None for point in history)
     return ReportDetails(
@@ -105,6 +109,10 @@ def build_details(
             study.base if isinstance(study, HindsightStudy) else study, whole
         ),
         draws_csv=DrawLog(tuple(study.ledger.list_log()), folder=study.folder).to_csv(),
+        disputed=tuple(
+            replace(each, text=texts.get(each.id), label=labels.get(each.id, each.label))
+            for each in disputed
+        ),
     )
 
 

@@ -60,6 +60,7 @@ from activetest.study.comparison import (
     check_rope,
     compare_models,
     join_models,
+    list_differing,
     list_findings,
     list_model_names,
     list_models,
@@ -272,7 +273,10 @@ def report(
         weight=cache.roles.get("weight"),
         population_setting="" if request.population else "`population=True`",
         hindsight=_HINDSIGHT,
-        details=build_details(study, view, whole, facts, shown[0], estimates[0], kind)
+        details=build_details(
+            *(study, view, whole, facts, shown[0], estimates[0], kind),
+            list_differing(apart),
+        )
         if request.details
         else None,
         folder=study.folder,

@@ -19,6 +19,7 @@ from activetest.cli.app import main
 from activetest.nouns import choices, report
 from activetest.nouns.curve import CurveKind
 from activetest.render import json as as_json
+from activetest.study.study import Study
 from activetest.wings.groups.choices import Prior
 from tests.makers import copy_written, write_pool
 
@@ -41,6 +42,7 @@ OF_OBJECTS = {
 # Keys that only documents about several models have.
 OF_SEVERAL_MODELS = {
     "counts": {"models", "left_out"},
+    "details": {"disputed"},
     "estimate": {"compared"},
     "gate": {"since_added"},
     "report": {"best", "threshold"},
@@ -474,6 +476,11 @@ def test_what_is_said_of_two_models_is_of_the_schema(folder, capsys):
     (apart,) = [row for row in report["estimates"] if (row["against"] or {}).get("model")]
     assert list(apart["compared"]) == ["better", "worse", "rope", "equal"]
     assert apart["compared"]["rope"] == 0.1
+    study = Study.open()
+    study.ingest(dict.fromkeys(study.next(40).ids, "cat"))
+    report = json.loads(study.report(reference="v2", details=True).to_json())
+    assert report["details"]["disputed"]
+    VALIDATOR.validate(report)
 
 
 def test_items_that_not_all_models_have_are_of_the_schema(folder, capsys):

@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
 from activetest.cli.app import main
 from activetest.errors import ChoiceError
+from activetest.nouns.report_details import MOST_ITEMS
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
 from tests.makers import write_pool
@@ -508,3 +510,50 @@ def test_models_are_compared_item_by_item_after_the_pool_was_sorted_anew(begin):
         other = find_rows(after)[title]
         found, expected = ((each.estimate, each.lower, each.upper) for each in (other, row))
         assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_page_shows_labelled_items_on_which_models_differ(begin, key):
+    study = begin(60)
+    report = study.report(reference="v2", details=True)
+    preds = {}
+    for model, file in (("model", "pool.parquet"), ("v2", "v2.parquet")):
+        table = pq.read_table(file).to_pandas()
+        names = [name for name in table.columns if name.startswith("prob_")]
+        found = table[names].to_numpy().argmax(axis=1)
+        preds[model] = {
+            id: names[code].removeprefix("prob_")
+            for id, code in zip(table["id"], found, strict=True)
+        }
+    disputed = report.details.disputed
+    assert len(disputed) == MOST_ITEMS
+    for each in disputed:
+        assert each.label == key[each.id]
+        assert each.answers == tuple(
+            (model, preds[model][each.id], preds[model][each.id] == each.label)
+            for model in ("v2", "model")
+        )
+        assert {right for _, _, right in each.answers} == {True, False}
+    assert "Items on which models differ" in report.to_html()
+    written = json.loads(report.to_json())["details"]["disputed"][0]
+    assert written["answers"][0]["model"] == "v2" and written["id"] == disputed[0].id
+
+
+def test_without_a_reference_nothing_is_said_of_items_on_which_models_differ(begin):
+    report = begin(60).report(details=True)
+    assert report.details.disputed == ()
+    assert "disputed" not in json.loads(report.to_json())["details"]
+
+
+def test_of_values_the_nearer_model_is_right(folder):
+    rng = np.random.default_rng(3)
+    truth, ids = rng.normal(size=30), [f"i{row}" for row in range(30)]
+    near, far = truth + 0.1, truth + np.where(np.arange(30) < 20, 0.5, 0.1)
+    for name, pred in (("pool", far), ("v2", near), ("v3", far)):
+        pd.DataFrame({"id": ids, "pred": pred}).to_parquet(f"{name}.parquet")
+    study = Study.create(
+        "pool.parquet", seed=1, task="regression", models={"v2": "v2.parquet", "v3": "v3.parquet"}
+    )
+    study.ingest(dict(zip(ids, truth.tolist(), strict=True)))
+    disputed = study.report(reference="model", details=True).details.disputed
+    assert {each.id for each in disputed} <= {*ids[:20]} and len(disputed) == MOST_ITEMS
+    assert all([right for _, _, right in each.answers] == [False, True, False] for each in disputed)
