@@ -27,10 +27,12 @@ from activetest.cache.parts import (
     EXTERNAL,
     FACTS,
     FEATURES,
+    NO_VOTE,
     PART_VERSION,
     PARTS,
     TRAIN,
     TRAINED,
+    VOTE,
     VOTES,
     Part,
     keep_result,
@@ -395,6 +397,12 @@ class Cache:
                 return external
             return spread_votes(external, len(self.classes))
 
+        def read_votes() -> Array | None:
+            votes = read(VOTES, VOTES)()
+            if votes is None or not np.issubdtype(votes.dtype, np.integer):
+                return votes
+            return (votes.astype(np.float32) - NO_VOTE) / VOTE
+
         outputs = Outputs(self._read("pred", selection), read("probs"), read("std"))
         derive = self._derive_outcome if self.derives_outcomes else None
         return Rows(
@@ -410,7 +418,7 @@ class Cache:
             facts=read(FACTS, EVIDENCE),
             trained=read(TRAINED, TRAINED),
             external=read_external,
-            votes=read(VOTES, VOTES),
+            votes=read_votes,
             weight=read_weight,
             price=read("price"),
             derive=derive,

@@ -21,6 +21,8 @@ from activetest.system import atomic
 
 PARTS = "features", "train", "external", "evidence", "trained", "votes"
 FEATURES, TRAIN, EXTERNAL, EVIDENCE, TRAINED, VOTES = PARTS
+# Votes about classes are kept as bytes, in units of 1 / VOTE from 0 at NO_VOTE.
+VOTE, NO_VOTE = 64, 128
 # Beside the columns of evidence; and beside training rows, how many letters of texts are read.
 FACTS, LONGEST = "facts", "longest"
 # The facts by which the file of a surrogate states that it uses a part, and those by which it does

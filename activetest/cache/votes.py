@@ -14,7 +14,7 @@ import numpy as np
 
 from activetest.cache.aligned import align_items
 from activetest.cache.cache import Cache
-from activetest.cache.parts import VOTES, Part, drafting_part, open_part
+from activetest.cache.parts import NO_VOTE, VOTE, VOTES, Part, drafting_part, open_part
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.system.parallel import map_reduce
@@ -24,6 +24,8 @@ from activetest.system.progress import step
 _VERSION = 1
 # Weight of a logit, and the least probability.
 _LOGIT, _LEAST = 0.25, 1e-3
+# Of more models, the first ones have votes: what many say together, few say, too.
+MOST = 10
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,12 @@ class FurtherModel:
 
 
 def ensure_votes(cache: Cache, further: Sequence[FurtherModel]) -> Part:
-    """The part with a column for each model, built unless it is there.
+    """The part with a column for each of the first MOST models, built unless it is there.
 
     Its fingerprint states the rounds and the fingerprint of each. Raises PoolError where outputs of
     a model are missing, OSError when the part cannot be written.
     """
+    further = further[:MOST]
     folder, votes = cache.folder / VOTES, "+".join(f"{v.rounds}:{v.fingerprint}" for v in further)
     origin = [_VERSION, cache.manifest["stamp"], cache.fingerprint, votes]
     if part := open_part(folder, origin):
@@ -61,7 +64,7 @@ def ensure_votes(cache: Cache, further: Sequence[FurtherModel]) -> Part:
 
 
 def _compare(cache: Cache, other: PoolView) -> Array:
-    """(N,) float32 votes of a model."""
+    """(N,) votes of a model: float32, and of classes bytes."""
     codes = {name: code for code, name in enumerate(other.classes)}
     # Open classes of one model may be unknown to another.
     there = np.array([codes.get(name, -1) for name in cache.classes], int)
@@ -71,9 +74,14 @@ def _compare(cache: Cache, other: PoolView) -> Array:
         if not cache.classes:
             return [(outputs.pred - own).astype(np.float32)]
         if outputs.probs is None:
-            return [(there[own] == outputs.pred).astype(np.float32)]
+            return [_keep_votes(there[own] == outputs.pred)]
         found = np.take_along_axis(outputs.probs, there[own][:, None], axis=1)[:, 0].astype(float)
         probs = np.clip(found, _LEAST, 1 - _LEAST)
-        return [(_LOGIT * np.log(probs / (1 - probs))).astype(np.float32)]
+        return [_keep_votes(_LOGIT * np.log(probs / (1 - probs)))]
 
     return np.concatenate(map_reduce(cache.chunks(), compare_chunk, add))
+
+
+def _keep_votes(votes: Array) -> Array:
+    """(R,) votes as bytes."""
+    return (np.rint(VOTE * votes.astype(float)) + NO_VOTE).astype(np.uint8)

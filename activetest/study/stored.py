@@ -515,7 +515,7 @@ class StoredStudy:
 
         A later one has no vote in rounds that were drawn before it came. One that labels of the
         study took part in making has none at all: it knows labels that rounds do not. Nor has the
-        same model with another threshold, as its score is known.
+        same model with another threshold, as its score is known, or under another name.
         """
         from activetest.cache.votes import FurtherModel
         from activetest.study.thresholds import read_source
@@ -527,15 +527,15 @@ class StoredStudy:
         named, known = {each.name: each for each in models}, [models[own].name]
         while threshold := read_source(named[known[-1]].source):
             known.append(threshold.of)
-        return tuple(
-            FurtherModel(
-                each.fingerprint,
-                each.rounds - before if place > own else 0,
-                partial(self.of_model(each.name).cache, auxiliary=False),
-            )
-            for place, each in enumerate(models)
-            if each.name not in known and not each.trained and not read_source(each.source)
-        )
+        found: dict[str, FurtherModel] = {}
+        for place, each in enumerate(models):
+            if each.name in known or each.trained or read_source(each.source):
+                continue
+            rounds = each.rounds - before if place > own else 0
+            cache = partial(self.of_model(each.name).cache, auxiliary=False)
+            found.setdefault(each.fingerprint, FurtherModel(each.fingerprint, rounds, cache))
+        found.pop(models[own].fingerprint, None)
+        return tuple(found.values())
 
     def log(self, cache: "Cache", record: Record | None = None) -> Log:
         """The log, as the methods read it: pool positions and class codes or values.

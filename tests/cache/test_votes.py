@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from activetest.cache.votes import FurtherModel, ensure_votes
+from activetest.cache.votes import MOST, FurtherModel, ensure_votes
 from tests.makers import build_table
 
 IDS = [f"i{row}" for row in range(4)]
@@ -44,7 +44,8 @@ def test_a_model_with_probabilities_votes_by_that_of_the_class(tmp_path):
     other = build(tmp_path, "other", prob_a=[0.8, 0.8, 1.0, 1.0], prob_b=[0.2, 0.2, 0.0, 0.0])
     votes = vote(own, other)
     expected = np.log([4, 1 / 4, 999, 1 / 999]) / 4
-    np.testing.assert_allclose(votes[:, 0], expected, rtol=1e-5)
+    np.testing.assert_allclose(votes[:, 0], expected, atol=1 / 128)
+    assert (votes * 64 == np.rint(votes * 64)).all()
 
 
 def test_of_values_it_is_how_much_more_a_model_predicts(tmp_path):
@@ -81,3 +82,10 @@ def test_votes_are_built_once_for_the_same_models(tmp_path):
     vote(own, first)
     ensure_votes(own, [FurtherModel(first.fingerprint, 0, partial(pytest.fail, "it was opened"))])
     assert vote(own, second).tolist() == [[0], [1], [1], [0]]
+
+
+def test_of_many_models_the_first_ten_have_votes(tmp_path):
+    own = build(tmp_path, "own", pred=["a", "b", "a", "b"])
+    others = [build(tmp_path, f"v{at}", pred=["a", "b", "b", "a"]) for at in range(12)]
+    assert vote(own, *others).shape == (4, MOST) == (4, 10)
+    assert len(own.attach(["votes"]).vote_rounds) == 10

@@ -403,3 +403,11 @@ def test_votes_of_models_that_come_later_change_no_round(both, write_pool, folde
     both.add("v3", "third.parquet", trained_on_labels=False)
     assert {name: read_history(name) for name in ("model", "v2")} == before
     assert both.verify().passed
+
+
+def test_the_same_outputs_under_another_name_have_no_vote(both):
+    both.add("again", "pool.parquet", trained_on_labels=False)
+    both.add("v2.0", "new.parquet", trained_on_labels=False)
+    study = StoredStudy.open()
+    rounds = {name: study.of_model(name).cache().vote_rounds for name in ("model", "v2", "again")}
+    assert rounds == {"model": (2,), "v2": (0,), "again": (0,)}
