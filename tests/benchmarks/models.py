@@ -2,7 +2,8 @@
 
 FOLDER holds NAME.parquet, NAME.labels.csv and NAME.surrogates.parquet, from which the model with
 the fewest errors is the rival of the pool's own; or, at any depth, answers to open questions of two
-solvers, and verdicts of two judges on the same pairs. Draws are made for the error of the own
+solvers, and verdicts of two judges on the same pairs; or the pool's own model with another
+threshold. Draws are made for the error of the own
 model, as by default, or for the difference, with its usual floor or none. A difference is compared
 with that of so many uniform draws on which both models are looked at, and the rival's error with
 that of so many uniform draws.
@@ -76,13 +77,22 @@ def read_outputs(file: Path) -> tuple[list[str], list[np.ndarray], np.ndarray, l
     return ids, [own, *rivals], np.array([classes.index(key[id]) for id in ids]), classes
 
 
-# {pool: the file of the own model, its column, the file or the columns of the rival, answer key}
+# {pool: the file of the own model, its column, the file or the columns of the rival, answer key and
+# the files of further models}
 _ELSEWHERE = {
     "gsm8k": (
         "gsm8k_6b_verification.parquet",
         "pred",
         "gsm8k_175b_finetuning.parquet",
         "gsm8k_solvers.labels.csv",
+    ),
+    "gsm8k_four": (
+        "gsm8k_6b_verification.parquet",
+        "pred",
+        "gsm8k_175b_finetuning.parquet",
+        "gsm8k_solvers.labels.csv",
+        "gsm8k_175b_verification.parquet",
+        "gsm8k_6b_finetuning.parquet",
     ),
     "pandalm": (
         "pandalm.parquet",
@@ -91,6 +101,8 @@ _ELSEWHERE = {
         "pandalm.majority.labels.csv",
     ),
 }
+# {pool: threshold of the rival, which is the own model of two classes otherwise}
+_THRESHOLDS = {"adult": 0.3, "mammography": 0.2}
 
 
 def list_pools(folder: Path, names: str) -> list[str]:
@@ -98,20 +110,27 @@ def list_pools(folder: Path, names: str) -> list[str]:
     files = benchmark.find_pools(folder)
     found = [each.stem for each in files if each.with_suffix(".surrogates.parquet").exists()]
     found += [name for name, (own, *_) in _ELSEWHERE.items() if [*folder.rglob(own)]]
+    found += [name for name in _THRESHOLDS if (folder / f"{name}.parquet").exists()]
     return [name for name in found if not names or name in names.split(",")]
 
 
 def build_study(folder: Path, name: str, place: Path, *, several: bool = False) -> None:
     """A study of a pool's own model and its best rival, or of several models."""
     if name in _ELSEWHERE:
-        own, column, rival, key = _ELSEWHERE[name]
+        own, column, rival, key, *further = _ELSEWHERE[name]
         (own, *_), (key, *_) = folder.rglob(own), folder.rglob(key)
-        rival = next(folder.rglob(rival), rival)
+        models = {"rival": str(next(folder.rglob(rival), rival))}
+        models |= {f"other{at}": str(next(folder.rglob(each))) for at, each in enumerate(further)}
         given = {"outputs": column, "task": "classification"}
-        Study.create(str(own), place, seed=0, models={"rival": str(rival)}, **given)
+        Study.create(str(own), place, seed=0, models=models, **given)
         shutil.copy(key, place / "key.csv")
         return
     file = folder / f"{name}.parquet"
+    if name in _THRESHOLDS:
+        models = {"rival": f"model@threshold:{_THRESHOLDS[name]}"}
+        Study.create(str(file), place, seed=0, models=models)
+        shutil.copy(file.with_suffix(".labels.csv"), place / "key.csv")
+        return
     ids, (own, *rivals), codes, classes = read_outputs(file)
     if several:
         own, *rivals = rivals[0], own, *rivals[1:]
@@ -235,7 +254,7 @@ def main() -> None:
     table = benchmark.Table(
         options,
         "pool | draws for | differ | difference: uniform labels, coverage, width"
-        " | of the variance | rival: uniform labels, coverage",
+        " | of the variance | of two studies | rival: uniform labels, coverage",
     )
     for name in pools:
         with tempfile.TemporaryDirectory() as folder:
@@ -254,8 +273,12 @@ def main() -> None:
                     describe(found[:, 3 * at : 3 * at + 3], values, width=not at)
                     for at, values in enumerate((rival - own, rival))
                 ]
-                share = compare_variance(found[:, 0], rival - own, options.labels)
-                table.add(name, way, f"{differ:.3f}", cells[0], share, cells[1])
+                gaps = found[:, 0] - (rival - own).mean()
+                shares = [
+                    compare_variance(gaps, [rival - own], options.labels),
+                    compare_variance(gaps, [rival, own], options.labels / 2),
+                ]
+                table.add(name, way, f"{differ:.3f}", cells[0], *shares, cells[1])
                 print(f"{(time.perf_counter() - began) / 60:.1f} minutes")
 
 
@@ -288,11 +311,12 @@ def print_several(options: argparse.Namespace, pools: list[str]) -> None:
                 table.add(name, model, f"{apart:+.4f}", cells)
 
 
-def compare_variance(found: np.ndarray, values: np.ndarray, labels: int) -> str:
-    """How many times so many uniform draws have the mean squared error of estimates (runs,)."""
-    squares = (found - values.mean()) ** 2
+def compare_variance(gaps: np.ndarray, parts: list[np.ndarray], labels: float) -> str:
+    """How many times the mean squared gap (runs,) uniform draws have, so many for each part."""
+    squares = gaps**2
     error = squares.std(ddof=1) / np.sqrt(len(squares)) / squares.mean()
-    share = values.var(ddof=1) * (1 / labels - 1 / len(values)) / squares.mean()
+    each = sum(part.var(ddof=1) * (1 / labels - 1 / len(part)) for part in parts)
+    share = each / squares.mean()
     return f"{share:.2f} +- {2 * error * share:.2f}"
 
 
