@@ -264,8 +264,9 @@ def main() -> None:
             own, rival = map(opened.find_mistakes, ("model", "rival"))
             seen = opened.join().rows(0, opened.own.size).outputs.others
             differ = (seen["model"].pred != seen["rival"].pred).mean()
-            # Without a floor, nothing is left to draw from models that do the same throughout.
-            for way in (each for each in _WAYS if differ or _WAYS[each].floor):
+            # Without a floor, labels are of items on which the models differ, and these may be few.
+            enough = differ * opened.own.size >= options.labels
+            for way in (each for each in _WAYS if enough or _WAYS[each].floor):
                 began = time.perf_counter()
                 play = partial(run_study, str(place), way, options.labels, options.batch)
                 found = np.array(play_all(play, options))
