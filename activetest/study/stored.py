@@ -525,7 +525,12 @@ class StoredStudy:
         # Rounds of a model that knows earlier labels are counted from where it came.
         before = models[own].rounds if models[own].trained else 0
         named, known = {each.name: each for each in models}, [models[own].name]
-        while threshold := read_source(named[known[-1]].source):
+        # A ledger may have been written by anybody: models may be each other's thresholds there.
+        while (
+            (threshold := read_source(named[known[-1]].source))
+            and threshold.of in named
+            and threshold.of not in known
+        ):
             known.append(threshold.of)
         found: dict[str, FurtherModel] = {}
         for place, each in enumerate(models):

@@ -1,5 +1,6 @@
 """A further model may be a model of the study with a threshold of its own."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from pytest import approx
 
 from activetest.errors import ChoiceError, PoolError
+from activetest.study.models import ModelStudy
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
 from activetest.study.thresholds import OwnThreshold, parse_threshold, read_source
@@ -206,3 +208,13 @@ def test_another_threshold_of_the_same_score_is_no_evidence(folder, probs):
     stored = StoredStudy.open("study")
     rounds = {name: stored.of_model(name).cache().vote_rounds for name in ("model", "mild", "v2")}
     assert rounds == {"model": (0,), "mild": (0,), "v2": (0,)}
+
+
+@pytest.mark.parametrize("of", ["strict", "nobody"])
+def test_a_forged_threshold_of_itself_or_of_no_model_ends(folder, probs, monkeypatch, of):
+    begin(probs).add("strict", "model@threshold:0.8")
+    stored = StoredStudy.open("study")
+    first, strict = stored.list_models()
+    forged = replace(strict, source=strict.source.replace("of=model", f"of={of}"))
+    monkeypatch.setattr(StoredStudy, "list_models", lambda _: (first, forged))
+    assert len(ModelStudy(stored, forged).list_further_models()) == 1
