@@ -537,10 +537,14 @@ class StoredStudy:
             if each.name in known or each.trained or read_source(each.source):
                 continue
             rounds = each.rounds - before if place > own else 0
-            cache = partial(self.of_model(each.name).cache, auxiliary=False)
-            found.setdefault(each.fingerprint, FurtherModel(each.fingerprint, rounds, cache))
+            outputs = partial(self._open_outputs, each.name)
+            found.setdefault(each.fingerprint, FurtherModel(each.fingerprint, rounds, outputs))
         found.pop(models[own].fingerprint, None)
         return tuple(found.values())
+
+    def _open_outputs(self, name: str) -> "Cache":
+        """The cache of a model of the study, without auxiliary data."""
+        return self.of_model(name).cache(auxiliary=False)
 
     def log(self, cache: "Cache", record: Record | None = None) -> Log:
         """The log, as the methods read it: pool positions and class codes or values.
