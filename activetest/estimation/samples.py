@@ -225,6 +225,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         ),
         # The intervals of sums of gaps know nothing of the labels' doubt.
         doubted=correction is not None and (correction.doubted or metric.interval is not None),
+        unaccounted=log.doubtful_share is not None,
         certain=part.certain_open,
         relevant=None if part.count == group.size else part.count,
         expect=expect,

@@ -29,7 +29,8 @@ class PackedRound(NamedTuple):
     record          text of all else: "parts", "targets", "looks" where some are planned,
                     "statistics", "groups", "imputed_sum", "count", "objectives", "allocation" where
                     there is one, "methods", "version", "drawn_from" where only some items could be
-                    drawn, and "imported" where another program drew
+                    drawn, "imported" where another program drew, and "doubtful_share" where
+                    its log may not account for the pool
     params_numbers  of the text params
     numbers         of the text record
     """
@@ -76,6 +77,8 @@ def serialise_round(round: Round, params: dict[str, Any]) -> PackedRound:
         record["among"] = list(round.among)
     if round.imported:
         record["imported"] = True
+    if round.doubtful_share is not None:
+        record["doubtful_share"] = round.doubtful_share
     params_text, params_numbers = pack_numbers(params)
     text, numbers = pack_numbers(record)
     packed = compress_matrices(params_text, params_numbers)
@@ -156,6 +159,7 @@ class RoundParser:
                 "drawn_from": _freeze(entries.get("drawn_from")),
                 "among": tuple(map(str, entries.get("among", ()))),
                 "imported": bool(entries.get("imported")),
+                "doubtful_share": _parse_share(entries.get("doubtful_share")),
                 "version": str(entries["version"])[:_LONGEST_VERSION],
             }
             for entries in unpack_several(structure, numbers, arrays=True)
@@ -172,6 +176,11 @@ def parse_draws(draws: Sequence[StoredDraw], statistics: int) -> dict[str, Any]:
         "q": np.array([draw.q for draw in draws], float),
         "imputed": values.reshape(len(draws), statistics),
     }
+
+
+def _parse_share(entry: Any) -> float | None:
+    """A share that may be missing. Raises ValueError for another number."""
+    return None if entry is None else float(entry)
 
 
 def _name_statistics(names: Sequence[str]) -> list[dict[str, Any]]:

@@ -84,6 +84,8 @@ class Sample(Remembers):
                   mean of the weighted sum; 0 where labels are certain
     doubted       labels of several annotators could not be corrected, or the model that corrects
                   them was not tested, or was refuted: no interval is reliable
+    unaccounted   probabilities of a log may not account for the pool: no interval is reliable that
+                  rests on them
 
     reach         reach(guess (M,)) -> (2, 2, M), for one statistic that is no indicator, or one
                   whose guesses follow labels of their own round: of every drawn item, below and
@@ -130,6 +132,7 @@ class Sample(Remembers):
     reach: Callable[[Array], Array] | None = None
     bounded: bool = True
     doubted: bool = False
+    unaccounted: bool = False
 
     @property
     def drawn_mass(self) -> Array:

@@ -127,6 +127,8 @@ class Round:
                   not asked
     imported      it was drawn by another program, and came with a log: what probability its other
                   items had is not known, unless its acquisition is uniform
+    doubtful_share   share of the pool that probabilities of its log account for, where it is in
+                  doubt whether they account for all; None where it is not
     parts         how many draws from each part were planned before it
     targets       what it was to estimate
     looks         numbers of draws at which looks are planned; None without looks
@@ -154,6 +156,7 @@ class Round:
     drawn_from: tuple[int, ...] | None = None
     among: tuple[str, ...] = ()
     imported: bool = False
+    doubtful_share: float | None = None
     version: str = ""
     parts: tuple[PartDraws, ...] = ()
     targets: tuple[Target, ...] = ()
@@ -235,6 +238,12 @@ class Log:
     def deterministic(self) -> Array:
         """(D,) True for items without a probability, see Round."""
         return np.asarray(np.isnan(self.q))
+
+    @property
+    def doubtful_share(self) -> float | None:
+        """Share of the pool that a log accounts for that it came with, where that is in doubt."""
+        found = (each.doubtful_share for each in self.history)
+        return next((share for share in found if share is not None), None)
 
     @property
     def item_rows(self) -> Array:

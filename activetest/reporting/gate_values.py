@@ -9,6 +9,7 @@ from activetest.estimation.view import FIXED, View
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import suggest_bound
+from activetest.nouns.estimate import Sample
 from activetest.nouns.quantity import DeclinedItems, Quantity, Saving
 from activetest.reporting.requirements import Requirement
 from activetest.reporting.rows import (
@@ -64,7 +65,7 @@ class GateValue:
     find_interval   the value with its interval of a level, each end of which has to hold alone
     check_interval  whether there are enough labels to believe such an interval
     declined        what declined items leave open about the value
-    doubted         whether no number of labels is enough, because annotators' errors are in doubt
+    doubt           why no number of labels is enough; empty where some is
     """
 
     value: float
@@ -72,7 +73,7 @@ class GateValue:
     find_interval: Callable[[float], Quantity]
     check_interval: Callable[[Quantity], bool]
     declined: DeclinedItems | None = None
-    doubted: bool = False
+    doubt: str = ""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -95,9 +96,16 @@ class GateValue:
 
     def explain_unreliable(self) -> str:
         """Why its interval is not reliable."""
-        if self.doubted:
-            return "annotators' errors are in doubt, as a note says, and its interval with them"
-        return "there are too few labels for its interval to be reliable"
+        return self.doubt or "there are too few labels for its interval to be reliable"
+
+
+def _explain_doubt(sample: Sample) -> str:
+    """Why no interval of a sample is reliable, however many labels there are; empty otherwise."""
+    if sample.doubted:
+        return "annotators' errors are in doubt, as a note says, and its interval with them"
+    if sample.unaccounted:
+        return "probabilities of a log are in doubt, as a note says, and its interval with them"
+    return ""
 
 
 def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
@@ -125,7 +133,7 @@ def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
             lambda level: view.interval(first, level, FIXED, group, decides=True),
             lambda interval: is_reliable(first, interval.method),
             declined,
-            first.sample.doubted,
+            _explain_doubt(first.sample),
         )
     pair, second = (subject.group, subject.against), values[1]
 
@@ -142,5 +150,5 @@ def measure_gate(view: View, metric: Metric, subject: Subject) -> GateValue:
         lambda level: view.difference(first, second, pair, level, decides=True),
         check_both,
         declined,
-        first.sample.doubted,
+        _explain_doubt(first.sample),
     )

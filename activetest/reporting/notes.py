@@ -90,7 +90,8 @@ def write_notes(
     if fixed and headline.estimate is not None and not is_model_based(headline.estimator):
         aim = _name_other_aim(view.choices, headline)
         notes += _describe_doubts(headline, _count_minority(view, metric), aim)
-    if evidence.correction is None or not evidence.correction.doubted:
+    corrected = evidence.correction is not None and evidence.correction.doubted
+    if not corrected and log.doubtful_share is None:
         # Otherwise the reason is another one.
         notes += _describe_unreliable(rows, view.metrics)
     notes += _describe_disagreements(rows, find_own_view(view.choices))
@@ -295,7 +296,15 @@ def _describe_imported(log: Log) -> list[Note]:
             " Anytime-valid intervals and gates know the labels of the log, and rest on the draws "
             "that this study made itself."
         )
-    return [Note(text, Weight.LIMITED)]
+    if log.doubtful_share is None:
+        return [Note(text, Weight.LIMITED)]
+    doubt = (
+        f"The probabilities of the log account for {100 * log.doubtful_share:.3g} % of the items: "
+        "at most 1 in 20 logs would do so by chance if all had a chance. If items came after the "
+        "draws, no number is about them: every interval is marked that rests on the log, and "
+        "gates stay undecided."
+    )
+    return [Note(text, Weight.LIMITED), Note(doubt, Weight.INVALID)]
 
 
 def _describe_older_methods(log: Log, *, sure: bool = False) -> list[Note]:

@@ -250,9 +250,10 @@ def is_reliable(value: Value, method: str) -> bool:
     cannot foresee how much losses that were not sampled yet would change. Over all items, declined
     ones among them, both ends have to be believed.
     """
-    if value.sample.doubted:
+    known = method in ("exact", WORST_CASE, "betting")
+    if value.sample.doubted or (value.sample.unaccounted and not known):
         return False
-    if method in ("exact", WORST_CASE, "betting"):
+    if known:
         return True
     if value.declined is not None:
         ends = filter(None, (value.declined.low, value.declined.high))
@@ -429,7 +430,7 @@ def _subtract_pairs(
             EstimateRow(
                 quantity=replace(
                     interval,
-                    reliable=not value.sample.doubted,
+                    reliable=not (value.sample.doubted or value.sample.unaccounted),
                     saving=bought,
                     declined=describe_declined(view, [value, subtracted]),
                 ),

@@ -24,7 +24,8 @@ import numpy as np
 
 from activetest import __version__
 from activetest.cache.cache import Cache
-from activetest.errors import ChoiceError, LabelError
+from activetest.errors import ChoiceError, LabelError, NotEstimable
+from activetest.estimation.accounting import FEWEST, Accounted, measure_accounted
 from activetest.estimation.repredict import repredict
 from activetest.labels.annotators import resolve_answers
 from activetest.labels.files import Label, make_label_encoder
@@ -34,7 +35,9 @@ from activetest.nouns.answer_fields import check_columns
 from activetest.nouns.arguments import reading_arguments
 from activetest.nouns.choices import Choices, FloorRule, Selection, Task
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log, Objective, Round, truncate_log
+from activetest.nouns.rounding import MARGIN
 from activetest.nouns.rows import Array
+from activetest.nouns.surrogate import Surrogate
 from activetest.pool.hashing import uniforms
 from activetest.rounds.fit import (
     find_drawable_items,
@@ -46,6 +49,7 @@ from activetest.rounds.fit import (
 from activetest.rounds.objectives import find_objectives, list_recorded_statistics
 from activetest.rounds.weighted import find_counted, find_rates
 from activetest.sampling.draw_log import LOG_FIELDS, LoggedLabel, read_draw_log
+from activetest.sampling.plan import prepare_round
 from activetest.study import label_checks
 from activetest.study.declared import add_plan, list_looks
 from activetest.study.init import init
@@ -63,14 +67,12 @@ class Design(StrEnum):
 
 # Name that the rounds of a log record in place of an acquisition of ours.
 ELSEWHERE = "elsewhere"
-# Fewer draws tell nothing about what their probabilities mean.
-_FEWEST = 5
 # How far probabilities that are to be the same may differ, as a share.
 _ALIKE = 1e-6
 # From here on the mean of 1 / (q n) is taken for 1.
 _SURELY_ONE = 0.7
-# Standard errors by which it is surely below 1; it is skewed where draws are few.
-_MANY_ERRORS = 5
+# Floor of the plan that draws are compared with: each floor of theirs is a mixture with it.
+_PLANNED_FLOOR = 0.02
 # How far the probabilities of a log may be from summing to one over the pool, as a factor.
 _FAR = 100.0
 _SEQUENTIAL = f'say so if they are: `design="{Design.SEQUENTIAL}"`'
@@ -261,14 +263,30 @@ def plan_log(
     )
     record |= {"acquisition": "uniform", "floor": 1.0} if plain else {"acquisition": ELSEWHERE}
     with progress.step("predicting the draws of the log"):
-        log = _fit_rounds(log, cache, choices, record, codes, left if plain else None, seed=seed)
+        log, planned = _fit_rounds(
+            log, cache, choices, record, codes, left if plain else None, seed=seed
+        )
+    shares = log.q * left
+    found = _account_for(shares, planned / log.q)
+    if found.refuted and meaning.design is None:
+        raise LabelError(
+            f"{source}: the probabilities account for {100 * found.share:.3g} % of the items "
+            "alone: the others had no chance to be drawn, or hardly any, and nothing can be said "
+            "of them",
+            "give the pool that the items were drawn from, without those that came later; or name "
+            "the predicted classes whose items alone could be drawn: `drawn_from`; if all had a "
+            f"chance, {_SEQUENTIAL}, and intervals are in doubt",
+        )
+    if found.doubted:
+        rounds = (replace(each, doubtful_share=found.share) for each in log.history)
+        log = replace(log, history=tuple(rounds))
     return ImportedLog(
         log,
         tuple(drawn.ids),
         supplied,
         tuple(answers),
         source,
-        _describe(log, source, log.q * left),
+        _describe(log, source, shares, found),
         not cache.classes,
     )
 
@@ -503,11 +521,10 @@ def check_meaning(drawn: Draws, left: Array, source: str) -> None:
 
     With q the probability of a draw among n items, the mean of 1 / (q n) is 1 but for chance. If it
     were the probability that an item is in the sample, the sum of 1 / q over the sample would be
-    the number of items, of which each round was a sample, or the log was one. If some items had no
-    chance, it is the share of the others.
+    the number of items, of which each round was a sample, or the log was one.
     """
     known = np.flatnonzero(~np.isnan(drawn.q))
-    if len(known) < _FEWEST:
+    if len(known) < FEWEST:
         return
     inverse = 1 / drawn.q[known]
     # 1 but for chance where every item could be drawn.
@@ -530,14 +547,6 @@ def check_meaning(drawn: Draws, left: Array, source: str) -> None:
             f"those of one draw after another, which sum to 1 over the pool: these would sum to "
             f"about {1 / found:,.2g}",
             f"{_REMEDY}; {_SEQUENTIAL}",
-        )
-    doubt = float(np.std(inverse / left[known], ddof=1)) / len(known) ** 0.5
-    if found < _SURELY_ONE and found + _MANY_ERRORS * doubt < 1:
-        raise LabelError(
-            f"{source}: the probabilities account for {100 * found:.2g} % of the items alone: the "
-            "others had no chance to be drawn, or hardly any, and nothing can be said of them",
-            "name the predicted classes whose items alone could be drawn: `drawn_from`; if all had "
-            f"a chance, {_SEQUENTIAL}",
         )
 
 
@@ -571,8 +580,10 @@ def _fit_rounds(
     uniform: Array | None,
     *,
     seed: int,
-) -> Log:
-    """The log with its rounds, and what was predictable before each.
+) -> tuple[Log, Array]:
+    """The log with its rounds and what was predictable before each, and (D,) what a plan gives.
+
+    The plan is one of our own for the same draws; its probabilities are NaN where there is none.
 
     record   the fields of Choices that the rounds keep
     codes    of the predicted classes whose items could be drawn; None where all could
@@ -582,6 +593,8 @@ def _fit_rounds(
     objectives: tuple[Objective, ...] = ()
     params: Mapping[str, Any] = {}
     fitted, labels = 0, 0
+    plan: Array | None = None
+    planned = np.full(len(log.rows), np.nan)
     for number in range(1, int(log.round.max()) + 1):
         here = log.round == number
         # A round that begins with the second one, the fourth ... has labels to learn from.
@@ -595,6 +608,10 @@ def _fit_rounds(
             )
             params, fitted = surrogate.params(), number
             labels = len(list_learned(before, choices)[0])
+            plan = None if uniform is not None else _plan(before, cache, choices, codes, surrogate)
+        if plan is not None:
+            before = truncate_log(log, number - 1, supplied=number)
+            planned[here] = _share_plan(plan[log.rows[here]], plan, before)
         count, chosen = int(here.sum()), bool(np.isnan(log.q[here]).any())
         # Without a total nobody takes the weights of other items for known: see estimation.bets.
         total = np.nan if uniform is None else float(uniform[here][0])
@@ -628,11 +645,59 @@ def _fit_rounds(
         for each, before in zip(predicted.history, history, strict=True)
     )
     looks = list_looks(choices, replace(log, history=rounds), cache)
-    planned = (add_plan(each, choices.aims, count=len(each.rows), looks=looks) for each in rounds)
-    return replace(log, history=tuple(planned))
+    rounds = tuple(
+        add_plan(each, choices.aims, count=len(each.rows), looks=looks) for each in rounds
+    )
+    return replace(log, history=rounds), planned
 
 
-def _describe(log: Log, source: str, shares: Array) -> tuple[str, ...]:
+def _plan(
+    log: Log,
+    cache: Cache,
+    choices: Choices,
+    codes: tuple[int, ...] | None,
+    surrogate: Surrogate,
+) -> Array | None:
+    """(N,) the weight of every item in draws of our own for the metric; None without such a plan.
+
+    Whatever the draws of the log were for: any plan that rests on the pool and on earlier labels
+    alone serves to check them.
+    """
+    if choices.question:
+        return None
+    own = replace(
+        choices,
+        acquisition="optimal",
+        selection=Selection.DRAW.value,
+        power=1.0,
+        floor=_PLANNED_FLOOR,
+        floor_rule=FloorRule.MIX.value,
+    )
+    try:
+        q = prepare_round(log, cache, own, seed=0, surrogate=surrogate).q
+    except (NotEstimable, ChoiceError):
+        return None
+    return np.asarray(q * find_predicted_as(cache, codes), float)
+
+
+def _share_plan(drawn: Array, plan: Array, before: Log) -> Array:
+    """(n,) probabilities of the items of a round in a plan, each among those left before it.
+
+    drawn   (n,) their weights in the order drawn, plan (N,) of all items
+    before  what was known before the round
+    """
+    left = plan.sum() - plan[before.item_rows].sum() - (np.cumsum(drawn) - drawn)
+    return drawn / np.maximum(left, drawn + MARGIN * plan.sum())
+
+
+def _account_for(shares: Array, planned: Array) -> Accounted:
+    """Whether probabilities account for the pool: shares and planned (D,) are q n and g / q."""
+    known = ~np.isnan(shares)
+    plain = 1 / shares[known]
+    return measure_accounted(plain, np.where(np.isnan(planned[known]), plain, planned[known]))
+
+
+def _describe(log: Log, source: str, shares: Array, accounted: Accounted) -> tuple[str, ...]:
     """Contents of the log, in sentences; shares (D,) are q n of every draw."""
     counts = {status: int((log.status == status).sum()) for status in (LABELLED, PENDING, DECLINED)}
     parts = [f"{counts[LABELLED]:,} labelled"]
@@ -642,10 +707,6 @@ def _describe(log: Log, source: str, shares: Array) -> tuple[str, ...]:
     lines = [f"{len(log.rows):,} draws of {source} in {rounds}: {', '.join(parts)}"]
     if len(log.supplied_rows):
         lines[0] += f"; and labels of {len(log.supplied_rows):,} items that were not drawn"
-    found = float(np.nanmean(1 / shares))
-    if len(log.rows) >= _FEWEST and not np.allclose(shares[~np.isnan(shares)], 1.0):
-        lines.append(
-            f"their probabilities account for {100 * found:.3g} % of the items that could be "
-            "drawn: about 100 % where every item had a chance"
-        )
+    if len(log.rows) >= FEWEST and not np.allclose(shares[~np.isnan(shares)], 1.0):
+        lines.append(f"their probabilities account for {accounted}")
     return tuple(lines)

@@ -43,7 +43,8 @@ class Verification:
     head    hash of the last entry of the ledger's chain, which covers everything before it; None
             where the ledger cannot be read
     checks  of the ledger, the files of rounds, study.toml, the cache, the conversion of a pool that
-            is not Parquet, the summary of the pool, the pool, and the outputs of further models
+            is not Parquet, the summary of the pool, the pool, the probabilities of the draws, and
+            the outputs of further models
     """
 
     head: str | None
@@ -113,6 +114,8 @@ def verify(folder: Path, *, contains: str | None = None) -> Verification:
         if ledger.problems
         else _check("pool", folder, _read_pool)
     )
+    if ledger.contents and ledger.contents.draws and not ledger.problems:
+        checks.append(_check("draws", folder, _read_draws))
     models = ledger.contents.models[1:] if ledger.contents and not ledger.problems else []
     checks += [_check(f"model {each.name}", folder, partial(_read_model, each)) for each in models]
     return Verification(hashes[-1] if hashes else None, tuple(checks))
@@ -195,6 +198,20 @@ def _read_model(model: "StoredModel", folder: Path) -> str:
     if now != model.fingerprint:
         raise StudyError(f"{study.uri} has other ids or outputs than were added", "")
     return f"ok: the outputs of this model, fingerprint {now}"
+
+
+def _read_draws(folder: Path) -> str:
+    """How far the probabilities of the rounds account for the pool."""
+    from activetest.cache.cache import open_cache
+    from activetest.estimation.accounting import account_for_pool
+    from activetest.study.stored import StoredStudy
+
+    study = StoredStudy.open(folder)
+    cache = open_cache(study.cache_folder)
+    if cache is None:
+        return "not compared: the cache says how many items each could be of"
+    found = account_for_pool(study.log(cache), cache)
+    return f"ok: their probabilities account for {found}" if found else "ok: none was by chance"
 
 
 def _read_pool(folder: Path) -> str:

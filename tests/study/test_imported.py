@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -426,9 +427,72 @@ def test_draws_from_some_predicted_classes_serve_metrics_of_these(pool, truth):
     assert study.report(metrics=["error"], estimators=["lure"]).estimates[0].estimate is None
     with pytest.raises(LabelError, match="predicted as another class"):
         Study.from_draws("pool.parquet", rows, "other", drawn_from=other)
-    with pytest.raises(LabelError, match=r"account for \d\d % of the items alone") as caught:
-        Study.from_draws("pool.parquet", rows, "other")
-    assert "`drawn_from`" in caught.value.hint
+    # Twelve draws prove nothing about the others, and are in doubt.
+    other = Study.from_draws("pool.parquet", rows, "other").report(metrics=["error"])
+    assert not other.estimates[0].reliable
+
+
+# --- a pool that has grown since
+
+
+@pytest.fixture
+def grown(folder):
+    """log.csv of 90 draws from the first 350 of the 500 items of grown.parquet."""
+
+    def write(place: Path) -> None:
+        table = pq.read_table(makers.write_pool(place / "grown.parquet", 500))
+        pq.write_table(table.slice(0, 350), place / "part.parquet")
+        study = Study.create("part.parquet", "part", seed=3)
+        labels = dict.fromkeys(table["id"].to_pylist(), "cat")
+        for _ in range(6):
+            study.ingest({id: labels[id] for id in study.next(15).ids})
+        study.export().to_csv(place / "log.csv")
+
+    makers.copy_written("grown", write, folder)
+    return folder
+
+
+def test_a_log_of_the_pool_before_it_grew_is_refused_and_nothing_changes(grown, capsys):
+    before = sorted(grown.rglob("*"))
+    assert main(["import", "log.csv", "--pool", "grown.parquet"]) == 2
+    error = capsys.readouterr().err
+    assert re.search(r"account for (6\d|7[0-5])\.?\d* % of the items alone", error)
+    assert "without those that came later" in error and "--drawn-from" in error
+    assert sorted(grown.rglob("*")) == before
+    assert main(["import", "log.csv", "--pool", "part.parquet"]) == 0
+    assert re.search(r"account for (9\d|10\d)\.?\d* %.*: about 100 %", capsys.readouterr().out)
+
+
+def test_who_insists_on_a_refuted_log_has_marked_intervals_and_gates_that_stay_undecided(
+    grown, capsys
+):
+    words = ["--pool", "grown.parquet", "--design", "sequential", "--budget", "100"]
+    assert main(["import", "log.csv", *words]) == 0
+    assert "(!): the others had no chance" in capsys.readouterr().out
+    settings = {"require": ["error<=0.99"], "interval": "fixed"}
+    report = Study.open().report(**settings)
+    gate = report.gates[0]
+    assert gate.verdict == "undecided" and "probabilities of a log are in doubt" in gate.reason
+    assert not report.estimates[0].reliable
+    assert any("account for" in note.text for note in report.notes)
+    assert main(["report", "--metric", "error"]) == 0
+    assert "not reliable yet" in " ".join(capsys.readouterr().out.split())
+    ledger = StoredStudy.open().ledger
+    shares = {each.doubtful_share for each in ledger.rounds(np.arange(90))}
+    assert len(shares) == 1 and 0.6 < shares.pop() < 0.75
+    assert re.search(r"draws +ok: .* \(!\)", str(Study.open().verify()))
+    # The same draws, from the pool that they are of.
+    assert main(["import", "log.csv", "--pool", "part.parquet", "--study", "right"]) == 0
+    assert Study.open("right").report(**settings).gates[0].verdict == "pass"
+
+
+def test_further_draws_leave_the_log_in_doubt_but_for_gates_that_rest_on_them_alone(grown):
+    study = Study.from_draws("grown.parquet", "log.csv", "other", design="sequential", seed=1)
+    for _ in range(3):
+        study.ingest(dict.fromkeys(study.next(30).ids, "cat"))
+    assert not study.report().estimates[0].reliable
+    found = study.report(interval="anytime").estimates[0]
+    assert found.method == "betting" and found.reliable
 
 
 # --- afterwards
