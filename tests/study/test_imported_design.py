@@ -11,6 +11,7 @@ from activetest.sampling.draw_log import LoggedLabel
 from activetest.study.imported import (
     Meaning,
     _describe,
+    _share_plan,
     _shuffle,
     check_ends,
     check_meaning,
@@ -176,3 +177,16 @@ def test_what_a_log_accounts_for_is_said_of_five_draws_or_more(tmp_path, count, 
         [True] if said else []
     )
     assert len(_describe(log, "log", np.full(count, 1.0), Accounted(1.0, 1.0))) == 1
+
+
+def test_probabilities_in_a_plan_are_among_the_items_that_were_left(tmp_path):
+    pool = makers.build_pool(tmp_path, 12)
+    truth = makers.label_items(pool)
+    log = makers.play_rounds(pool, truth, (makers.Choices("error", ("error",), "model"), 3))
+    plan = np.arange(1.0, 13)
+    free = [row for row in range(12) if row not in log.rows]
+    found = _share_plan(plan[free], plan, log)
+    left = plan[free]
+    assert found == pytest.approx([each / left[place:].sum() for place, each in enumerate(left)])
+    # The last item is certain, whatever rounding leaves of the others.
+    assert found[-1] == pytest.approx(1)
