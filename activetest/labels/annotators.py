@@ -6,6 +6,7 @@ An answer is (id, annotator, status, label), as in the ledger.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from statistics import median
 
 import numpy as np
@@ -64,10 +65,14 @@ def resolve_answers(answers: Sequence, *, values: bool = False) -> dict[str, tup
     An item is declined when everybody who answered declined.
     """
     if _is_one_each(answers):
-        return {
-            id: (LABELLED, label) if status == LABELLED else (DECLINED, "")
-            for id, _, status, label in answers
+        given = list(map(itemgetter(2, 3), answers))
+        # Outcomes are few, and items share them.
+        outcomes = {
+            each: (LABELLED, each[1]) if each[0] == LABELLED else (DECLINED, "")
+            for each in set(given)
         }
+        found = map(outcomes.__getitem__, given)
+        return dict(zip(map(itemgetter(0), answers), found, strict=True))
     labels = _group_labels(answers)
     choose = _compute_median if values else _find_most_common
     return {
@@ -201,7 +206,7 @@ def describe_agreement(answers: Sequence, method: str, *, values: bool = False) 
 
 def _is_one_each(answers: Sequence) -> bool:
     """Whether no item has several answers."""
-    return len({answer[0] for answer in answers}) == len(answers)
+    return len(set(map(itemgetter(0), answers))) == len(answers)
 
 
 def _group_labels(answers: Iterable) -> dict[str, list[str]]:

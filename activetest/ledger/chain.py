@@ -22,8 +22,8 @@ All but the first, gates, plans and models advance the revision of the study by 
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Iterable, Mapping, Sequence
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from activetest.ledger.tables import CHANGING, SHARED
@@ -45,40 +45,57 @@ _write = json.JSONEncoder(separators=(",", ":"), default=_write_bytes).encode
 
 
 def link(
-    previous: bytes, kind: str, of: int | None, data: str | None, rows: Sequence[Sequence[Any]]
+    previous: bytes, kind: str, of: int | None, data: str | None, rows: Iterable[str]
 ) -> bytes:
-    """The hash of an entry that follows the entry with the hash `previous`; rows of name_row."""
-    content = _write([kind, of, data, rows]).encode("ascii")
-    return hashlib.sha256(previous + content).digest()
+    """The hash of an entry that follows the entry with the hash `previous`; rows of write_rows."""
+    found = hashlib.sha256(previous + _write([kind, of, data])[:-1].encode("ascii"))
+    found.update(f",[{','.join(rows)}]]".encode("ascii"))
+    return found.digest()
 
 
-def name_rows(
-    table: str, rows: Sequence[Any], hashes: Mapping[int, str]
-) -> list[tuple[str, dict[str, Any]]]:
-    """Rows as they are hashed: [table, {column: value}] each.
+def write_rows(table: str, rows: Sequence[Any], hashes: Mapping[int, str]) -> list[str]:
+    """The JSON of rows as they are hashed: [table, {column: value}] each.
 
     rows    named tuples of one of the types in tables
     hashes  {number: hash} of the texts
 
-    Raises KeyError where a text is missing.
+    Raises KeyError where a text is missing, TypeError for a value that no ledger holds.
     """
-    left_out = CHANGING.get(table, ())
-    places = {
-        name: place
-        for place, name in enumerate(rows[0]._fields)
-        if name not in left_out and any(row[place] is not None for row in rows)
-    }
-    names = sorted(places)
-    pick = itemgetter(*(places[name] for name in names))
-    found = [dict(zip(names, pick(row), strict=True)) for row in rows]
-    if any(None in each.values() for each in found):
-        found = [
-            {name: value for name, value in each.items() if value is not None} for each in found
-        ]
+    columns = dict(zip(rows[0]._fields, zip(*rows, strict=True), strict=True))
     for column in SHARED.get(table, ()):
-        for each in found:
-            each[column] = hashes[each[column]]
-    return [(table, each) for each in found]
+        columns[column] = tuple(hashes[number] for number in columns[column])
+    for column in CHANGING.get(table, ()):
+        del columns[column]
+    template, varying, optional = "", list[Iterable[str]](), False
+    for name, values in sorted(columns.items()):
+        kinds = set(map(type, values))
+        if type(None) in kinds and len(kinds) > 1:
+            template, optional = template + "%s", True
+            present = [each for each in values if each is not None]
+            texts = iter(_write_values(present, kinds - {type(None)}))
+            varying.append(["" if each is None else f'"{name}":{next(texts)},' for each in values])
+        elif kinds <= {int, str} and values.count(values[0]) == len(values):
+            template += f'"{name}":{_write(values[0])},'.replace("%", "%%")
+        elif kinds != {type(None)}:
+            template += f'"{name}":%s,'
+            varying.append(_write_values(values, kinds))
+    found = zip(*varying, strict=True) if varying else [()] * len(rows)
+    if optional:
+        # The last comma goes, whichever field it follows.
+        return [f'["{table}",{{{(template % each)[:-1]}}}]' for each in found]
+    return list(map(f'["{table}",{{{template[:-1]}}}]'.__mod__, found))
+
+
+def _write_values(values: Sequence[Any], kinds: set[type]) -> Iterable[str]:
+    """The JSON of each value of a column; none is None."""
+    if kinds == {str}:
+        return map(encode_basestring_ascii, values)
+    if kinds == {bytes}:
+        return map('{"bytes":"%s"}'.__mod__, map(bytes.hex, values))
+    if kinds <= {int, float}:
+        # At once: no number has a comma.
+        return _write(values)[1:-1].split(",")
+    return map(_write, values)
 
 
 def hash_text(text: str) -> str:

@@ -7,9 +7,11 @@ known follows from rows whose hashes hold, or from nothing.
 import json
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import groupby, repeat
+from operator import attrgetter, itemgetter
 from types import UnionType
 from typing import Any, NamedTuple
 
@@ -71,13 +73,12 @@ class Contents(Tables):
     def given(self) -> list[GivenAnswer]:
         """All answers. Raises KeyError or ValueError for one that is none."""
         names = {rater.number: rater.name for rater in self.raters}
-        labels = {value: parse_label(value) for value in {each.value for each in self.answers}}
-        return [
-            GivenAnswer(
-                *each[:3], annotator=names[each.rater], status=each.status, label=labels[each.value]
-            )
-            for each in self.answers
-        ]
+        rater, value, status = map(_column, repeat(self.answers), ("rater", "value", "status"))
+        labels = {each: parse_label(each) for each in {*_column(self.answers, "value")}}
+        annotator, label = map(names.__getitem__, rater), map(labels.__getitem__, value)
+        number, file, id = map(_column, repeat(self.answers), ("number", "file", "id"))
+        rows = zip(number, file, id, annotator, status, label, strict=True)
+        return list(map(partial(tuple.__new__, GivenAnswer), rows))
 
     @property
     def unknown_kind(self) -> str | None:
@@ -101,9 +102,9 @@ class Contents(Tables):
         of_models = {
             value for each in self.models for value in (each.version, each.part, each.removed)
         }
-        prices = {each.price for each in self.raters} | {each.price for each in self.answers}
-        phases = {each.phase for each in self.rounds} | {each.phase for each in self.draws}
-        repeats = {each.repeat for each in self.draws} | {each.repeat for each in self.answers}
+        prices = {each.price for each in self.raters} | {*_column(self.answers, "price")}
+        phases = {each.phase for each in self.rounds} | {*_column(self.draws, "phase")}
+        repeats = {*_column(self.draws, "repeat"), *_column(self.answers, "repeat")}
         for found, words in (
             (of_models - {None}, "a version, a part or a removal of a model"),
             (prices - {None}, "a price of an answer"),
@@ -112,9 +113,9 @@ class Contents(Tables):
         ):
             if found:
                 yield words
-        if any(each.criterion != FIRST for each in self.answers):
+        if {*_column(self.answers, "criterion")} - {FIRST}:
             yield "an answer by a second criterion"
-        if any(_holds(value, list | dict) for value in {each.value for each in self.answers}):
+        if any(_holds(value, list | dict) for value in {*_column(self.answers, "value")}):
             yield "an answer of several classes or numbers"
         for plan in self.plans:
             if plan.declined not in tuple(Declined):
@@ -133,7 +134,7 @@ class Contents(Tables):
                 rows = [
                     row
                     for table, unnamed in covered.items()
-                    for row in chain.name_rows(table, unnamed, hashes)
+                    for row in chain.write_rows(table, unnamed, hashes)
                 ]
                 found = chain.link(previous, entry.kind, entry.of, entry.data, rows)
                 recorded |= _list_changes(entry)
@@ -147,7 +148,7 @@ class Contents(Tables):
             yield f"{name} is in no entry of the chain"
         yield from self._compare_changes(recorded)
         yield from self._check_references()
-        drawn = {(draw.id, draw.repeat, draw.phase) for draw in self.draws}
+        drawn = set(map(attrgetter("id", "repeat", "phase"), self.draws))
         if len(drawn) < len(self.draws):
             yield "an item is drawn twice"
 
@@ -159,13 +160,14 @@ class Contents(Tables):
         for table in sorted(_TITLES):
             rows: list[Any] = getattr(self, table)
             if table == "draws":
-                numbers = [of_round.get(row.round, 0) for row in rows]
+                numbers = map(of_round.get, _column(rows, "round"), repeat(0))
             elif table == "answers":
-                numbers = [of_file.get(row.file, 0) for row in rows]
+                numbers = map(of_file.get, _column(rows, "file"), repeat(0))
             else:
-                numbers = [row.entry for row in rows]
-            for entry, row in zip(numbers, rows, strict=True):
-                found.setdefault(entry, {}).setdefault(table, []).append(row)
+                numbers = _column(rows, "entry")
+            for entry, group in groupby(zip(numbers, rows, strict=True), itemgetter(0)):
+                covered = found.setdefault(entry, {}).setdefault(table, [])
+                covered.extend(map(itemgetter(1), group))
         return found
 
     def _list_names(self, covered: Mapping[str, list[Any]]) -> list[str]:
@@ -201,14 +203,14 @@ class Contents(Tables):
         if len({*names}) < len(names) or not all(map(is_model_name, names)):
             yield "a model has the name of another one, or none that a model can have"
         parts = {each.number for each in self.parts}
-        if not {draw.part for draw in self.draws} <= parts or not parts:
+        if not {*_column(self.draws, "part")} <= parts or not parts:
             yield "an item is drawn from a part that is not there"
         for table in (*_TITLES, "texts"):
             rows = getattr(self, table)
-            numbers = list(rows) if table == "texts" else [row[0] for row in rows]
-            if not all(0 < number <= _LARGEST for number in numbers):
+            numbers = list(rows) if table == "texts" else list(map(itemgetter(0), rows))
+            if numbers and not 0 < min(numbers) <= max(numbers) <= _LARGEST:
                 yield f"a row of the table {table} has a number out of range"
-        rounds = [draw.round for draw in self.draws]
+        rounds = list(_column(self.draws, "round"))
         if rounds != sorted(rounds):
             yield "the draws of a round are among those of another one"
         if self.meta.seed < 0:
@@ -243,6 +245,11 @@ class Contents(Tables):
             return f"{name} ({row.source!r}, {row.time})"
         title = getattr(row, "name", None) or getattr(row, "requirement", None)
         return f"{name} ({title!r})" if title else name
+
+
+def _column(rows: Sequence[Any], name: str) -> Iterator[Any]:
+    """A column of a table."""
+    return map(attrgetter(name), rows)
 
 
 def _list_changes(entry: Entry) -> dict[tuple[str, int, str], Any]:
@@ -304,8 +311,8 @@ def read_table(db: sqlite3.Connection, name: str) -> list[Any]:
     rows: list[Any] = []
     try:
         query = f"SELECT {', '.join(columns)} FROM {name} NOT INDEXED ORDER BY rowid"
-        for row in db.execute(query):
-            rows.append(ROWS[name]._make(row))
+        # Without _make, which a table of a million rows would spend its time in.
+        rows.extend(map(partial(tuple.__new__, ROWS[name]), db.execute(query)))
     except (sqlite3.DatabaseError, OverflowError) as error:
         if is_refusal(error):
             raise

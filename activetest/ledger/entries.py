@@ -74,13 +74,13 @@ class Writer:
             data["time"] = time
         text = json.dumps(data) if data else None
         hashes = self._hash_texts(rows)
-        named = [
+        written = [
             row
             for table in sorted(rows)
             if rows[table]
-            for row in chain.name_rows(table, rows[table], hashes)
+            for row in chain.write_rows(table, rows[table], hashes)
         ]
-        self._head = chain.link(self._head, kind, of, text, named)
+        self._head = chain.link(self._head, kind, of, text, written)
         self._insert("entries", [Entry(self.number, kind, of, text, self._head)])
         self.number += 1
         if kind in chain.MOVING:

@@ -16,6 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
+from itertools import filterfalse, groupby
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from threading import get_ident
 from types import MappingProxyType
@@ -275,7 +278,7 @@ class Ledger:
     def count_replaced(self) -> int:
         """Answers that count now and contradict an earlier one by the same annotator."""
         contents = self._read()
-        counting = _list_counting(contents)
+        counting = {(each.id, each.annotator) for each in self.record().answers}
         if len(counting) == len(contents.answers):
             return 0
         found: dict[tuple[str, str], set[tuple[int, str]]] = {}
@@ -766,15 +769,16 @@ def _insert_plan(writer: Writer, contents: Contents | None, plan: Plan) -> None:
 
 def _find_known(contents: Contents) -> Record:
     """Draws and known answers."""
-    counting = sorted(_list_counting(contents).values())
-    answers = tuple(Answer(*each[2:]) for each in counting)
+    counting = map(itemgetter(slice(2, None)), _list_counting(contents))
+    answers = tuple(map(partial(tuple.__new__, Answer), counting))
     draws, supplied = _list_draws(contents), _find_supplied(contents)
     return Record(contents.meta.revision, draws, answers, supplied)
 
 
 def _list_draws(contents: Contents) -> tuple[Draw, ...]:
     """Every draw, in order."""
-    return tuple(Draw(each.id, each.round, each.q) for each in contents.draws)
+    rows = map(attrgetter("id", "round", "q"), contents.draws)
+    return tuple(map(partial(tuple.__new__, Draw), rows))
 
 
 def _find_last_file(contents: Contents) -> StoredFile | None:
@@ -782,10 +786,15 @@ def _find_last_file(contents: Contents) -> StoredFile | None:
     return next((each for each in contents.files[::-1] if each.undone is None), None)
 
 
-def _list_counting(contents: Contents) -> dict[tuple[str, str], GivenAnswer]:
+def _list_counting(contents: Contents) -> list[GivenAnswer]:
     """The answers that count: of each item by each annotator, the last that was not taken back."""
     counts = {each.number for each in contents.files if each.undone is None}
-    return {(each.id, each.annotator): each for each in contents.given if each.file in counts}
+    given = contents.given
+    if len(counts) < len(contents.files):
+        given = [each for each in given if each.file in counts]
+    if len(set(map(attrgetter("id"), given))) == len(given):
+        return given
+    return sorted({(each.id, each.annotator): each for each in given}.values())
 
 
 def _find_supplied(contents: Contents) -> dict[str, int | None]:
@@ -803,13 +812,17 @@ def _find_supplied(contents: Contents) -> dict[str, int | None]:
     undone = {each.number for each in contents.files if each.undone is not None}
     drawn = {draw.id for draw in contents.draws}
     supplied: dict[str, int | None] = {}
-    for answer in contents.answers:
-        number = known_since[answer.file]
-        if answer.id in drawn or (number is None and answer.file in undone):
+    for file, answers in groupby(contents.answers, attrgetter("file")):
+        number = known_since[file]
+        if number is None and file in undone:
             continue
-        earlier = supplied.setdefault(answer.id, number)
-        if number is not None and (earlier is None or number < earlier):
-            supplied[answer.id] = number
+        ids = filterfalse(drawn.__contains__, map(attrgetter("id"), answers))
+        found = dict.fromkeys(ids, number)
+        for id in found.keys() & supplied.keys():
+            earlier = supplied[id]
+            if number is None or (earlier is not None and earlier < number):
+                found[id] = earlier
+        supplied |= found
     return supplied
 
 

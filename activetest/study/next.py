@@ -316,8 +316,10 @@ def _list_unknown(study: StoredStudy | None, rows: Sequence[files.Label]) -> lis
     """The rows whose answer is not what the study has recorded."""
     known: set[Answer] = set()
     normalise: Callable[[str], str] = str
-    if study:
-        known.update(study.ledger.record().answers)
+    rows = [row for row in rows if row.status != PENDING]
+    if study and rows:
+        ids = {id for row in rows for id in (row.id, restore_cell(row.id))}
+        known.update(each for each in study.ledger.record().answers if each.id in ids)
         normalise = make_normaliser(study.schema)
 
     def is_known(row: files.Label) -> bool:
@@ -330,7 +332,7 @@ def _list_unknown(study: StoredStudy | None, rows: Sequence[files.Label]) -> lis
             for label in labels
         )
 
-    return [row for row in rows if row.status != PENDING and not is_known(row)]
+    return [row for row in rows if not is_known(row)]
 
 
 def _find_pool_columns(study: StoredStudy) -> set[str]:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
+from itertools import repeat
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -565,7 +567,7 @@ class StoredStudy:
         known_since = [
             last + 1 if number is None else number for number in record.supplied.values()
         ]
-        answers = Counter(answer.id for answer in record.answers)
+        answers = Counter(map(itemgetter(0), record.answers))
         return Log(
             rows=rows,
             q=np.array([draw.q for draw in record.draws], float),
@@ -579,7 +581,7 @@ class StoredStudy:
             history=self.ledger.rounds(rows),
             soft=_class_probs(drawn, inferred, cache) if inferred else None,
             supplied_soft=_class_probs(supplied, inferred, cache) if inferred else None,
-            answers=np.array([answers[id] for id in (*drawn, *supplied)], np.int64),
+            answers=np.array([*map(answers.__getitem__, [*drawn, *supplied])], np.int64),
             given=_encode_answers([*drawn, *supplied], record, cache) if inferred else None,
         )
 
@@ -719,9 +721,10 @@ def encode_outcomes(
     ids: Sequence[str], known: Mapping[str, tuple[int, str]], encode: Callable[[str], float]
 ) -> tuple[Array, Array]:
     """(D,) status, and (D,) label of each item as `encode` has it, NaN unless labelled."""
-    outcomes = [known.get(id, (PENDING, "")) for id in ids]
-    values = [encode(label) if status == LABELLED else np.nan for status, label in outcomes]
-    return np.array([status for status, _ in outcomes], np.int64), np.array(values, float)
+    outcomes = list(map(known.get, ids, repeat((PENDING, ""))))
+    codes = {each: encode(each[1]) if each[0] == LABELLED else np.nan for each in set(outcomes)}
+    status = np.fromiter(map(itemgetter(0), outcomes), np.int64, len(ids))
+    return status, np.fromiter(map(codes.__getitem__, outcomes), float, len(ids))
 
 
 def _encode_answers(ids: list[str], record: Record, cache: "Cache") -> Array:

@@ -141,7 +141,7 @@ def test_what_later_entries_change_is_in_their_data(ledger):
 
 def test_what_is_no_value_of_a_ledger_has_no_hash():
     with pytest.raises(TypeError, match="int64 is no value"):
-        chain.link(b"", chain.ROUND, 1, None, [["rounds", {"number": np.int64(1)}]])
+        chain.write_rows("raters", [StoredRater(np.int64(1), 1, "a", "person", None, "")], {})
 
 
 COLUMNS = [(table, column) for table, columns in TABLES.items() for column in columns]
@@ -284,17 +284,45 @@ def test_a_later_column_that_is_empty_changes_no_hash_and_nothing_that_is_read(
         with closing(sqlite3.connect(ledger.path)) as db:
             (row,) = db.execute(f"SELECT * FROM {table} LIMIT 1")
         hashes = dict.fromkeys(range(99), "0f")
-        (expected,) = chain.name_rows(table, [kind._make(row[:-1])], hashes)
+        (expected,) = chain.write_rows(table, [kind._make(row[:-1])], hashes)
         later = [wider._make(row), wider._make([*row[:-1], "x"])]
-        empty, filled = chain.name_rows(table, later, hashes)
+        empty, filled = chain.write_rows(table, later, hashes)
         assert empty == expected
-        assert [*filled[1].items()] == sorted((expected[1] | {"added": "x"}).items())
+        content = json.loads(filled)[1]
+        assert content == json.loads(expected)[1] | {"added": "x"}
+        assert [*content] == sorted(content)
+
+
+def test_rows_are_hashed_as_json_writes_them():
+    """Whatever columns have in common, and whatever is in them."""
+    texts = ("a", 'b"\n', "%s%%", "\u00fc\udcff", "\x00", "a")
+    floats = (0.1, 1e300, -0.0, 0.0, None, 2.0)
+    bytes_ = (b"", b"\xff\x00", b"%", b"a", b"b", b"c")
+    rows = [
+        StoredDraw(place, 1, text, None, 1, 1, q, imputed)
+        for place, (text, q, imputed) in enumerate(zip(texts, floats, bytes_, strict=True), 1)
+    ]
+    percents = [each._replace(id=f"{each.position}%d", repeat="%s", q=0.5) for each in rows]
+    for several in (rows, percents, rows[:4], rows[:1], [rows[4]] * 2):
+        expected = [
+            [
+                "draws",
+                {
+                    name: {"bytes": value.hex()} if isinstance(value, bytes) else value
+                    for name, value in sorted(row._asdict().items())
+                    if value is not None
+                },
+            ]
+            for row in several
+        ]
+        found = chain.write_rows("draws", several, {})
+        assert found == [json.dumps(row, separators=(",", ":")) for row in expected]
 
 
 def test_an_entry_of_an_unknown_kind_is_from_a_newer_version(ledger):
     """Its rows are in the chain like all others, so that it is told from damage."""
     row = StoredRater(4, 11, "judge", "program", 0.02, "")
-    named = chain.name_rows("raters", [row], {})
+    named = chain.write_rows("raters", [row], {})
     head = chain.link(bytes.fromhex(ledger.hashes[-1]), "hire", 4, None, named)
     change(ledger, "INSERT INTO raters VALUES (?, ?, ?, ?, ?, ?)", *row)
     change(ledger, "INSERT INTO entries VALUES (11, 'hire', 4, NULL, ?)", head)
