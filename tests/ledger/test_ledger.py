@@ -161,6 +161,22 @@ def test_annotators_are_told_apart(ledger):
     assert ledger.record().answers == tuple(answers)
 
 
+def test_of_several_answers_by_one_annotator_the_last_counts(ledger):
+    add(ledger, ("i1", "cat"), ("i2", "dog"))
+    add(ledger, ("i3", "dog"), ("i1", "dog"))
+    labels = [(each.id, each.label) for each in ledger.record().answers]
+    assert labels == [("i2", "dog"), ("i3", "dog"), ("i1", "dog")]
+
+
+def test_a_second_answer_does_not_move_the_round_that_knew_the_first(ledger):
+    add(ledger, ("i1", "cat"))
+    draw(ledger, 1, 7)
+    add(ledger, ("i2", "cat"), ("i1", "dog"))
+    assert ledger.record().supplied == {"i1": 1, "i2": None}
+    draw(ledger, 2, 8)
+    assert [*ledger.record().supplied.items()] == [("i1", 1), ("i2", 2)]
+
+
 def test_supplied_labels_have_the_first_round_that_knew_them(ledger):
     add(ledger, ("i1", "cat"))
     draw(ledger, 1, 50)
