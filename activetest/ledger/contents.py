@@ -159,6 +159,7 @@ class Contents(Tables):
         found: dict[int, dict[str, list[Any]]] = {}
         for table in sorted(_TITLES):
             rows: list[Any] = getattr(self, table)
+            numbers: Iterator[int]
             if table == "draws":
                 numbers = map(of_round.get, _column(rows, "round"), repeat(0))
             elif table == "answers":

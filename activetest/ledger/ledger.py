@@ -817,7 +817,7 @@ def _find_supplied(contents: Contents) -> dict[str, int | None]:
         if number is None and file in undone:
             continue
         ids = filterfalse(drawn.__contains__, map(attrgetter("id"), answers))
-        found = dict.fromkeys(ids, number)
+        found: dict[str, int | None] = dict.fromkeys(ids, number)
         for id in found.keys() & supplied.keys():
             earlier = supplied[id]
             if number is None or (earlier is not None and earlier < number):
