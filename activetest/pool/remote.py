@@ -184,6 +184,10 @@ class GuardedStore:
 
     def find_object(self, path: str) -> tuple[int, Fetch]:
         """The size of an object, and what fetches its bytes from start to stop."""
+        if self.store.type_name == "gcs":
+            # The first look at an open file asks for its bytes, while nothing else can run, for two
+            # minutes where the host is silent. A stream asks as well, and lets others run.
+            self.call(partial(self.store.open_input_stream, path))
         file = self.call(partial(self.store.open_input_file, path))
         # Its own size() may ask the host while nothing else can run, not even the clock.
         return self.sizes[path], lambda start, stop: file.read_at(stop - start, start)

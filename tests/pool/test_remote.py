@@ -1,8 +1,11 @@
 """Stores on other machines that do not answer."""
 
+import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from pyarrow import fs
@@ -34,6 +37,45 @@ def test_a_host_that_does_not_answer_is_named(silent_host, address):
         Files(address.format(silent_host))
     assert f"{silent_host} did not answer within 0.5 s" in caught.value.problem
     assert f"{remote.TIMEOUT}=1" in caught.value.hint
+
+
+@pytest.fixture
+def forgetful_host(monkeypatch) -> Iterator[str]:
+    """A host on this machine that describes objects as Google does, and says no byte of them."""
+    monkeypatch.setenv(remote.TIMEOUT, "2")
+    ended = threading.Event()
+    described = {"name": "pool.parquet", "bucket": "bucket", "generation": "1", "size": "100"}
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            if "alt=media" in self.path:
+                ended.wait()
+                return
+            items = {"items": [described]} if self.path.split("?")[0].endswith("/o") else described
+            content = json.dumps(items).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}"
+        ended.set()
+        server.shutdown()
+        thread.join()
+
+
+def test_a_host_that_goes_silent_after_its_first_answers_is_named(forgetful_host):
+    address = "gs://anonymous@bucket/pool.parquet?scheme=http&endpoint_override={}"
+    files = Files(address.format(forgetful_host))
+    with pytest.raises(PoolError) as caught:
+        files.schema  # noqa: B018
+    assert f"{forgetful_host} did not answer within 2 s" in caught.value.problem
 
 
 @pytest.mark.parametrize("number", ["curlCode: 28, Timeout was reached", "CURL error [28]=Timeout"])
