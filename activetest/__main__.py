@@ -8,7 +8,7 @@ import sys
 _BUG = 70
 # Objects that are made before Python looks for cycles among them: a command is short, and looks
 # through hundreds of thousands of answers take longer than what is done with them.
-_BEFORE_COLLECTION = 200_000
+_BEFORE_COLLECTION = 2_000_000
 
 
 def run() -> None:
