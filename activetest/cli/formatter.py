@@ -50,6 +50,7 @@ class Command(TyperCommand):
 # The commands and what they do: a command's own file is imported only when the command is used.
 COMMANDS = {
     "inspect": "Say what is in a file, which metrics it allows, and the init line to type.",
+    "plan": "Say what labels will buy: intervals, and when gates are decided.",
     "init": "Look at a pool, and create its study or change the study's choices.",
     "import": "Create a study from a log of draws made elsewhere.",
     "next": "Show the pending batch, or draw the next items to label.",

@@ -54,6 +54,7 @@ CALLS = {
     "study.add": ("add", "name file"),
     "study.report": ("report", ""),
     "report.save": ("report", "path"),
+    "study.plan": ("plan", ""),
     "study.status": ("status", ""),
     "study.verify": ("verify", ""),
     "study.export": ("export", ""),

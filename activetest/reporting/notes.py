@@ -17,6 +17,7 @@ from activetest.nouns.choices import Choices, Selection
 from activetest.nouns.estimate import RARE
 from activetest.nouns.log import DECLINED, LABELLED, Log
 from activetest.nouns.name_lists import join_names
+from activetest.nouns.plan import HIGH, LOW
 from activetest.nouns.pool import PoolView
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
 from activetest.nouns.rounding import cut_digits, is_above, is_below
@@ -225,15 +226,23 @@ def describe_labels_needed(view: View, metric: Metric, row: EstimateRow, half_wi
         if not half_width > 0:
             return f"Declined items alone leave {name} a half-width of {fixed:.2g}."
     # The plan is for the interval of the mean; the metric is a smooth map of it.
-    more = plan_half_width(
-        value.estimate,
-        half_width=half / abs(value.slope),
-        goal=half_width / abs(value.slope),
-        size=view.cache.size,
-        level=row.level,
+    few, many = (
+        plan_half_width(
+            value.estimate,
+            half_width=half / abs(value.slope),
+            goal=half_width / abs(value.slope),
+            size=view.cache.size,
+            level=row.level,
+            quantile=each,
+        )
+        for each in (LOW, HIGH)
     )
-    labels = f"{more:,} more label" + "s" * (more != 1)
-    return f"The interval of {name} needs about {labels} for a half-width of {named:g}."
+    labels = f"{many:,} more label" + "s" * (many != 1)
+    labels = f"about {labels}" if few == many else f"{few:,} to {labels}"
+    return (
+        f"The interval of {name} needs {labels} for a half-width of {named:g} "
+        f"({100 * LOW:.0f} to {100 * HIGH:.0f} % of what may come)."
+    )
 
 
 def _describe_unmatched(log: Log, classes: Sequence[str], answers: Sequence[Answer]) -> list[Note]:

@@ -18,6 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     from activetest.ledger.ledger import RetractedFile
+    from activetest.nouns.plan import Plan
     from activetest.study.add import AddedModel
     from activetest.study.export import DrawLog
     from activetest.study.ingest import Ingested
@@ -727,6 +728,56 @@ class Study:
         from activetest.study.export import export
 
         return export(self.folder, rescue=rescue, path=path, force=force)
+
+    @_with_known_names
+    def plan(
+        self,
+        *,
+        metric: str | None = None,
+        half_width: float | None = None,
+        require: str | Sequence[str] | None = None,
+        power: float | None = None,
+        budget: int | None = None,
+        doubt: float = 2.0,
+    ) -> "Plan":
+        """The worth of labels: intervals after so many, and when gates are decided.
+
+        >>> plan = study.plan(half_width=0.03, require="error<=0.15")
+        >>> plan.n_labeled, plan.needed.low < plan.needed.high < plan.needed.random
+        (60, True)
+
+        From 30 labels of draws on the plan rests on these: its ranges hold 20 to 80 % of what may
+        come. Before, it rests on the model's own confidence, and ranges are those of worlds in
+        which the odds of an error are `doubt` times lower, the same or higher, and a part of the
+        doubt may lie anywhere. Nothing is written.
+
+        Args:
+            metric: To plan for. Default: that of the gates, else the study's.
+            half_width: Adds how many labels make the interval this narrow.
+            require: Gates on this metric for the whole pool; adds how many labels decide each at
+                one look, if the truth is 1, 3 or 5 points from the threshold. Default: those in
+                study.toml that are about it.
+            power: Probability with which they are to be decided. Default: 0.8 and 0.9.
+            budget: Labels in all that can be bought. Default: that of the study.
+            doubt: By which factor the odds of an error may differ from what the model's confidence
+                says; 1 trusts it.
+
+        Raises:
+            ChoiceError: A value makes no sense, or gates are about something else.
+            NotEstimable: Labels do not show the metric yet.
+            PoolChanged: The pool is not what it was.
+        """
+        from activetest.study.plan import plan
+
+        return plan(
+            self._current(),
+            metric=metric,
+            half_width=half_width,
+            require=require,
+            power=power,
+            budget=budget,
+            doubt=doubt,
+        )
 
     def status(self) -> Status:
         """How many items are drawn, labelled and pending, and what `next` would do.

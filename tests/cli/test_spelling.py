@@ -26,6 +26,8 @@ from activetest.study.results import Report as SavedReport
 from activetest.study.study import Study
 
 COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
+# As the program has them: a command keeps the option of its help from the first time it is needed.
+HELP = {"help_option_names": ["-h", "--help"]}
 OWNERS = {"Study": Study, "study": Study, "report": SavedReport}
 
 
@@ -246,7 +248,7 @@ def test_the_command_reads_what_the_call_says(settings):
     written = ", ".join(f"{name}={value!r}" for name, value in settings.items())
     words = shlex.split(to_commands(f"`study.change({written})`"))
     assert words[:2] == ["activetest", "init"]
-    given = COMMANDS["init"].make_context("init", words[2:]).params
+    given = COMMANDS["init"].make_context("init", words[2:], **HELP).params
     read = options.read_choices({name: given[name] for name in settings})
     assert read == settings
 
@@ -261,6 +263,7 @@ OF_THE_COMMAND_LINE = {
     "init": {"--engine", "--help-all", "--verbose"},
     "inspect": {"--format"},
     "next": {"--engine", "--verbose"},
+    "plan": {"--format", "--verbose"},
     "report": {"--engine", "--format", "--verbose"},
     "status": {"--format"},
     "simulate": {

@@ -272,3 +272,37 @@ def test_gates_are_decided_after_about_as_many_labels(rate, threshold):
         needed.append(found.draws - 80)
     assert len(planned) > 40
     assert 0.75 <= np.median(planned) / np.median(needed) <= 1.35
+
+
+# --- ranges
+
+
+def test_squares_of_later_terms_have_the_deviation_of_a_variance_and_of_change():
+    """Four alike have 8 degrees of freedom: a logarithm with a variance of 2 / 8 and 0.35^2."""
+    spread = np.array([5.0, 5, 5, 5, 2, 2, 2, 2])
+    assert planning.spread_later(spread, 0.5) == approx(2.0)
+    deviation = (2 / 8 + 0.35**2) ** 0.5
+    assert planning.spread_later(spread, 0.8) == approx(2 * np.exp(0.8416 * deviation), rel=1e-3)
+    assert planning.spread_later(np.array([3.0, 0.0]), 0.5) == approx(1.5)
+
+
+def test_more_futures_need_more_labels():
+    estimated = estimate(np.tile([0, 1, 0], 40), 5000)
+    about = {"half_width": 0.09, "goal": 0.05, "size": 5000, "level": 0.95}
+    found = [
+        planning.plan_half_width(estimated, quantile=each, **about) for each in (0.2, 0.5, 0.8)
+    ]
+    assert found[0] < found[1] < found[2]
+    assert found[1] == planning.plan_half_width(estimated, **about)
+
+
+def test_expected_half_widths_are_those_that_the_number_of_labels_comes_from():
+    estimated = estimate(np.tile([0, 1, 0], 40), 5000)
+    about = {"half_width": 0.09, "size": 5000, "level": 0.95, "quantile": 0.8}
+    more = planning.plan_half_width(estimated, goal=0.05, **about)
+    widths = planning.expect_half_widths(estimated, [120, 119 + more, 120 + more, 5000], **about)
+    assert widths[0] == approx(0.09)
+    assert widths[1] > 0.05 >= widths[2] and widths[3] == 0
+    # Without a hit it falls in proportion to labels.
+    nothing = planning.expect_half_widths(estimate(np.zeros(50), 5000), [100, 5000], **about)
+    assert nothing.tolist() == approx([0.045, 0.0])
