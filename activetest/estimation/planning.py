@@ -13,7 +13,7 @@ from activetest.nouns.rows import Array
 # Simulated futures of a gate, draws at a time, and the most draws of one.
 _FUTURES, _BLOCK, _HORIZON = 200, 50, 10_000
 # Standard deviation of the logarithm by which squares of later terms differ from earlier ones.
-_CHANGE = 0.35
+_CHANGE = 0.15
 
 
 def plan_half_width(

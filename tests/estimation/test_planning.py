@@ -278,10 +278,10 @@ def test_gates_are_decided_after_about_as_many_labels(rate, threshold):
 
 
 def test_squares_of_later_terms_have_the_deviation_of_a_variance_and_of_change():
-    """Four alike have 8 degrees of freedom: a logarithm with a variance of 2 / 8 and 0.35^2."""
+    """Four alike have 8 degrees of freedom: a logarithm with a variance of 2 / 8 and 0.15^2."""
     spread = np.array([5.0, 5, 5, 5, 2, 2, 2, 2])
     assert planning.spread_later(spread, 0.5) == approx(2.0)
-    deviation = (2 / 8 + 0.35**2) ** 0.5
+    deviation = (2 / 8 + 0.15**2) ** 0.5
     assert planning.spread_later(spread, 0.8) == approx(2 * np.exp(0.8416 * deviation), rel=1e-3)
     assert planning.spread_later(np.array([3.0, 0.0]), 0.5) == approx(1.5)
 
