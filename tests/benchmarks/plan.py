@@ -126,7 +126,7 @@ def summarise(stage: Stage, worlds: Worlds, paths: list, goal: float, options) -
                 inside.append((False, False))
             elif first is not None:
                 inside.append((low <= first <= high, first < low))
-    share = np.mean(inside, axis=0) if inside else (np.nan, np.nan)
+    share = np.mean(inside, axis=0) if inside else ()
     middle = (min(planned) * max(planned)) ** 0.5
     return (
         f"{goal:.4f}",
@@ -134,8 +134,8 @@ def summarise(stage: Stage, worlds: Worlds, paths: list, goal: float, options) -
         f"{min(planned):,} to {max(planned):,}",
         f"{np.median(reached):,.0f}",
         f"{np.median(reached) / middle:.2f}",
-        f"{share[0]:.2f} of {len(inside)}",
-        f"{share[1]:.2f}",
+        f"{share[0]:.2f} of {len(inside)}" if inside else "",
+        f"{share[1]:.2f}" if inside else "",
     )
 
 
