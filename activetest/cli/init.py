@@ -35,6 +35,11 @@ def run(
     common: options.take(
         "--common", "With --model: keep only the items that all models have."
     ) = False,
+    require: options.take(
+        "--require REQ,...",
+        "Gate of the study's reports, such as 'error<=0.1'; an empty one takes them back.",
+        options.Names,
+    ) = None,
     dry_run: options.take("--dry-run", "Check everything, and change nothing.", rank=10) = False,
     fresh: options.take("--fresh", "Use nothing of an init that was interrupted.") = False,
     **choices: Any,
@@ -43,10 +48,12 @@ def run(
 
     Says what was understood of the pool. Without POOL the choices of the study at hand change.
     """
+    from activetest.cli.report import split_gates
     from activetest.study.study import Study
 
     settings = options.read_choices(choices)
     models = dict(options.read_models(model or ()))
+    gates = None if require is None else split_gates(filter(None, require))
     with progress_line.shown(verbose=verbose):
         if pool is None:
             if models or common:
@@ -54,15 +61,22 @@ def run(
                     "--model is for a new study, and no pool is given",
                     "activetest add NAME=FILE adds one to the study at hand",
                 )
-            setup = Study.open(study).change(dry_run=dry_run, **settings)
+            setup = Study.open(study).change(dry_run=dry_run, require=gates, **settings)
         else:
             # A file of this name is ./-
             source = sys.stdin.buffer if pool == "-" else pool
             if dry_run:
-                setup = Study.check(source, study, models=models, common=common, **settings)
+                setup = Study.check(
+                    source, study, models=models, common=common, require=gates, **settings
+                )
             else:
                 created = Study.create(
-                    source, study, models=models, common=common, fresh=fresh, **settings
+                    *(source, study),
+                    models=models,
+                    common=common,
+                    fresh=fresh,
+                    require=gates,
+                    **settings,
                 )
                 setup = created.setup
     # Names that users gave stand in the other lines.

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -163,6 +163,7 @@ def init(
     plan_log: "Callable[[Cache, Choices, int], ImportedLog] | None" = None,
     models: Mapping[str, Any] | None = None,
     common: bool = False,
+    require: str | Sequence[str] | None = None,
 ) -> Setup:
     """Create a study of a pool, or change the choices of the study that is there.
 
@@ -181,6 +182,7 @@ def init(
                   of them, or there is no study. Where the pool has no outputs of its own, the first
                   of them is the study's first model
     common        keep only the items that all models of a new study have
+    require       gates of the study's reports, in place of those that it has; None: as they are
 
     With a question about groups and no groups, these are the predicted classes. Labels and past
     rounds are never touched: after the first draw, seed, id, outputs, classes, threshold, weight
@@ -253,7 +255,8 @@ def init(
             # Its files are closed before its folder moves.
             caches.enter_context(closing(built))
             choices = resolve_question(choices, built, given.texts)
-            notices = _list_notices(pool, built, choices, given, study, plan_log)
+            gates, sentences = _read_gates(require, built, choices, study)
+            notices = _list_notices(pool, built, choices, given, study, plan_log) + sentences
             notices += (CONVERTED,) * source.converted + source.notices
             entries = _list_entries(source, pool, about.choose_fingerprints(built), files, judge)
             seed = secrets.randbits(32) if given.seed is None else given.seed
@@ -275,6 +278,7 @@ def init(
                     rows=built.size,
                     model=first.describe(source.joined),
                     record=beginning.record,
+                    require=gates,
                 )
             notices += tuple(beginning.notices)
     outcome = "checked" if dry_run else "updated" if study else "created"
@@ -341,6 +345,24 @@ def _read_models(given: Any, study: StoredStudy | None, *, common: bool) -> dict
             f"`study.add({next(iter(given))!r}, 'FILE')` adds one to it",
         )
     return dict(given)
+
+
+def _read_gates(
+    require: str | Sequence[str] | None, built: Cache, choices: Choices, study: StoredStudy | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The gates given, which a study that is there has from then on, and when they are decided.
+
+    Raises ChoiceError for text that is none, and for metrics that the pool does not have.
+    """
+    if require is None:
+        return (), ()
+    from activetest.study.plan import describe_gates
+
+    gates = tuple(filter(None, require))
+    sentences = describe_gates(gates, built, choices)
+    if study:
+        study.reports = replace(study.reports, require=gates)
+    return gates, sentences
 
 
 def _make_absolute(address: str) -> str:

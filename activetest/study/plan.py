@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _LABELS = (50, 100, 200, 300, 400, 600, 800, 1000, 1500, 2000)
 _POINTS = (0.01, 0.03, 0.05)
 _POWERS = (0.8, 0.9)
+# The doubt about a model's confidence unless another is named.
+DOUBT = 2.0
 # Labels of draws from which on a plan rests on them.
 _ENOUGH = 30
 
@@ -110,6 +112,37 @@ def plan(
         gates=tuple(_plan_gates(gates, outlook, choices, power)),
         budget=budget,
     )
+
+
+def describe_gates(texts: Sequence[str], cache: "Cache", choices: Choices) -> tuple[str, ...]:
+    """A sentence for each gate that can be planned before labels: when it is decided.
+
+    Raises ChoiceError for a gate whose metric or group is not there.
+    """
+    facts = specification.describe_pool(cache.roles, choices.costs, cache)
+    sentences = []
+    for gate in map(parse_requirement, texts):
+        metric = specification.find_metric(gate.metric, facts)
+        if gate.group or metric.models or cache.roles.get("price"):
+            continue
+        try:
+            outlook = _look_from_confidence(cache, metric, choices, DOUBT)
+        except ChoiceError:
+            continue
+        far = [
+            each
+            for each in _plan_gates([gate], outlook, choices, _POWERS[0])
+            if abs(each.margin) == _POINTS[-1]
+        ]
+        least, most = min(each.labels.low for each in far), max(each.labels.high for each in far)
+        text = (
+            f"{gate.text}: {least:,.0f} to {most:,.0f} labels decide it with {_POWERS[0]:.0%} if "
+            f"the truth is {100 * _POINTS[-1]:.0f} points away, see `study.plan()`"
+        )
+        if choices.budget is not None and least > choices.budget:
+            text += f"; the budget of {choices.budget:,.0f} is unlikely to"
+        sentences.append(text)
+    return tuple(sentences)
 
 
 @dataclass(frozen=True)

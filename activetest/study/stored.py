@@ -38,6 +38,7 @@ from activetest.labels.files import make_label_encoder
 from activetest.ledger.ledger import Ledger, Record
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
+from activetest.nouns.report_settings import ReportSettings
 from activetest.nouns.rows import Array
 from activetest.nouns.study_lists import Model, Part
 from activetest.pool.schema import Schema
@@ -652,6 +653,7 @@ def write_study(
     rows: int,
     model: Model | None = None,
     record: Callable[[Ledger], None] | None = None,
+    require: tuple[str, ...] = (),
 ) -> None:
     """Write the ledger of a new study, and then study.toml.
 
@@ -659,6 +661,7 @@ def write_study(
     folder    what it becomes
     model     the first one
     record    records the draws or the further models that the study begins with
+    require   gates of its reports
 
     Raises ChoiceError for choices that make no sense, OSError when they cannot be written.
     """
@@ -676,7 +679,8 @@ def write_study(
         if record:
             record(ledger)
         models = tuple(each.name for each in ledger.models())
-    config.write_config(building, config.Config(dict(pool), choices, models=models))
+    reports = ReportSettings(require=require)
+    config.write_config(building, config.Config(dict(pool), choices, reports, models=models))
 
 
 def make_temporary(owner: object) -> Path:

@@ -88,6 +88,7 @@ class Study:
         models: Mapping[str, Any] | None = None,
         common: bool = False,
         fresh: bool = False,
+        require: str | Sequence[str] | None = None,
         **settings: Any,
     ) -> "Study":
         """Create the study of a pool, or open it with other settings.
@@ -111,6 +112,7 @@ class Study:
                 outputs, the first one is the study's first model.
             common: Keep only the items that all models have; the others are none of the study.
             fresh: Begin anew where an earlier call for the same pool was interrupted.
+            require: Gates of its reports, as of `report`, kept in study.toml; "" takes them back.
             **settings: Named below. None leaves a setting to its default or, in a study that is
                 there already, as it is. Where several names are possible, one text is one name.
                 `costs` may be a mapping {predicted: {true: cost}}, and `compare` two values.
@@ -124,7 +126,13 @@ class Study:
         """
         from activetest.study.init import init
 
-        setup = init(_check_pool(pool), folder, settings, fresh=fresh, models=models, common=common)
+        setup = init(
+            *(_check_pool(pool), folder, settings),
+            fresh=fresh,
+            models=models,
+            common=common,
+            require=require,
+        )
         return cls(setup.folder, setup)
 
     @classmethod
@@ -210,6 +218,7 @@ class Study:
         *,
         models: Mapping[str, Any] | None = None,
         common: bool = False,
+        require: str | Sequence[str] | None = None,
         **settings: Any,
     ) -> Setup:
         """Check what `create` would understand and do; nothing is written.
@@ -222,7 +231,13 @@ class Study:
         """
         from activetest.study.init import init
 
-        return init(_check_pool(pool), folder, settings, dry_run=True, models=models, common=common)
+        return init(
+            *(_check_pool(pool), folder, settings),
+            dry_run=True,
+            models=models,
+            common=common,
+            require=require,
+        )
 
     @classmethod
     def open(cls, folder: str | Path | None = None, *, damaged: bool = False) -> "Study":
@@ -247,7 +262,13 @@ class Study:
         return cls(find_study(folder, damaged=damaged), damaged=damaged)
 
     @with_settings()
-    def change(self, *, dry_run: bool = False, **settings: Any) -> Setup:
+    def change(
+        self,
+        *,
+        dry_run: bool = False,
+        require: str | Sequence[str] | None = None,
+        **settings: Any,
+    ) -> Setup:
         """Change settings for the rounds to come; draws and labels stay.
 
         >>> setup = study.change(metric="f1", floor=0.5)
@@ -256,6 +277,7 @@ class Study:
 
         Args:
             dry_run: Check everything and change nothing.
+            require: Gates of reports, in place of those of study.toml; "" takes them back.
             **settings: Named below. None leaves a setting as it is.
 
         Raises:
@@ -266,7 +288,7 @@ class Study:
         """
         from activetest.study.init import init
 
-        setup = init(None, self.folder, settings, dry_run=dry_run)
+        setup = init(None, self.folder, settings, dry_run=dry_run, require=require)
         if not dry_run:
             self._current()
             self._setup = setup

@@ -143,3 +143,42 @@ def test_json_has_what_python_has(fresh, capsys):
     plan = fresh.plan(budget=90, require=["error<=0.5", "error<=0.4"])
     assert found == json.loads(json.dumps(plan.to_dict()))
     assert found["widths"][0].keys() == {"labels", "half_width"}
+
+
+# --- gates that a study begins with
+
+
+def test_a_study_begins_with_gates_and_init_says_when_they_are_decided(pool, capsys):
+    words = ["init", "pool.parquet", "--seed", "1", "--budget", "60", "--study", "gated"]
+    assert main([*words, "--require", "error<=0.4,f1[cat]>=0.5"]) == 0
+    shown = capsys.readouterr().out
+    assert "error<=0.4: " in shown and "f1[cat]>=0.5: " in shown
+    assert "see activetest plan; the budget of 60 is unlikely to" in shown
+    study = Study.open("gated")
+    assert study.report_settings.require == ("error<=0.4", "f1[cat]>=0.5")
+    assert [each.requirement for each in study.report().gates] == ["error<=0.4", "f1[cat]>=0.5"]
+
+
+def test_gates_change_and_are_taken_back_and_a_dry_run_changes_none(fresh):
+    fresh.change(require="error<=0.4")
+    assert fresh.report_settings.require == ("error<=0.4",)
+    setup = fresh.change(require=["error<=0.3"], dry_run=True)
+    assert any(each.startswith("error<=0.3: ") for each in setup.notices)
+    fresh.change(floor=0.5)
+    assert fresh.report_settings.require == ("error<=0.4",)
+    fresh.change(require="")
+    assert fresh.report_settings.require == ()
+
+
+@pytest.mark.parametrize("gate", ["eror<=0.1", "error", "error<=x"])
+def test_a_gate_that_is_none_leaves_no_study(pool, gate):
+    with pytest.raises(ChoiceError):
+        Study.create("pool.parquet", "none", require=gate)
+    assert not Path("none").exists()
+
+
+def test_what_cannot_be_planned_is_kept_all_the_same(pool):
+    gates = ("auroc[cat]>=0.5", "error@place=tree<=0.5")
+    study = Study.create("pool.parquet", "kept", groups="place", require=gates)
+    assert study.report_settings.require == gates
+    assert not any("labels decide" in each for each in study.setup.notices)
