@@ -310,14 +310,24 @@ def _list_numbers(design: Design) -> dict[str, Array]:
     return found
 
 
+def join_fingerprints(schema: Schema, *parts: Mapping[str, Any]) -> str:
+    """The fingerprint of the items of several pools, which share no id, from their manifests."""
+    groups = [group for part in parts for group in list_row_groups(part)]
+    rows, sums = sum(rows for rows, _ in groups), [int(total, 16) for _, total in groups]
+    return _hash_items(schema, rows, sums)
+
+
 def _hash_pool(pool: Pool, sums: list[int]) -> str:
+    return _hash_items(pool.schema, pool.rows, sums)
+
+
+def _hash_items(schema: Schema, rows: int, sums: list[int]) -> str:
     """Rows, meaning of the outputs, order-free sum of row hashes: as 32 hexadecimal digits."""
-    schema = pool.schema
     classes = list(schema.classes)
     meaning = [schema.task, schema.kind, classes, schema.id is None, schema.std is None]
     # Absent from pools without them, whose fingerprints stay as they were.
     meaning += [name for name in ("weight", "price") if getattr(schema, name) is not None]
-    text = json.dumps([pool.rows, meaning, sum(sums) % 2**64])
+    text = json.dumps([rows, meaning, sum(sums) % 2**64])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -74,6 +74,8 @@ class Cache:
     fingerprint   hexadecimal: rows, classes, and an order-free sum of hashes of ids and outputs
     group_names   names of the group columns and products
     group_values  (G - 1) lists: the value each code stands for, in order
+    part_ends     position behind the last item of each part of the population; whoever opens the
+                  cache of a study that has several says so
     has_features  whether the design holds components of features
     piece_rows    how many items each piece has
     stores        {"": its manifest and arrays, part: those of the part}
@@ -100,6 +102,7 @@ class Cache:
         self.fingerprint: str = self.manifest["fingerprint"]
         self.group_names: tuple[str, ...] = tuple(self.manifest["group_names"])
         self.group_values: list[list[str]] = self.manifest["group_values"]
+        self.part_ends: tuple[int, ...] = (self.size,)
         self.has_features: bool = self.manifest["components"] > 0
         self.parts: tuple[str, ...] = tuple(parts)
         self.unavailable: Mapping[str, str] = dict(unavailable or {})
@@ -220,6 +223,11 @@ class Cache:
             if all(map(np.array_equal, astuple(found), astuple(ids))):
                 return places
         return self.find_alike([ids[row] for row in range(len(ids))])
+
+    @property
+    def whole(self) -> "Cache":
+        """Itself."""
+        return self
 
     @cached_property
     def hashes(self) -> Array:

@@ -72,6 +72,9 @@ def _join_measured(left: _Measured, right: _Measured) -> _Measured:
 def measure_pool(pool: Pool) -> tuple[Design, list[list[str]]]:
     """The design of a pool, and the values of each group in order.
 
+    Of a population of several parts, the first one says how the design is computed: what is known
+    of its items stays as it was when others come.
+
     Raises PoolError when a group column has too many values.
     """
     schema = pool.schema
@@ -80,24 +83,26 @@ def measure_pool(pool: Pool) -> tuple[Design, list[list[str]]]:
     if not (schema.features or schema.groups or regression):
         return Design(model_columns, np.zeros(0), np.ones(0), None), []
     without = ("ids", "amounts") if regression else ("ids", "outputs", "amounts")
-    first = pool.read_block(next(pool.strips(without=without)))
+    measured = pool.files.part_rows[0]
+    first = pool.read_block(next(pool.strips(without=without, stop=measured)))
     feature_scale = value_scale = None
     step = 1
     if schema.features:
         feature_scale = components.estimate_rough_scale(first.features)
-        step = components.choose_row_step(pool.rows, len(feature_scale.centre))
+        step = components.choose_row_step(measured, len(feature_scale.centre))
     if regression:
         value_scale = components.estimate_rough_scale(_predicted_values(first.checked.outputs))
 
     def measure_strip(strip: Strip) -> _Measured:
         block = pool.read_block(strip)
+        kept = max(measured - block.start, 0)
         features: Any = ()
         values: Any = ()
         if feature_scale:
-            columns = [column[::step] for column in block.features]
+            columns = [column[:kept:step] for column in block.features]
             features = BlockSum.of(strip.number, components.compute_moments(columns, feature_scale))
         if value_scale:
-            predicted = _predicted_values(block.checked.outputs)
+            predicted = [each[:kept] for each in _predicted_values(block.checked.outputs)]
             values = BlockSum.of(strip.number, components.compute_moments(predicted, value_scale))
         groups = [grouping.find_occurring(codes, names) for codes, names in block.groups]
         _check_groups(schema.groups, groups)

@@ -16,6 +16,7 @@ undo     sets the revision at which the file `of` was taken back
 gate     a gate was asked for                    rows: the gate `of`
 plan     something was planned                   rows: the plan `of`
 model    a further model came                    rows: the model `of`
+part     the population grew by a part           rows: the part `of`
 
 All but the first, gates, plans and models advance the revision of the study by one.
 """
@@ -29,10 +30,10 @@ from typing import Any
 from activetest.ledger.tables import CHANGING, SHARED
 
 STUDY, RESTART, ROUND, FILE, UNDO = "study", "restart", "round", "file", "undo"
-GATE, PLAN, MODEL = "gate", "plan", "model"
-KINDS = (STUDY, RESTART, ROUND, FILE, UNDO, GATE, PLAN, MODEL)
+GATE, PLAN, MODEL, PART = "gate", "plan", "model", "part"
+KINDS = (STUDY, RESTART, ROUND, FILE, UNDO, GATE, PLAN, MODEL, PART)
 # The kinds that advance the revision.
-MOVING = (RESTART, ROUND, FILE, UNDO)
+MOVING = (RESTART, ROUND, FILE, UNDO, PART)
 
 
 def _write_bytes(value: Any) -> dict[str, str]:

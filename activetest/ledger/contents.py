@@ -93,9 +93,10 @@ class Contents(Tables):
     def _list_newer(self) -> Iterator[str]:
         if kind := self.unknown_kind:
             yield f"an entry of the kind {kind!r}"
-        for table in ("parts", "criteria"):
-            if len(getattr(self, table)) > 1:
-                yield f"a second {_TITLES[table]}"
+        if len(self.criteria) > 1:
+            yield f"a second {_TITLES['criteria']}"
+        if any(each.retired is not None for each in self.parts):
+            yield "a part that is retired"
         for rater in self.raters:
             if rater.kind != Rater.kind:
                 yield f"a rater of the kind {rater.kind!r}"
@@ -221,6 +222,7 @@ class Contents(Tables):
         """Subject of an entry, in words."""
         main = {chain.ROUND: "rounds", chain.FILE: "files", chain.UNDO: "files"}
         main |= {chain.GATE: "gates", chain.PLAN: "plans", chain.MODEL: "models"}
+        main |= {chain.PART: "parts"}
         if entry.kind == chain.STUDY:
             return f"the beginning of the study ({', '.join(self._list_names(covered))})"
         if entry.kind == chain.RESTART:

@@ -254,13 +254,13 @@ class Ledger:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the pool."""
-        return self._read().parts[0].fingerprint
+        """The fingerprint of the population: that of its items up to the last part."""
+        return self._read().parts[-1].fingerprint
 
     @property
     def rows(self) -> int:
-        """The number of items of the pool."""
-        return self._read().parts[0].rows
+        """The number of items of all parts."""
+        return sum(each.rows for each in self._read().parts)
 
     @property
     def hashes(self) -> list[str]:
@@ -352,20 +352,35 @@ class Ledger:
     def record_round(
         self, round: Round, ids: Sequence[str], *, revision: int, plan: Plan | None = None
     ) -> None:
-        """Record a round, before any of its items is shown; and the plan, where it is another one.
+        """Record one round: see record_rounds."""
+        self.record_rounds([(round, ids)], revision=revision, plan=plan)
 
-        The parameters of a surrogate that was fitted in an earlier round are kept there. Raises
-        LedgerMoved when anything was written after `revision`, which the round was computed from.
+    def record_rounds(
+        self,
+        rounds: Sequence[tuple[Round, Sequence[str]]],
+        *,
+        revision: int,
+        plan: Plan | None = None,
+    ) -> None:
+        """Record rounds, before any of their items is shown; and the plan, if it is another one.
+
+        All or nothing. rounds are in order, each with the ids of its draws: of several, each is
+        about a part of the population. The parameters of a surrogate that was fitted in an earlier
+        round are kept there. Raises LedgerMoved when anything was written after `revision`, which
+        the rounds were computed from.
         """
-        insert = self._prepare_round(round)
+        prepared = [self._prepare_round(round) for round, _ in rounds]
+        ids = [id for _, drawn in rounds for id in drawn]
         with self._write(revision) as (writer, contents):
             taken = {draw.id for draw in contents.draws}
             if len(taken | set(ids)) < len(taken) + len(ids):
                 raise ValueError("an item is drawn once")
             if plan is not None:
                 _insert_plan(writer, contents, plan)
-            last = contents.draws[-1].position if contents.draws else 0
-            insert(writer, ids, last + 1)
+            first = 1 + (contents.draws[-1].position if contents.draws else 0)
+            for insert, (_, drawn) in zip(prepared, rounds, strict=True):
+                insert(writer, drawn, first)
+                first += len(drawn)
 
     def add_answers(
         self, answers: Sequence[Answer], *, source: str, revision: int, numeric: bool = False
@@ -489,6 +504,41 @@ class Ledger:
                 rows={"models": [row]},
                 changes={"models": {number: {"fingerprint": model.fingerprint}}},
             )
+
+    def add_part(self, part: Part, place: Callable[[], None], *, revision: int) -> None:
+        """Record a further part of the population, whose name no part has, also in other case.
+
+        place  as in add_model
+
+        Raises StudyError for a name that is taken, and LedgerMoved when a round, labels, another
+        part or another beginning were recorded after `revision`.
+        """
+        with self._write(revision) as (writer, contents):
+            names = {each.name.lower(): each.name for each in contents.parts}
+            if taken := names.get(part.name.lower()):
+                raise StudyError(
+                    f"the study has a part {taken!r} already", "give this one another name"
+                )
+            place()
+            number = contents.parts[-1].number + 1
+            begin: dict[str, Any] = {"number": number, "entry": writer.number, "time": _now()}
+            writer.append(
+                chain.PART,
+                of=number,
+                rows={"parts": [StoredPart(**asdict(part), **begin, retired=None)]},
+                changes={"parts": {number: {"fingerprint": part.fingerprint}}},
+            )
+
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the population, in the order in which they came."""
+        return tuple(
+            Part(each.name, each.address, each.format, each.fingerprint, each.rows)
+            for each in self._read().parts
+        )
+
+    def list_rounds_of(self, part: int) -> set[int]:
+        """The numbers of the rounds that drew from a part."""
+        return {each.round for each in self._read().draws if each.part == part}
 
     def models(self) -> tuple[Model, ...]:
         """The models of the study, in the order in which they came."""

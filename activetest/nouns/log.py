@@ -164,6 +164,11 @@ class Round:
     phase: int = FIRST
     crossed: Crossed | None = None
 
+    @property
+    def part(self) -> int:
+        """The number of the part of the population that its items are of."""
+        return self.parts[0].part if self.parts else FIRST
+
     def could_draw(self, pred: Array) -> Array:
         """(R,) whether items predicted as these classes (R,) could be drawn, if not yet known."""
         if self.drawn_from is None:
@@ -196,6 +201,20 @@ class Round:
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """Labels outside of the part of the population that a log is about.
+
+    rows    (K,) positions of their items, behind those of the part: see rounds.part_pool
+    labels  (K,) as in Log
+    round   (K,) first round of the part that knew each
+    """
+
+    rows: Array
+    labels: Array
+    round: Array
+
+
+@dataclass(frozen=True)
 class Log:
     """Draws, in order, and known labels: the only input of every estimate.
 
@@ -217,6 +236,8 @@ class Log:
     given                (D + B, J) class code of each annotator's answer about each drawn and then
                          each supplied item, the number of classes for a label that is none of
                          them, -1 without an answer; None where labels are taken as they are
+    elsewhere            labels of other parts of the population, of which surrogates learn; None
+                         for a log of all parts
     """
 
     rows: Array
@@ -233,6 +254,7 @@ class Log:
     supplied_soft: Array | None = None
     answers: Array | None = None
     given: Array | None = None
+    elsewhere: Elsewhere | None = None
 
     @property
     def deterministic(self) -> Array:
@@ -311,7 +333,16 @@ def truncate_log(log: Log, number: int, *, supplied: int) -> Log:
         supplied_soft=cut(log.supplied_soft, known),
         answers=cut(log.answers, np.concatenate([drawn, known])),
         given=cut(log.given, np.concatenate([drawn, known])),
+        elsewhere=_cut_elsewhere(log.elsewhere, supplied),
     )
+
+
+def _cut_elsewhere(found: Elsewhere | None, supplied: int) -> Elsewhere | None:
+    """Labels elsewhere that a round of this number knew."""
+    if found is None:
+        return None
+    kept = found.round <= supplied
+    return Elsewhere(found.rows[kept], found.labels[kept], found.round[kept])
 
 
 def supply_draws_before(log: Log, number: int) -> Log:
@@ -345,6 +376,57 @@ def supply_draws_before(log: Log, number: int) -> Log:
         history=_renumber(log.history[dropped:], dropped),
         answers=None if log.answers is None else log.answers[order],
         given=None if log.given is None else log.given[order],
+    )
+
+
+def take_part(log: Log, part: int, find_places: Callable[[Array], Array], size: int) -> Log:
+    """The log of one part of the population, whose rounds are numbered from 1 on.
+
+    part         its number: draws of a round are of one part
+    find_places  of positions in the whole population those in the part, from `size` on outside
+
+    Strata are drawn from independently: whatever is known of items elsewhere may say what to expect
+    of the part's, and weighs nothing in its means.
+    """
+    numbers = np.array([each.number for each in log.history if each.part == part], np.int64)
+    drawn = np.isin(log.round, numbers)
+    supplied_places = find_places(log.supplied_rows)
+    supplied = supplied_places < size
+    known = np.concatenate([drawn, supplied])
+    outside = ~known & (log.item_status == LABELLED)
+    since = np.concatenate(
+        [
+            np.searchsorted(numbers, log.round, side="right"),
+            np.searchsorted(numbers, log.supplied_round),
+        ]
+    )
+    history = [each for each in log.history if each.part == part]
+
+    def cut(values: Array | None, kept: Array) -> Array | None:
+        return None if values is None else values[kept]
+
+    return replace(
+        log,
+        rows=find_places(log.rows[drawn]),
+        q=log.q[drawn],
+        round=np.searchsorted(numbers, log.round[drawn]) + 1,
+        status=log.status[drawn],
+        labels=log.labels[drawn],
+        supplied_rows=supplied_places[supplied],
+        supplied_status=log.supplied_status[supplied],
+        supplied_labels=log.supplied_labels[supplied],
+        supplied_round=since[len(drawn) :][supplied] + 1,
+        history=tuple(
+            replace(each, number=number, fit_round=number, rows=find_places(each.rows))
+            for number, each in enumerate(history, start=1)
+        ),
+        soft=cut(log.soft, drawn),
+        supplied_soft=cut(log.supplied_soft, supplied),
+        answers=cut(log.answers, known),
+        given=cut(log.given, known),
+        elsewhere=Elsewhere(
+            find_places(log.item_rows[outside]), log.item_labels[outside], since[outside] + 1
+        ),
     )
 
 

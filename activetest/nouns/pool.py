@@ -22,6 +22,7 @@ class PoolView(Protocol):
     statistics    (T,) names of the item statistics that are held ready
     group_names   names of the group columns and products
     group_values  (G - 1) lists: the value each code stands for, in order
+    part_ends     position behind the last item of each part of the population
     unavailable   {surrogate: why}: those of past rounds whose auxiliary data is gone or has changed
     """
 
@@ -30,7 +31,13 @@ class PoolView(Protocol):
     statistics: tuple[str, ...]
     group_names: tuple[str, ...]
     group_values: list[list[str]]
+    part_ends: tuple[int, ...]
     unavailable: Mapping[str, str]
+
+    @property
+    def whole(self) -> "PoolView":
+        """The whole population, of which surrogates are: itself unless it is a part."""
+        ...
 
     @property
     def hashes(self) -> Array:
@@ -110,7 +117,12 @@ class PoolOver:
         self._computed: dict[Hashable, Any] = {}
         self.size, self.statistics, self.classes = pool.size, pool.statistics, pool.classes
         self.group_names, self.group_values = pool.group_names, pool.group_values
-        self.unavailable = pool.unavailable
+        self.part_ends, self.unavailable = pool.part_ends, pool.unavailable
+
+    @property
+    def whole(self) -> PoolView:
+        """Itself."""
+        return cast("PoolView", self)
 
     @property
     def hashes(self) -> Array:

@@ -1,7 +1,6 @@
 """Lists of a study: parts, models, criteria and raters; and what it was asked and planned.
 
-Every study has one part and one criterion today. They are recorded as lists, so that later ones
-can be added.
+Every study has one criterion today. They are recorded as a list, so that later ones can be added.
 """
 
 import re
@@ -27,9 +26,9 @@ MODEL_NAMES = (
 class Part:
     """A part of the population: a pool of items.
 
-    address      where it was when the study began, as study.toml has it
+    address      where it was when it came, as study.toml has it
     format       of the file: the ending of its name
-    fingerprint  of its ids and of the outputs for its items
+    fingerprint  of the ids and outputs of all items up to it: of those of earlier parts, too
     rows         number of items
     """
 

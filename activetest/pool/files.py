@@ -84,11 +84,14 @@ class Piece:
 class Files:
     """The Parquet files behind a path or URI, sorted by name; footers are read on first use."""
 
-    def __init__(self, uri: str, joined: str | Path | None = None) -> None:
-        """Raises PoolError when there is nothing at uri.
+    def __init__(
+        self, uri: str, joined: str | Path | None = None, more: Sequence[str | Path] = ()
+    ) -> None:
+        """Raises PoolError when there is nothing at uri, or a file of a later part is gone.
 
         joined  a file with further columns, and a row for each row of the others: outputs of a
                 model, and COMMON, where rows are left out that hold nothing there
+        more    files of this machine with further rows, one for each later part of the population
         """
         self.uri = uri
         self.remote = "://" in uri
@@ -96,6 +99,8 @@ class Files:
         self._filesystem, root = _locate(uri, self.remote)
         self._found, self._left_out = self._wait(lambda: _list_files(self._filesystem, root, name))
         self._root = root
+        self._later = {str(path): _find_later(path) for path in more}
+        self._found = [*self._found, *self._later.values()]
         self._names: dict[str, tuple[str, ...]] = {}
         self._forms: dict[str, str] = {}
         self.joined = Files(str(joined)) if joined else None
@@ -105,15 +110,28 @@ class Files:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Elsewhere they are opened again, once: the place is sent, and how they are read."""
-        uri, joined = self.place
+        uri, *others = self.place
         uri = uri if self.remote else str(find_local_path(uri))
         names, forms = tuple(self._names.items()), tuple(self._forms.items())
-        return _open_elsewhere, ((uri, joined), self.key, names, forms, self._needed)
+        return _open_elsewhere, ((uri, *others), self.key, names, forms, self._needed)
 
     @property
-    def place(self) -> tuple[str, str | None]:
-        """Where they are, and where the file beside them is: Files(*place) opens them again."""
-        return self.uri, self.joined.uri if self.joined else None
+    def place(self) -> tuple[str, str | None, tuple[str, ...]]:
+        """Where they are, the file beside them and later parts: Files(*place) opens them again."""
+        return self.uri, self.joined.uri if self.joined else None, tuple(self._later)
+
+    @property
+    def part_rows(self) -> list[int]:
+        """Number of rows of each part of the population, in their order."""
+        counts = [0] * (1 + len(self._later))
+        places = {path: place for place, path in enumerate(self._later, start=1)}
+        for piece in self.pieces:
+            counts[places.get(piece.path, 0)] += piece.rows
+        return counts
+
+    def _get_store(self, path: str) -> "fs.FileSystem | GuardedStore":
+        """The file system that a file is in: later parts are on this machine."""
+        return fs.LocalFileSystem() if path in self._later else self._filesystem
 
     def stamp(self) -> list[list]:
         """[name, bytes, time of change in ns] of each file: equal when nobody touched the pool.
@@ -339,12 +357,12 @@ class Files:
             path: {
                 name: value
                 for name, value in read_partitions(path, self._root).items()
-                if name not in names
+                if name not in names and path not in self._later
             }
             for path in self._footers
         }
         for path, values in found.items():
-            if values.keys() != found[first].keys():
+            if values.keys() != found[first].keys() and path not in self._later:
                 raise PoolError(
                     f"the folders of {path} name other columns than those of {first}",
                     hint="give a folder in which all parts stand equally deep",
@@ -465,9 +483,10 @@ class Files:
             take = self._read_joined(of_joined, piece, rows) if of_joined else None
             addresses = list(map(self._find_address, inside))
             ahead = partial(find_ranges, footer, piece.row_group, addresses if whole else ())
-            source = opened.enter_context(open_object(self._filesystem, piece.path, ahead))
+            store = self._get_store(piece.path)
+            source = opened.enter_context(open_object(store, piece.path, ahead))
             # A remote store is asked once per row group; a local file is read page by page.
-            buffered = isinstance(self._filesystem, fs.S3FileSystem) and whole
+            buffered = isinstance(store, fs.S3FileSystem) and whole
             file = pq.ParquetFile(source, metadata=footer, pre_buffer=buffered, buffer_size=_BUFFER)
             start, read = piece.start, 0
             viewed = not self._inner.keys().isdisjoint(inside)
@@ -587,7 +606,7 @@ class Files:
         ends = [(0, 4), (max(found.size - _FOOTER, 0), found.size)]
         with (
             self._reading(found.path, f"{found.path} cannot be read"),
-            open_object(self._filesystem, found.path, lambda: ends) as source,
+            open_object(self._get_store(found.path), found.path, lambda: ends) as source,
         ):
             head = source.read(4)
             if head == b"PAR1" and (
@@ -611,7 +630,7 @@ class Files:
 # Of several pools, a worker of an engine keeps those that a pass may be about.
 @lru_cache(4)
 def _open_elsewhere(
-    place: tuple[str, str | None],
+    place: tuple[str, str | None, tuple[str, ...]],
     key: tuple[tuple[Any, ...], ...],
     names: tuple[tuple[str, tuple[str, ...]], ...],
     forms: tuple[tuple[str, str], ...],
@@ -690,6 +709,17 @@ def find_local_path(uri: str) -> Path:
             f"the path of {uri} is not UTF-8", hint="rename the file, or the folder that it is in"
         )
     return path
+
+
+def _find_later(path: str | Path) -> fs.FileInfo:
+    """The file of a later part. Raises PoolError where it is gone."""
+    found = fs.LocalFileSystem().get_file_info(str(path))
+    if found.type != fs.FileType.File:
+        raise PoolError(
+            f"a part of the population is missing: there is no file {path}",
+            hint="restore it from a backup of the study",
+        )
+    return found
 
 
 def _list_files(

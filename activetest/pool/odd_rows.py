@@ -115,7 +115,9 @@ def _repeats_header(files: Files, names: tuple[str, ...], row: int) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _find_last(place: tuple[str, str | None], key: tuple[Any, ...], column: str) -> str:
+def _find_last(
+    place: tuple[str, str | None, tuple[str, ...]], key: tuple[Any, ...], column: str
+) -> str:
     """The text in the last row."""
     files = Files(*place)
     *_, batch = files.batches([column], files.pieces[-1], checked=False)

@@ -33,7 +33,7 @@ def scan_columns(files: Files, names: tuple[str, ...], make: Callable[[str], S])
 
 @lru_cache(maxsize=16)
 def _scan(
-    place: tuple[str, str | None],
+    place: tuple[str, str | None, tuple[str, ...]],
     key: tuple[Any, ...],
     names: tuple[str, ...],
     make: Callable[[str], Any],

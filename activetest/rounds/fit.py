@@ -130,6 +130,7 @@ def restore_surrogate(round: Round, cache: PoolView) -> Surrogate:
     """
     if isinstance(cache, SeveralModels):
         return cache.restore_surrogate(round)
+    cache = cache.whole
     name = round.choices["surrogate"]
     if name in cache.unavailable:
         raise PoolChanged(
@@ -328,9 +329,12 @@ def list_labelled(log: Log) -> tuple[Array, Array]:
 def list_learned(log: Log, choices: Choices) -> tuple[Array, Array]:
     """(M,) pool positions and labels of what a surrogate that is fitted now learns from.
 
-    It is everything labelled; nothing where it is never to learn from labels.
+    It is everything labelled, in other parts of the population, too; nothing where it is never to learn from labels.
     """
     positions, labels = list_labelled(log)
+    if (other := log.elsewhere) is not None:
+        positions = np.concatenate([positions, other.rows])
+        labels = np.concatenate([labels, other.labels])
     kept = slice(0 if choices.refit == Refit.NEVER else None)
     return positions[kept], labels[kept]
 

@@ -26,7 +26,11 @@ def list_known(log: Log, number: int) -> tuple[Array, Array]:
     """(K,) positions and labels of the items whose labels are older than a round's draws."""
     since = np.concatenate([log.round < number, log.supplied_round <= number])
     known = since & (log.item_status == LABELLED)
-    return log.item_rows[known], log.item_labels[known]
+    rows, labels = log.item_rows[known], log.item_labels[known]
+    if (other := log.elsewhere) is None:
+        return rows, labels
+    earlier = other.round <= number
+    return np.append(rows, other.rows[earlier]), np.append(labels, other.labels[earlier])
 
 
 def fit_for_round(round: Round, log: Log, cache: PoolView) -> Surrogate:

@@ -87,7 +87,7 @@ def plan_round(
     state = prepare_round(log, cache, choices, seed=seed, count=count, surrogate=surrogate, key=key)
     top = state.round.choices["selection"] == Selection.TOP
     choose = race.take_top if top else race.draw_by_race
-    drawn = choose(cache.hashes, state.q, count, seed=seed, stream=state.round.number)
+    drawn = choose(cache.hashes[: cache.size], state.q, count, seed=seed, stream=state.round.number)
     return record_round(state, drawn, cache)
 
 

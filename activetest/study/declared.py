@@ -43,18 +43,16 @@ def describe_plan(choices: Choices, pool: Mapping[str, Any]) -> Plan:
 
 
 def add_plan(
-    round: Round, targets: Sequence[str], *, count: int, looks: tuple[int, ...] | None
+    round: Round, targets: Sequence[str], *, looks: tuple[int, ...] | None
 ) -> Round:
     """The round with what was planned before it was drawn.
 
     targets  specifications of what it was drawn for
-    count    draws that were planned
     looks    see list_looks
     """
     targets = tuple(dict.fromkeys(targets))
     return replace(
         round,
-        parts=(PartDraws(FIRST, count),),
         targets=tuple(Target(write_expression(each), 1 / len(targets)) for each in targets),
         looks=looks,
     )

@@ -79,7 +79,7 @@ def build_details(
     if loss and len(names := list_model_names(study)) > 1:
         loss += f", of {metric.models[0] if metric.models else names[0]}"
         loss += f" beyond that of {metric.models[1]}" if len(metric.models) > 1 else ""
-    answers = study.ledger.record().answers
+    answers = study.record().answers
     labels = study.list_labels()
     contested = annotators.list_contested(answers)
     shown = contested[:MOST_ITEMS]

@@ -13,7 +13,7 @@ FOLDER = ".activetest"
 CONFIG, LEDGER, CACHE, POOL = "study.toml", "ledger.db", "cache", "pool"
 CONVERSION = "conversion"
 # The outputs of further models, and a cache for each of them.
-MODELS, CACHES = "models", "caches"
+MODELS, CACHES, PARTS = "models", "caches", "parts"
 SUMMARY = "pool.summary"
 # Begins the address of a file inside the study folder.
 INSIDE = "study://"

@@ -645,9 +645,7 @@ def _fit_rounds(
         for each, before in zip(predicted.history, history, strict=True)
     )
     looks = list_looks(choices, replace(log, history=rounds), cache)
-    rounds = tuple(
-        add_plan(each, choices.aims, count=len(each.rows), looks=looks) for each in rounds
-    )
+    rounds = tuple(add_plan(each, choices.aims, looks=looks) for each in rounds)
     return replace(log, history=rounds), planned
 
 

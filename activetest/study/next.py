@@ -33,17 +33,18 @@ from activetest.nouns.answer_fields import (
     USUAL_COUNT,
     find_keys,
 )
-from activetest.nouns.arguments import read_path, reading_arguments
+from activetest.nouns.arguments import read_names, read_path, reading_arguments
 from activetest.nouns.choices import Selection
 from activetest.nouns.log import LABELLED, PENDING
 from activetest.pool.costs import read_costs
 from activetest.rounds.objectives import list_aims
 from activetest.sampling.first_draws import expects_draws
-from activetest.sampling.plan import plan_round
+from activetest.sampling.part_rounds import plan_rounds
 from activetest.study.comparison import join_models
 from activetest.study.declared import add_plan, describe_plan, list_looks
 from activetest.study.export import replacing_target
 from activetest.study.label_checks import make_normaliser
+from activetest.study.parts import find_numbers
 from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy
 from activetest.system import atomic, overwrite
@@ -72,6 +73,7 @@ def next_items(
     new: bool,
     again: int | None,
     show: str | Sequence[str],
+    part: str | Sequence[str],
     path: str | Path | None,
     format: str | None,
     spreadsheet: bool,
@@ -94,7 +96,7 @@ def next_items(
 
     def draw() -> Batch:
         if again is None:
-            batch = next_batch(study, n, new=new, show=show)
+            batch = next_batch(study, n, new=new, show=show, parts=read_names("part", part))
         else:
             from activetest.study.again import next_again
 
@@ -106,11 +108,17 @@ def next_items(
 
 @one_blas_thread()
 def next_batch(
-    study: StoredStudy, count: int, *, new: bool = False, show: Sequence[str] = ()
+    study: StoredStudy,
+    count: int,
+    *,
+    new: bool = False,
+    show: Sequence[str] = (),
+    parts: Sequence[str] = (),
 ) -> Batch:
     """The pending batch, or `count` new draws when none is pending or with `new`.
 
-    show  columns of the pool that the batch shows besides id and label
+    show   columns of the pool that the batch shows besides id and label
+    parts  names of the parts of the population that new items are of; all unless given
 
     Draws are in the ledger, with their probabilities, before this returns: whoever is interrupted
     gets the same items again. The batch is empty when nothing is left to draw. Raises ChoiceError
@@ -131,7 +139,7 @@ def next_batch(
             )
             return _fill_batch(study, waiting, show, top, repeated=True, requested=named)
         try:
-            drawn = _draw_items(study, record, count)
+            drawn = _draw_items(study, record, count, parts)
             # A new round may have drawn at random whatever the choices say: see sampling.plan.
             top = study.choices.selection == Selection.TOP and not any(draw.q for draw in drawn)
             return _fill_batch(study, drawn, show, top, repeated=False, requested=count)
@@ -230,8 +238,10 @@ def write_config(study: StoredStudy, format: str, show: str | Sequence[str]) -> 
     return written
 
 
-def _draw_items(study: StoredStudy, record: Record, count: int) -> list[Draw]:
-    """New draws, recorded. Raises LedgerMoved when the record is out of date."""
+def _draw_items(
+    study: StoredStudy, record: Record, count: int, parts: Sequence[str]
+) -> list[Draw]:
+    """New draws, of these parts or of all, recorded. Raises LedgerMoved when the record is out of date."""
     atomic.remove_leftovers(study.folder)
     cache = study.cache()
     study.provenance().check_unchanged(cache)
@@ -241,14 +251,19 @@ def _draw_items(study: StoredStudy, record: Record, count: int) -> list[Draw]:
         return []
     count = min(count, left)
     pool = join_models(study, cache, log)
-    drawn = plan_round(log, pool, study.choices, seed=study.seed, count=count)
+    rounds = plan_rounds(
+        *(log, pool, study.choices), seed=study.seed, count=count, among=find_numbers(study, parts)
+    )
     looks = list_looks(study.choices, log, pool)
     aims = list_aims(study.choices, getattr(pool, "models", ()))
-    drawn = add_plan(drawn, aims, count=count, looks=looks)
-    ids, plan = cache.ids(drawn.rows), describe_plan(study.choices, study.pool)
-    study.ledger.record_round(drawn, ids, revision=record.revision, plan=plan)
-    qs = [None if np.isnan(q) else float(q) for q in drawn.q]
-    return [Draw(id, drawn.number, q) for id, q in zip(ids, qs, strict=True)]
+    planned = [(add_plan(each, aims, looks=looks), cache.ids(each.rows)) for each in rounds]
+    plan = describe_plan(study.choices, study.pool)
+    study.ledger.record_rounds(planned, revision=record.revision, plan=plan)
+    return [
+        Draw(id, each.number, None if np.isnan(q) else float(q))
+        for each, ids in planned
+        for id, q in zip(ids, each.q, strict=True)
+    ]
 
 
 def _fill_batch(

@@ -220,7 +220,7 @@ def report(
     ]
     estimates[0] = replace(estimates[0], headline=True)
     estimates += estimate_models(view, apart, kind, rope=request.rope)
-    answers = study.ledger.record().answers
+    answers = study.record().answers
     notes = [
         *about.write_notes(view, estimates, shown[0], answers),
         *note_correction(view, shown, answers),
@@ -251,7 +251,7 @@ def report(
     counts, _ = status(study, cache)
     found = Report(
         pool=study.pool_name,
-        fingerprint=cache.fingerprint,
+        fingerprint=cache.whole.fingerprint,
         seed=study.seed,
         metric=join_names((choices.metric, *choices.also)),
         surrogate=choices.surrogate,
@@ -309,7 +309,8 @@ def _has_begun(log: Log) -> bool:
 def _note_pool(study: StoredStudy, cache: Cache) -> list[Note]:
     """Notes on changes since the study was set up, and on a pool that is not at hand."""
     changed = [
-        Note(change, Weight.INVALID) for change in study.provenance().describe_changes(cache)
+        Note(change, Weight.INVALID)
+        for change in study.provenance().describe_changes(cache.whole)
     ]
     return changed + ([Note(study.absence, Weight.LIMITED)] if study.absence else [])
 

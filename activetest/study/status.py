@@ -32,13 +32,13 @@ def status(study: StoredStudy, cache: "Cache | None" = None) -> Status:
 
     Reads the ledger alone, unless items have weights or prices, or cannot change the metric.
     """
-    record = study.ledger.record()
+    record = study.record()
     known = resolve_answers(record.answers)
     statuses = [known[draw.id][0] if draw.id in known else None for draw in record.draws]
     deterministic = sum(draw.q is None for draw in record.draws)
     supplied = [id for id in record.supplied if id in known]
     counts = Counts(
-        n_pool=study.ledger.rows,
+        n_pool=study.rows,
         draws=len(statuses) - deterministic,
         drawn=len(statuses) - deterministic,
         labeled=statuses.count(LABELLED),
@@ -62,7 +62,7 @@ def status(study: StoredStudy, cache: "Cache | None" = None) -> Status:
         # Prices are of the pool itself: no surrogate's auxiliary data is needed.
         if cache is None:
             cache = study.cache(auxiliary=False)
-        spent, pending = (_sum_prices(cache, ids) for ids in (answered, waiting))
+        spent, pending = (_sum_prices(cache.whole, ids) for ids in (answered, waiting))
         counts = replace(counts, spent=spent)
     labels = [label for status, label in known.values() if status == LABELLED]
     sentence = _describe_next(counts, len(record.supplied), study, pending, labels)
@@ -85,7 +85,7 @@ def _list_evidence(study: StoredStudy, cache: "Cache | None") -> tuple[str, ...]
         if not find_surrogates_using(part, {study.choices.surrogate}):
             continue
         if cache is not None:
-            notices += cache.part_notices(part)
+            notices += cache.whole.part_notices(part)
         elif kept := find_part(study.cache_folder / part):
             notices += kept.notices
     return tuple(notices)
@@ -105,7 +105,7 @@ def _describe_look(
         # Labels that no round knew yet are known to the first one, where that is still to come.
         first = (1,) if record.draws else (1, None)
         before = sum(number in first for number in record.supplied.values())
-        plan = plan_looks(choices, study.ledger.rows - before)
+        plan = plan_looks(choices, study.rows - before)
     elif cache is None and study.find_missing_pool():
         return ""
     else:

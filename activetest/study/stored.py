@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
-from itertools import repeat
+from itertools import accumulate, repeat
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -135,6 +135,33 @@ class StoredStudy:
     def uri(self) -> str:
         """The pool's address, which opens from any working directory."""
         return self.addresses["uri"]
+
+    def record(self) -> Record:
+        """The draws and answers about its items."""
+        return self.ledger.record()
+
+    @property
+    def rows(self) -> int:
+        """The number of its items."""
+        return sum(each.rows for each in self.list_parts())
+
+    def list_parts(self) -> tuple[Part, ...]:
+        """The parts of the population, in the order in which they came."""
+        return self.ledger.parts()
+
+    @property
+    def later_parts(self) -> tuple[str, ...]:
+        """The files of the parts that came after the first."""
+        return tuple(resolve_address(each.address, self.folder) for each in self.list_parts()[1:])
+
+    def of_part(self, name: str) -> "StoredStudy":
+        """The study as one of a part of the population alone: its items, draws and labels.
+
+        Raises ChoiceError, with the nearest name, for a part that is not there.
+        """
+        from activetest.study.parts import find_part
+
+        return find_part(self, name)
 
     def list_models(self) -> tuple[Model, ...]:
         """The models that are judged, in the order in which they came."""
@@ -304,7 +331,8 @@ class StoredStudy:
         from activetest.pool.files import Files
         from activetest.pool.pool import Pool
 
-        return Pool(self.uri, self.schema, Files(address, joined or self.joined))
+        files = Files(address, joined or self.joined, self.later_parts)
+        return Pool(self.uri, self.schema, files)
 
     def _reorder_joined(self, address: str, target: Path) -> Path | None:
         """The outputs beside a pool in another order, where its rows have another one by now."""
@@ -424,6 +452,7 @@ class StoredStudy:
                 self._temporary = make_temporary(self)
             with raising_storage_errors(self.folder):
                 self._recalled = absent_pool.recall(self, self._temporary / CACHE)
+                self._mark_parts(self._recalled[0])
         return self._recalled[0]
 
     @property
@@ -455,7 +484,13 @@ class StoredStudy:
                     raise PoolChanged(error.problem, f"{error.hint}; or {hint}") from error
             pool = self.open_pool()
             cache = self._ensure_outputs(pool, place)
-        return self.provenance().attach(cache, pool) if auxiliary else cache
+        found = self.provenance().attach(cache, pool) if auxiliary else cache
+        return self._mark_parts(found)
+
+    def _mark_parts(self, cache: "Cache") -> "Cache":
+        """The cache, with the places of the parts of the population."""
+        cache.part_ends = tuple(accumulate(each.rows for each in self.list_parts()))
+        return cache
 
     def _ensure_outputs(self, pool: "Pool", place: Path) -> "Cache":
         """The cache without auxiliary data. Raises PoolChanged for other ids or outputs."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from activetest.nouns.plan import Plan
     from activetest.study.add import AddedModel
     from activetest.study.export import DrawLog
+    from activetest.study.extend import ExtendedStudy
     from activetest.study.ingest import Ingested
     from activetest.study.labelling import LabellingSession
     from activetest.study.stored import StoredStudy
@@ -302,6 +303,7 @@ class Study:
         new: bool = False,
         again: int | None = None,
         show: str | Sequence[str] = (),
+        part: str | Sequence[str] = (),
         path: str | Path | None = None,
         format: str | None = None,
         spreadsheet: bool = False,
@@ -323,6 +325,8 @@ class Study:
                 answer of another annotator: disagreements, and labels that nobody else has seen.
                 The column again names who answered already. Pending items stay so.
             show: Columns of the pool that the batch shows beside the ids.
+            part: Names of the parts of the population that new items are drawn from. Default: all
+                of them, those first that lack draws for their sizes.
             path: A file that the batch is written to as well. It is opened before anything is
                 drawn, and replaced as a whole.
             format: Of the file: "csv", "jsonl", "label-studio", "argilla" or "xlsx", which needs
@@ -350,6 +354,7 @@ class Study:
             new=new,
             again=again,
             show=show,
+            part=part,
             path=path,
             format=format,
             spreadsheet=spreadsheet,
@@ -519,6 +524,36 @@ class Study:
         from activetest.study.add import add_model
 
         return add_model(self._current(), name, file, trained_on_labels=trained_on_labels)
+
+    @_with_known_names
+    def extend(self, items: Any, *, part: str | None = None) -> "ExtendedStudy":
+        """Extend the population by further items, as of a new week: labels keep counting.
+
+        Every part is a stratum with draws of its own: `report` is about all of them, and
+        `report(part="week48")` about one.
+
+        >>> import pandas as pd
+        >>> frame = pd.read_parquet("digits.parquet")
+        >>> frame["id"] = "new-" + frame["id"]
+        >>> print(study.extend(frame, part="week48"))
+        week48 added: 1,797 new items, and 3,594 in all parts
+
+        Args:
+            items: A file of any format that pools have, a frame, or an open file, with the columns
+                of the pool; features may be missing. It is copied into the study. Items that the
+                study has already, with the same outputs, stay in the part where they came first.
+            part: Its name: ASCII letters, digits, `_`, `.` and `-`, a letter first. Default: the
+                name of the file.
+
+        Raises:
+            ChoiceError: No part can have this name.
+            PoolError: The file lacks columns, has no new items, or other outputs for known ones.
+            StudyError: There is such a part, or the study's choices are about one pool.
+            StorageError: The study cannot be written.
+        """
+        from activetest.study.extend import extend_study
+
+        return extend_study(self._current(), items, part=part)
 
     @_with_known_names
     def report(
