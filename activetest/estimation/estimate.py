@@ -397,6 +397,7 @@ def combine_difference(first: Value, second: Value) -> tuple[float, Estimate]:
         unmet=0.0,
         sides=None,
         excess=None,
+        shape=None,
         exact=exact,
     )
     return apart, joint

@@ -51,6 +51,10 @@ def count_labelled(
 
     Those of whole rounds, or of fixed intervals of a metric that they can change: see View.value.
     """
+    if view.parts:
+        return sum(
+            count_labelled(part, own, metric, alike=alike) for part, own in view.list_parts(group)
+        )
     evidence, steps = view.evidence, view.evidence.steps
     inside = group.membership(evidence.drawn.codes)
     if metric is not None:

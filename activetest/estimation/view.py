@@ -28,6 +28,7 @@ from activetest.estimation.missing import (
 )
 from activetest.estimation.population import Population, generalise_difference, generalise_value
 from activetest.estimation.raw import add_raw, add_raw_to_value, give_shares, negate
+from activetest.estimation.strata import join_values
 from activetest.estimation.value import Value
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Augmentation, Choices, Selection
@@ -40,6 +41,7 @@ from activetest.nouns.rounding import is_above
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import OF_FITS, get_surrogate, list_labelled, restore_surrogate
 from activetest.rounds.objectives import expand_beliefs
+from activetest.rounds.part_pool import cut_log, list_part_pools
 
 FIXED, ANYTIME, POSTERIOR = INTERVALS = ("fixed", "anytime", "posterior")
 # A kind of gates: the intervals beside them are fixed ones.
@@ -60,6 +62,8 @@ class View:
                  those that are a raw value minus another metric without the raw value
     population   what the pool is a sample of, where values are about that; None for the pool itself
     assumptions  what fixed intervals of the whole pool rest on where they can
+    parts        the views of the parts of the population, where there are several: estimates from
+                 draws are joined from theirs
     """
 
     log: Log
@@ -71,6 +75,7 @@ class View:
     metrics: dict[str, Metric]
     population: Population | None = None
     assumptions: tuple[Assumption, ...] = ()
+    parts: tuple["View", ...] = ()
 
     def value(
         self,
@@ -87,6 +92,8 @@ class View:
         alike uses the draws that serve the whole pool best, for groups that are compared.
         """
         group = group or self.evidence.groups[0]
+        if self.parts and not is_model_based(estimator):
+            return self._join_parts(metric, estimator, group, kind=kind, alike=alike)
         refined, evidence, own = (
             self.metrics[metric.title],
             self.evidence,
@@ -126,6 +133,32 @@ class View:
         if self.population is None:
             return add_raw_to_value(value, self.cache, group)
         return generalise_value(value, evidence, group, self.population)
+
+    def _join_parts(
+        self, metric: Metric, estimator: str, group: Group, *, kind: str, alike: bool
+    ) -> Value:
+        """The metric over all parts, from its value in each that has items of the group."""
+        refined = self.metrics[metric.title]
+        if metric.refine:
+            raise NotEstimable(
+                f"{metric.title} is the area under one curve, and parts have curves of their own",
+                '`study.report(part="NAME")` is about one',
+            )
+        values = []
+        for place, (part, own) in enumerate(self.list_parts(group), start=1):
+            try:
+                values.append(part.value(metric, estimator, own, kind=kind, alike=alike))
+            except NotEstimable as error:
+                problem = f"part {place} of {len(self.parts)}: {error.problem}"
+                raise NotEstimable(problem, error.hint) from error
+        whole = self._build_sample(self.evidence, refined, group)
+        return add_raw_to_value(join_values(values, whole, refined), self.cache, group)
+
+    def list_parts(self, group: Group) -> list[tuple["View", Group]]:
+        """The views of the parts that have items of a group, and what the group is in each."""
+        place = self.evidence.find_place(group)
+        found = [(each, each.evidence.groups[place]) for each in self.parts]
+        return [(view, own) for view, own in found if own.total]
 
     @property
     def counts_declined(self) -> bool:
@@ -408,15 +441,18 @@ def build_view(
     population: Population | None = None,
     assumptions: tuple[Assumption, ...] = (),
     correction: Correction | None = None,
+    known: bool | None = None,
 ) -> View:
     """The view of these metrics; own_view allows for estimates that rest on the surrogate alone.
 
     surrogate is what rounds.fit.get_surrogate gives, where that is at hand. population is what
     values are about, where that is not this pool. assumptions are those that are in force.
-    correction as in samples.collect_evidence.
+    correction as in samples.collect_evidence. known says whether the raw value of what metrics are
+    about is known; None finds it.
     """
+    several = len(cache.part_ends) > 1
     # The raw value of the pool is that of no other items, and of no part of them.
-    known = population is None and not log.declined
+    known = (population is None and not log.declined) if known is None else known
     refined = {metric.title: _refine(metric, log, cache, known=known) for metric in metrics}
     # Bets are about other statistics than estimates where shares of predictions are known.
     shared = [each for each in refined.values() if each.given_shares is not None]
@@ -427,13 +463,25 @@ def build_view(
         choices,
         [*refined.values(), *about],
         seed=seed,
+        predict_again=not several,
         surrogate=surrogate,
         correction=correction,
     )
+    parts = [
+        build_view(
+            *(cut_log(log, pool), pool, choices, metrics),
+            seed=seed,
+            own_view=False,
+            surrogate=evidence.surrogate,
+            known=known,
+        )
+        for pool in (list_part_pools(cache) if several else ())
+    ]
     return View(
         *(log, cache, choices, seed, evidence, own_view, refined),
         population=population,
         assumptions=assumptions,
+        parts=tuple(parts),
     )
 
 
