@@ -74,8 +74,8 @@ class Cache:
     fingerprint   hexadecimal: rows, classes, and an order-free sum of hashes of ids and outputs
     group_names   names of the group columns and products
     group_values  (G - 1) lists: the value each code stands for, in order
-    part_ends     position behind the last item of each part of the population; whoever opens the
-                  cache of a study that has several says so
+    part_ends     position behind the last item of each part of the population, and
+    part_names    their names: whoever opens the cache of a study that has several says so
     has_features  whether the design holds components of features
     piece_rows    how many items each piece has
     stores        {"": its manifest and arrays, part: those of the part}
@@ -103,6 +103,7 @@ class Cache:
         self.group_names: tuple[str, ...] = tuple(self.manifest["group_names"])
         self.group_values: list[list[str]] = self.manifest["group_values"]
         self.part_ends: tuple[int, ...] = (self.size,)
+        self.part_names: tuple[str, ...] = ()
         self.has_features: bool = self.manifest["components"] > 0
         self.parts: tuple[str, ...] = tuple(parts)
         self.unavailable: Mapping[str, str] = dict(unavailable or {})

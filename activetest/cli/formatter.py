@@ -57,6 +57,7 @@ COMMANDS = {
     "label": "Label the pending batch in the terminal, item by item.",
     "ingest": "Read labels into the study: all rows of a file, or none.",
     "add": "Add a further model: every label of the study serves it, too.",
+    "extend": "Extend the population by further items: every label keeps counting.",
     "report": "Estimate how good the model is, with intervals, and decide gates.",
     "status": "Show where the study stands, and what next would do.",
     "verify": "Check that everything stored is as it was written.",

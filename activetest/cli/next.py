@@ -29,6 +29,9 @@ def run(
     show: options.take(
         "--show COL,...", "Column of the pool to print next to each id.", completes="columns"
     ) = None,
+    part: options.take(
+        "--part NAME,...", "Part of the population that new items are drawn from, instead of all."
+    ) = None,
     output: options.take(
         "-o, --output FILE", "File to write to, instead of standard output.", Path | None
     ) = None,
@@ -79,6 +82,7 @@ def run(
             new=new,
             again=again,
             show=columns,
+            part=options.split_names(part) or (),
             path=file,
             format=format,
             spreadsheet=spreadsheet,

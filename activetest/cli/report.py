@@ -37,6 +37,15 @@ def run(
         completes=completion.COLUMNS,
     ) = None,
     model: options.take("--model NAME", "Model to report on, instead of the study's first.") = None,
+    part: options.take(
+        "--part NAME", "Part of the population to report on, instead of all."
+    ) = None,
+    by: options.take(
+        "--by", "Add every metric in each part of the population.", values=("part",)
+    ) = None,
+    reference_part: options.take(
+        "--reference-part NAME", "Part that the newest one is compared with."
+    ) = None,
     threshold: options.take(
         "--threshold T",
         "Report as if the positive class were predicted from this probability on.",
@@ -145,6 +154,9 @@ def run(
             groups=options.split_names(group),
             differences=options.split_names(difference),
             model=model,
+            part=part,
+            by=by,
+            reference_part=reference_part,
             threshold=threshold,
             reference=reference,
             rope=rope,

@@ -52,6 +52,7 @@ CALLS = {
     "study.ingest": ("ingest", "labels"),
     "study.undo": ("ingest --undo", ""),
     "study.add": ("add", "name file"),
+    "study.extend": ("extend", "items"),
     "study.report": ("report", ""),
     "report.save": ("report", "path"),
     "study.plan": ("plan", ""),

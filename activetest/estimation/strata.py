@@ -196,9 +196,11 @@ def _join_samples(
             for each in samples
         ]
         there = np.isfinite(found)
-        return float(shares[there] @ np.array(found)[there] / shares[there].sum()) if (
-            there.any()
-        ) else np.nan
+        return (
+            float(shares[there] @ np.array(found)[there] / shares[there].sum())
+            if (there.any())
+            else np.nan
+        )
 
     def reach(guess: Array) -> Array:
         parts = zip(strata, split(guess), strict=True)

@@ -145,11 +145,11 @@ class View:
                 '`study.report(part="NAME")` is about one',
             )
         values = []
-        for place, (part, own) in enumerate(self.list_parts(group), start=1):
+        for part, own in self.list_parts(group):
             try:
                 values.append(part.value(metric, estimator, own, kind=kind, alike=alike))
             except NotEstimable as error:
-                problem = f"part {place} of {len(self.parts)}: {error.problem}"
+                problem = f"in part {''.join(part.cache.part_names)}: {error.problem}"
                 raise NotEstimable(problem, error.hint) from error
         whole = self._build_sample(self.evidence, refined, group)
         return add_raw_to_value(join_values(values, whole, refined), self.cache, group)
@@ -294,8 +294,24 @@ class View:
         low, high = limits = self.possible_range(metric, group)
         if not is_above(high, low):
             return Quantity(None, low, high, level, "exact", variance=0.0)
+        if self.parts:
+            return self._join_sequences(metric, level, group)
         bets, _ = self.bet_on_metric(metric, group, low, limits)
         return bets.interval(level, limits)
+
+    def _join_sequences(self, metric: Metric, level: float, group: Group) -> Quantity:
+        """The confidence sequence over all parts: the sum of theirs, which share the error."""
+        found = self.list_parts(group)
+        if metric.refine or len(metric.statistics) > 1 or self.log.declined:
+            raise NotEstimable(
+                f"{metric.title} over several parts has no interval that is valid at every look",
+                '`interval="fixed"`, or `part="NAME"` for one part',
+            )
+        own = 1 - (1 - level) / len(found)
+        sizes = np.array([each.total for _, each in found])
+        ends = [part.confidence_sequence(metric, own, each).find_ends() for part, each in found]
+        low, high = (sizes / sizes.sum() @ np.array(ends)).tolist()
+        return Quantity(None, low, high, level, "betting")
 
     def bet_on_metric(
         self,

@@ -39,6 +39,11 @@ def find_metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
     and for a model that the study lacks.
     """
     expression = parse_expression(specification)
+    if expression.parts:
+        raise ChoiceError(
+            f"{specification!r} is about one part of the population, and only gates are",
+            f"`study.report(metrics={expression.metric!r}, part={expression.parts[0]!r})`",
+        )
     if expression.models:
         return tuple(
             _find_of_models(each, expression.models, facts)

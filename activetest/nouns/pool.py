@@ -23,6 +23,7 @@ class PoolView(Protocol):
     group_names   names of the group columns and products
     group_values  (G - 1) lists: the value each code stands for, in order
     part_ends     position behind the last item of each part of the population
+    part_names    their names; empty where nobody said them
     unavailable   {surrogate: why}: those of past rounds whose auxiliary data is gone or has changed
     """
 
@@ -32,6 +33,7 @@ class PoolView(Protocol):
     group_names: tuple[str, ...]
     group_values: list[list[str]]
     part_ends: tuple[int, ...]
+    part_names: tuple[str, ...]
     unavailable: Mapping[str, str]
 
     @property
@@ -117,7 +119,8 @@ class PoolOver:
         self._computed: dict[Hashable, Any] = {}
         self.size, self.statistics, self.classes = pool.size, pool.statistics, pool.classes
         self.group_names, self.group_values = pool.group_names, pool.group_values
-        self.part_ends, self.unavailable = pool.part_ends, pool.unavailable
+        self.part_ends, self.part_names = pool.part_ends, pool.part_names
+        self.unavailable = pool.unavailable
 
     @property
     def whole(self) -> PoolView:

@@ -132,6 +132,8 @@ class EstimateRow(Measured):
     models              of a metric of further models: the model, or the one from which the other is
                         subtracted, and that; empty for the study's first model
     compared            of a difference of models to a reference
+    parts               the name of the part of the population that it is about, and of one that is
+                        subtracted; empty for all of it
     """
 
     metric: str
@@ -147,6 +149,7 @@ class EstimateRow(Measured):
     reason: str | None = None
     against: dict[str, str] | None = None
     shrunk: float | None = None
+    parts: tuple[str, ...] = ()
     surrogate_std: float | None = None
     from_outputs: float | None = None
     models: tuple[str, ...] = ()
@@ -204,6 +207,7 @@ class Gate(Measured):
                            the last
     p_pass                 probability that an undecided sequential gate passes by the last look, if
                            draws go on as they did until its look; None before time 0.35
+    parts                  as in EstimateRow
     since_added            by draws since its model came, where that is not the first model that
                            gates were asked of, and came after draws; else None
     """
@@ -229,6 +233,7 @@ class Gate(Measured):
     against: dict[str, str] | None = None
     models: tuple[str, ...] = ()
     since_added: LaterDraws | None = None
+    parts: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

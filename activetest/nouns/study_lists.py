@@ -4,7 +4,7 @@ Every study has one criterion today. They are recorded as a list, so that later 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -164,12 +164,13 @@ class Target:
 
 
 def write_expression(
-    metric: str, group: tuple[str, str] | None = None
+    metric: str, group: tuple[str, str] | None = None, parts: Sequence[str] = ()
 ) -> dict[str, str | dict[str, str]]:
     """A metric, its class and its group as JSON holds them; what there is not is left out.
 
     metric  as it is asked for, with what stands in brackets: "recall[fraud]", "error(v2)-error(v1)"
     group   (column, value)
+    parts   names of the part of the population, and of one that is subtracted
 
     >>> write_expression("recall[fraud]", ("region", "EU"))
     {'metric': 'recall', 'class': 'fraud', 'group': {'region': 'EU'}}
@@ -183,6 +184,8 @@ def write_expression(
         found["class"] = rest.removesuffix("]")
     for key, model in zip(("model", "minus"), expression.models, strict=False):
         found[key] = model if key == "model" else {"model": model}
+    for key, part in zip(("part", "minus"), parts, strict=False):
+        found[key] = part if key == "part" else {"part": part}
     if group is not None:
         found["group"] = dict([group])
     return found

@@ -1,9 +1,7 @@
 """A further part of a population as a file: the columns of the pool, from a file with its items."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -71,5 +69,3 @@ def _read_as(values: pa.Array, field: pa.Field, title: str, start: int) -> pa.Ar
             f"column {field.name!r} of {title} is {values.type}, and {field.type} in the pool",
             "write it as the pool has it",
         ) from error
-
-

@@ -184,6 +184,9 @@ def read_record(record: Measured | AssumptionCheck, keys: Sequence[str]) -> dict
     found["model"], *reference = getattr(record, "models", ()) or (None,)
     if reference:
         found["against"] = begin_row() | {"model": reference[0], "group": found["group"]}
+    if parts := getattr(record, "parts", ()):
+        found |= {"part": parts[0], "group": None}
+        found["against"] = begin_row() | {"part": parts[1], "group": None} if parts[1:] else None
     if compared := getattr(record, "compared", None):
         found["compared"] = asdict(compared)
     return found

@@ -11,6 +11,8 @@ There is only one way to read it:
   income. A product of columns has a product of values: error@sex*race=Female*White<=0.1;
 - the group stands behind a difference of models, and is of both:
   accuracy(v2)-accuracy(v1)@region=EU>=-0.01;
+- error(part=week48) is about one part of the population, and error(part=week48)-error(part=week40)
+  about the first less the second;
 - brackets may contain anything but brackets.
 """
 
@@ -41,6 +43,7 @@ class Requirement:
     op          ">=" or "<="
     threshold   the value that decides
     level       confidence of the verdict, where it is not that of the study
+    parts       names of a part of the population, and of one that is subtracted; empty for all
     """
 
     text: str
@@ -49,6 +52,7 @@ class Requirement:
     op: str
     threshold: float
     level: float | None = None
+    parts: tuple[str, ...] = ()
 
     def find_alpha(self, level: float) -> float:
         """The error of the verdict on either side, in a study of this level."""
@@ -73,7 +77,12 @@ def parse_requirement(text: str) -> Requirement:
     if len(op) == 1 and left.endswith("="):
         raise _refuse(text, f"has the operator ={op}", f"write {op}=")
     metric, group = _parse_left(text, left)
-    return Requirement(text, metric, group, op[0] + "=", _parse_threshold(text, number))
+    parts = parse_expression(metric).parts
+    if parts and group:
+        raise _refuse(text, "is about a part and about a group", "name one of them")
+    metric = parse_expression(metric).metric if parts else metric
+    threshold = _parse_threshold(text, number)
+    return Requirement(text, metric, group, op[0] + "=", threshold, parts=parts)
 
 
 def decide_by_interval(

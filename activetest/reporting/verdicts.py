@@ -16,16 +16,18 @@ from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import suggest_bound, why_not_bettable
 from activetest.nouns.estimate import Increments
-from activetest.nouns.quantity import Quantity, write_level
+from activetest.nouns.quantity import Quantity, add_bought, write_level
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.pool.groups import LABEL, columns_of
 from activetest.reporting import requirements
 from activetest.reporting.gate_values import Hypothesis, Subject, measure_gate
 from activetest.reporting.look_verdicts import LookVerdicts
 from activetest.reporting.notes import hint_unknown_group
+from activetest.reporting.part_rows import PART, find_part_view, measure_apart
 from activetest.reporting.requirements import Requirement, join_reasons
 from activetest.reporting.rows import (
     HEADLINE,
+    count_bought,
     describe_declined,
     name_assumptions,
 )
@@ -63,7 +65,9 @@ def judge_requirements(
     looks, judges = _check_all(view, required, interval, deciders)
     whole = Subject(view.evidence.groups[0])
     gates = (
-        judge(_undecided_gate(view, Hypothesis(requirement, metric, whole)), len(required))
+        _judge_parts(view, requirement, metric, interval, len(required))
+        if requirement.parts
+        else judge(_undecided_gate(view, Hypothesis(requirement, metric, whole)), len(required))
         if judge
         else _count_draws(
             _judge(view, _read(view, requirement, metric), interval, looks, len(required))
@@ -122,6 +126,13 @@ def _check_requirement(
 
     Nothing is fitted or estimated yet. Raises ChoiceError for what no gate of this kind decides.
     """
+    if requirement.parts:
+        for name in requirement.parts:
+            find_part_view(view, name)
+        alone = replace(requirement, parts=())
+        for name in requirement.parts:
+            _check_requirement(find_part_view(view, name), alone, metric, interval, looks, ())
+        return None
     known = requirement.group is None or requirement.group[0] in view.cache.group_names
     if known:
         _check_label(view, requirement)
@@ -166,7 +177,80 @@ def _judge(
         return looks.judge(_undecided_gate(view, about), about)
     if interval == FIXED:
         return _judge_once(view, about, count)
+    if view.parts:
+        return _judge_by_sequence(view, about, count)
     return _judge_anytime(view, about, count)
+
+
+def _judge_by_sequence(view: View, about: Hypothesis, count: int) -> Gate:
+    """The verdict of the confidence sequence over all parts of one of `count` gates."""
+    requirement, metric, group = about.requirement, about.metric, about.subject.group
+    gate = _undecided_gate(view, about)
+    strict = 1 - 2 * requirement.find_alpha(view.choices.level) / count
+    try:
+        found, wider = (
+            view.confidence_sequence(metric, level, group) for level in (gate.level, strict)
+        )
+    except NotEstimable as error:
+        return replace(gate, reason=_add_hint(error))
+    value = _value_or_none(view, metric, group)
+    return _decide(gate, requirement, found, wider, None if value is None else value.value, count)
+
+
+def _judge_parts(
+    view: View, requirement: Requirement, metric: Metric, interval: str | None, count: int
+) -> Gate:
+    """The verdict on one of `count` requirements about a part, or about one less another."""
+    first, *others = (find_part_view(view, name) for name in requirement.parts)
+    alone = replace(requirement, parts=())
+    about = Hypothesis(alone, metric, Subject(first.evidence.groups[0]))
+    of_part = {PART: requirement.parts[0]}
+    if not others:
+        gate = _count_draws(_judge(first, about, interval, None, count))
+        return replace(gate, group=of_part, parts=requirement.parts)
+    gate, whole = _undecided_gate(first, about), about.subject.group
+    saving = [count_bought(each, each.evidence.groups[0]) for each in (first, *others)]
+    gate = replace(
+        gate,
+        group=of_part,
+        against={PART: requirement.parts[1]},
+        parts=requirement.parts,
+        n_labeled=sum(each.evidence.count_known(whole) for each in (first, *others)),
+        quantity=replace(gate.quantity, saving=add_bought(*saving)),
+    )
+    kind = FIXED if interval == FIXED else ANYTIME
+    strict = 1 - 2 * requirement.find_alpha(view.choices.level) / count
+    try:
+        found, wider = (
+            measure_apart(first, others[0], metric, level, kind, decides=True)
+            for level in (gate.level, strict)
+        )
+    except NotEstimable as error:
+        return replace(gate, reason=_add_hint(error))
+    decided = _decide(gate, requirement, found, wider, found.estimate, count)
+    if kind == FIXED and not found.reliable:
+        reason = "there are too few labels for its interval to be reliable"
+        return replace(decided, verdict=UNDECIDED, reason=reason)
+    return _count_draws(decided)
+
+
+def _decide(
+    gate: Gate,
+    requirement: Requirement,
+    found: Quantity,
+    wider: Quantity,
+    estimate: float | None,
+    count: int,
+) -> Gate:
+    """The gate as an interval decides it, and a wider one that is needed to fail it."""
+    verdict = requirements.decide_by_interval(
+        requirement, *found.find_ends(), strict=wider.find_ends()
+    )
+    reason = None
+    if verdict == UNDECIDED:
+        reason = requirements.explain_shared_error(requirement, *found.find_ends(), count)
+    quantity = replace(found, estimate=estimate, level=gate.level, saving=gate.quantity.saving)
+    return replace(gate, quantity=quantity, verdict=verdict, reason=reason)
 
 
 def _say_ignored(view: View, gate: Gate) -> Gate:

@@ -329,7 +329,8 @@ def list_labelled(log: Log) -> tuple[Array, Array]:
 def list_learned(log: Log, choices: Choices) -> tuple[Array, Array]:
     """(M,) pool positions and labels of what a surrogate that is fitted now learns from.
 
-    It is everything labelled, in other parts of the population, too; nothing where it is never to learn from labels.
+    It is everything labelled, in other parts of the population, too; nothing where it is never to
+    learn from labels.
     """
     positions, labels = list_labelled(log)
     if (other := log.elsewhere) is not None:

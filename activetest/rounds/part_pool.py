@@ -26,7 +26,7 @@ class PartPool(PoolOver):
         self.number = number
         self._start = pool.part_ends[number - 2] if number > 1 else 0
         self.size = pool.part_ends[number - 1] - self._start
-        self.part_ends = (self.size,)
+        self.part_ends, self.part_names = (self.size,), pool.part_names[number - 1 : number]
 
     @property
     def whole(self) -> PoolView:

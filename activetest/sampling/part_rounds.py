@@ -41,8 +41,8 @@ def plan_rounds(
     All of them have the surrogate that knows every label. Raises as plan_round does.
     """
     if len(cache.part_ends) == 1:
-        found = plan_round(log, cache, choices, seed=seed, count=count)
-        return [replace(found, parts=(PartDraws(found.part, count),))]
+        whole = plan_round(log, cache, choices, seed=seed, count=count)
+        return [replace(whole, parts=(PartDraws(whole.part, count),))]
     pools = list_part_pools(cache)
     chosen = np.ones(len(pools), bool)
     if among is not None:

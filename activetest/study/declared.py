@@ -13,9 +13,7 @@ from activetest.nouns.log import Log, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.report import Note, Weight
 from activetest.nouns.study_lists import (
-    FIRST,
     AskedGate,
-    PartDraws,
     Plan,
     Target,
     write_expression,
@@ -42,9 +40,7 @@ def describe_plan(choices: Choices, pool: Mapping[str, Any]) -> Plan:
     )
 
 
-def add_plan(
-    round: Round, targets: Sequence[str], *, looks: tuple[int, ...] | None
-) -> Round:
+def add_plan(round: Round, targets: Sequence[str], *, looks: tuple[int, ...] | None) -> Round:
     """The round with what was planned before it was drawn.
 
     targets  specifications of what it was drawn for
@@ -109,7 +105,7 @@ def record_gates(
 
 def _write_expression(gate: Requirement, model: str | None) -> dict[str, Any]:
     """The number that a gate is about."""
-    found: dict[str, Any] = write_expression(gate.metric, gate.group)
+    found: dict[str, Any] = write_expression(gate.metric, gate.group, gate.parts)
     return found if model is None else found | {"model": found.get("model", model)}
 
 

@@ -31,6 +31,8 @@ class Request:
     groups: tuple[str, ...] | None
     differences: tuple[str, ...]
     reference: str | None
+    by_part: bool
+    reference_part: str | None
     rope: float | None
     require: tuple[str, ...]
     interval: str | None

@@ -238,10 +238,11 @@ def write_config(study: StoredStudy, format: str, show: str | Sequence[str]) -> 
     return written
 
 
-def _draw_items(
-    study: StoredStudy, record: Record, count: int, parts: Sequence[str]
-) -> list[Draw]:
-    """New draws, of these parts or of all, recorded. Raises LedgerMoved when the record is out of date."""
+def _draw_items(study: StoredStudy, record: Record, count: int, parts: Sequence[str]) -> list[Draw]:
+    """New draws, of these parts or of all, recorded.
+
+    Raises LedgerMoved when the record is out of date.
+    """
     atomic.remove_leftovers(study.folder)
     cache = study.cache()
     study.provenance().check_unchanged(cache)

@@ -51,6 +51,7 @@ from activetest.reporting import rows, verdicts
 from activetest.reporting.annotator_notes import note_correction
 from activetest.reporting.assumption_notes import write_assumption_notes
 from activetest.reporting.models import estimate_models, list_settled
+from activetest.reporting.part_rows import PART, estimate_parts, subtract_part
 from activetest.reporting.requirements import Requirement, parse_requirement
 from activetest.reporting.rows import HEADLINE
 from activetest.sampling.floor import chooses_floor
@@ -97,6 +98,8 @@ def report(
     groups: str | Sequence[str] | None = None,
     differences: str | Sequence[str] | None = None,
     reference: str | None = None,
+    by: str | None = None,
+    reference_part: str | None = None,
     rope: float | None = None,
     require: str | Sequence[str] | None = None,
     interval: str | None = None,
@@ -138,6 +141,10 @@ def report(
                 "differences", usual.difference if differences is None else differences
             ),
             reference=None if reference is None else read_name("reference", reference),
+            by_part=_read_by(by),
+            reference_part=None
+            if reference_part is None
+            else read_name("reference_part", reference_part),
             rope=None if rope is None else read_number("rope", rope),
             require=read_names("require", _find_required(study) if require is None else require),
             interval=usual.interval if interval is None else read_name("interval", interval),
@@ -211,6 +218,7 @@ def report(
             "cluster": request.cluster,
             "bound": request.bound,
             "assume": [each.assumption for each in checks],
+            "parts": list(cache.part_names) if len(cache.part_ends) > 1 else None,
         },
     )
     estimates = [
@@ -225,10 +233,13 @@ def report(
         *about.write_notes(view, estimates, shown[0], answers),
         *note_correction(view, shown, answers),
     ]
-    together = request.simultaneous
     for these in filter(None, (shown if request.metrics else shown[:1], further)):
-        estimates += rows.estimate_groups(view, these, columns, kind, simultaneous=together)
-        estimates += rows.estimate_differences(view, these, compared, simultaneous=together)
+        together = request.simultaneous
+        estimates += [
+            *_estimate_parts(view, these, request, kind),
+            *rows.estimate_groups(view, these, columns, kind, simultaneous=together),
+            *rows.estimate_differences(view, these, compared, simultaneous=together),
+        ]
     estimates = rows.mark_one_look(estimates, kind)
     notes += (
         *write_assumption_notes(view, checks, shown, estimates, kind),
@@ -286,6 +297,23 @@ def report(
     return found
 
 
+def _read_by(by: str | None) -> bool:
+    """Whether the report is by parts. Raises ChoiceError for another word."""
+    if by is not None and read_name("by", by) != PART:
+        raise ChoiceError(f"`by={by!r}` is no way to split a report", f"`by={PART!r}`")
+    return by is not None
+
+
+def _estimate_parts(
+    view: View, metrics: Sequence[Metric], request: Request, kind: str
+) -> list[EstimateRow]:
+    """The rows about parts of the population that were asked for."""
+    found = estimate_parts(view, metrics, kind) if request.by_part else []
+    if request.reference_part is not None:
+        found += subtract_part(view, metrics, request.reference_part, kind)
+    return found
+
+
 def _find_required(study: StoredStudy) -> tuple[str, ...]:
     """The gates of study.toml, which are about the study and not about a further model alone."""
     return () if isinstance(study, ModelStudy) else study.reports.require
@@ -309,8 +337,7 @@ def _has_begun(log: Log) -> bool:
 def _note_pool(study: StoredStudy, cache: Cache) -> list[Note]:
     """Notes on changes since the study was set up, and on a pool that is not at hand."""
     changed = [
-        Note(change, Weight.INVALID)
-        for change in study.provenance().describe_changes(cache.whole)
+        Note(change, Weight.INVALID) for change in study.provenance().describe_changes(cache.whole)
     ]
     return changed + ([Note(study.absence, Weight.LIMITED)] if study.absence else [])
 

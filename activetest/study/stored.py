@@ -489,7 +489,9 @@ class StoredStudy:
 
     def _mark_parts(self, cache: "Cache") -> "Cache":
         """The cache, with the places of the parts of the population."""
-        cache.part_ends = tuple(accumulate(each.rows for each in self.list_parts()))
+        parts = self.list_parts()
+        cache.part_ends = tuple(accumulate(each.rows for each in parts))
+        cache.part_names = tuple(each.name for each in parts)
         return cache
 
     def _ensure_outputs(self, pool: "Pool", place: Path) -> "Cache":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from activetest import catalog
 from activetest.errors import ActivetestError, ChoiceError, PoolError
-from activetest.nouns.arguments import read_flag
+from activetest.nouns.arguments import read_flag, read_name
 from activetest.nouns.choices import Choices
 from activetest.nouns.report_settings import ReportSettings
 from activetest.nouns.signature import with_settings
@@ -563,6 +563,9 @@ class Study:
         groups: str | Sequence[str] | None = None,
         differences: str | Sequence[str] | None = None,
         model: str | None = None,
+        part: str | None = None,
+        by: str | None = None,
+        reference_part: str | None = None,
         threshold: float | None = None,
         reference: str | None = None,
         rope: float | None = None,
@@ -595,6 +598,9 @@ class Study:
             groups: Columns of groups to show. Default: all of the study.
             differences: Columns whose groups are compared with each other.
             model: The model to report on. Default: the study's first.
+            part: The part of the population to report on. Default: all of them.
+            by: "part" adds every metric in each part, and its values shrunk together.
+            reference_part: A part that the newest one is compared with.
             threshold: Report as if the first model predicted the positive class from this
                 probability on, for two classes. Unless it was declared before the first draw, as
                 a model of the study, intervals and gates have the level with which those at all
@@ -643,8 +649,12 @@ class Study:
         from activetest.study.hindsight import open_at_threshold
         from activetest.study.report import report
 
+        current = self._current().of_model(model)
+        current = current if part is None else current.of_part(read_name("part", part))
         return report(
-            open_at_threshold(self._current().of_model(model), threshold),
+            open_at_threshold(current, threshold),
+            by=by,
+            reference_part=reference_part,
             metrics=metrics,
             groups=groups,
             differences=differences,

@@ -1,0 +1,158 @@
+"""Rows and gates about parts of the population, and about one part less another."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from activetest import catalog
+from activetest.errors import ChoiceError, NotEstimable
+from activetest.estimation import shrinkage
+from activetest.estimation.group_estimates import find_metric_variance
+from activetest.estimation.value import Value
+from activetest.estimation.view import ANYTIME, View
+from activetest.item_statistics.metric import Metric
+from activetest.nouns.quantity import Quantity, add_bought
+from activetest.nouns.report import EstimateRow
+from activetest.reporting.rows import HEADLINE, count_bought, estimate_row, is_reliable
+
+# Key of parts where groups are written: {"part": "week48"}.
+PART = "part"
+
+
+def find_part_view(view: View, name: str) -> View:
+    """The view of the part of this name. Raises ChoiceError, with the nearest name."""
+    known = view.cache.part_names
+    if name not in known:
+        raise ChoiceError(f"the study has no part {name!r}", catalog.nearest(name, known))
+    return view.parts[known.index(name)] if view.parts else view
+
+
+def estimate_parts(view: View, metrics: Sequence[Metric], kind: str) -> list[EstimateRow]:
+    """A row for every metric and part, a metric's values shrunk together.
+
+    A part has draws of its own, so that its interval is that of a pool. What shrunk values are
+    moved towards is what the surrogate foresees of the part, corrected by its error on all parts.
+    """
+    names = view.cache.part_names
+    if not view.parts:
+        return []
+    found = []
+    for metric in metrics:
+        rows, values = [], []
+        for name, part in zip(names, view.parts, strict=True):
+            row = estimate_row(part, metric, HEADLINE, level=view.choices.level, kind=kind)
+            rows.append(replace(row, group={PART: name}, parts=(name,)))
+            values.append(_find_value(part, metric, kind))
+        found += _shrink(view, metric, rows, values)
+    return found
+
+
+def subtract_part(
+    view: View, metrics: Sequence[Metric], reference: str, kind: str
+) -> list[EstimateRow]:
+    """A row for every metric: the newest part less the reference.
+
+    Raises ChoiceError for a reference that is no part, or is the newest one.
+    """
+    find_part_view(view, reference)
+    newest = view.cache.part_names[-1]
+    if newest == reference:
+        raise ChoiceError(
+            f"{reference!r} is the newest part, and is compared with no other",
+            "name an earlier one as the reference",
+        )
+    rows = []
+    for metric in metrics:
+        first, second = (find_part_view(view, each) for each in (newest, reference))
+        bought = [count_bought(each, each.evidence.groups[0]) for each in (first, second)]
+        labels = [each.evidence.count_known(each.evidence.groups[0]) for each in (first, second)]
+        row = EstimateRow(
+            quantity=Quantity(
+                *(None, None, None, view.choices.level, "none"), saving=add_bought(*bought)
+            ),
+            metric=metric.name,
+            models=metric.models,
+            class_name=metric.class_name,
+            estimator=HEADLINE,
+            n_labeled=sum(labels),
+            n_pool=first.cache.size + second.cache.size,
+            group={PART: newest},
+            against={PART: reference},
+            parts=(newest, reference),
+        )
+        try:
+            found = measure_apart(first, second, metric, view.choices.level, kind)
+        except NotEstimable as error:
+            rows.append(replace(row, reason=error.problem))
+            continue
+        quantity = replace(found, saving=row.quantity.saving)
+        rows.append(replace(row, quantity=quantity, n_draws=sum(labels)))
+    return rows
+
+
+def measure_apart(
+    first: View, second: View, metric: Metric, level: float, kind: str, *, decides: bool = False
+) -> Quantity:
+    """The metric in one part less that in another, with its interval.
+
+    Draws from one part say nothing about another. For one look the distances from the values to
+    their limits add up as squares, each on the side that counts (Zou and Donner 2008); intervals
+    that hold at every look share the error. Raises NotEstimable, with the reason.
+    """
+    values = [each.value(metric, HEADLINE, kind=kind) for each in (first, second)]
+    own = 1 - (1 - level) / 2 if kind == ANYTIME else level
+    found = [
+        part.interval(value, own, kind)
+        if kind == ANYTIME
+        else part.interval(value, own, kind, decides=decides)
+        for part, value in zip((first, second), values, strict=True)
+    ]
+    reliable = all(
+        is_reliable(value, each.method) for value, each in zip(values, found, strict=True)
+    )
+    apart = values[0].value - values[1].value
+    (low, high), (other_low, other_high) = (each.find_ends() for each in found)
+    if kind == ANYTIME:
+        lower, upper = low - other_high, high - other_low
+    else:
+        lower = apart - float(np.hypot(values[0].value - low, other_high - values[1].value))
+        upper = apart + float(np.hypot(high - values[0].value, values[1].value - other_low))
+    methods = {each.method for each in found}
+    span = metric.upper - metric.lower
+    return replace(
+        found[0],
+        estimate=float(apart),
+        lower=max(lower, -span),
+        upper=min(upper, span),
+        level=level,
+        method="exact" if methods == {"exact"} else next(iter(methods - {"exact"})),
+        variance=float(found[0].variance + found[1].variance),
+        reliable=reliable,
+    )
+
+
+def _find_value(view: View, metric: Metric, kind: str) -> Value | None:
+    try:
+        return view.value(metric, HEADLINE, kind=kind)
+    except NotEstimable:
+        return None
+
+
+def _shrink(
+    view: View, metric: Metric, rows: Sequence[EstimateRow], values: Sequence[Value | None]
+) -> list[EstimateRow]:
+    """The rows with shrunk values; as they are where there is no value of all parts."""
+    try:
+        whole = view.value(metric, HEADLINE).value
+    except NotEstimable:
+        return list(rows)
+    found = np.array([np.nan if each is None else each.value for each in values])
+    variances = [np.nan if each is None else find_metric_variance(each) for each in values]
+    predicted = np.array([np.nan if each is None else each.predicted for each in values])
+    sizes = np.array([each.cache.size for each in view.parts], float)
+    foreseen = float(sizes @ predicted / sizes.sum())
+    centre = np.clip(predicted + whole - foreseen, metric.lower, metric.upper)
+    centre = np.where(np.isfinite(centre) & (metric.refine is None), centre, whole)
+    shrunk = shrinkage.shrink(found, np.array(variances), centre)
+    return [replace(row, shrunk=each) for row, each in zip(rows, shrunk.tolist(), strict=True)]
