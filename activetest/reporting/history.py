@@ -90,9 +90,12 @@ def trace_history(
     At most MOST_POINTS rounds, fewer for areas under curves, evenly spaced, the last always, whose
     point is that row. A point rests on the draws and labels of rounds up to its own, on the labels
     that this round knew of items that were not drawn, and on a surrogate that knew no more. So it
-    is what a report said then, up to labels that were corrected since.
+    is what a report said then, up to labels that were corrected since. Over several parts the last
+    round alone has a point: the population was another one before they came.
     """
     numbers = _choose_rounds(view.log, _MOST_OF_CURVES if metric.refine else MOST_POINTS)
+    if view.parts:
+        numbers = numbers[-1:]
     if not numbers:
         return (), None
     band = find_random_band(view, metric, latest.estimator)

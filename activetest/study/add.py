@@ -110,6 +110,7 @@ def add_model(
     with it or without. Outputs of a model that the study has are kept again, where they are the
     same: its file may be gone. Raises as Study.add says.
     """
+    study.check_one_part("a further model")
     revision = study.ledger.record().revision
     trained = trained_on_labels
     trained = None if trained is None else read_flag("trained_on_labels", trained)

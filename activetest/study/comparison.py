@@ -191,8 +191,12 @@ def check_several(study: StoredStudy | None, choices: Choices, models: Sequence[
 
 
 def list_findings(about: Context) -> list[Finding]:
-    """The findings of a report: none on a further model, for they are about the first one."""
-    return [] if isinstance(about.study, ModelStudy) else [*open_findings(about)]
+    """The findings of a report: none on a further model, for they are about the first one.
+
+    None either over several parts of the population: each is of one log of draws.
+    """
+    several = len(about.cache.part_ends) > 1
+    return [] if isinstance(about.study, ModelStudy) or several else [*open_findings(about)]
 
 
 def check_model_report(study: StoredStudy, *, gates: bool, kind: str, surface: bool) -> None:

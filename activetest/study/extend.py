@@ -15,7 +15,6 @@ from activetest.cache.cache import Cache, build_cache
 from activetest.errors import ChoiceError, PoolError, StudyError, raising_storage_errors
 from activetest.ledger.ledger import LedgerMoved
 from activetest.nouns.arguments import read_name, reading_arguments
-from activetest.nouns.choices import NO_QUESTION, Interval, Selection
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array, Outputs
 from activetest.nouns.study_lists import MODEL_NAMES, Part, is_model_name
@@ -25,6 +24,7 @@ from activetest.pool.pool import Pool
 from activetest.study.add import open_given
 from activetest.study.folder import INSIDE, PARTS
 from activetest.study.frames import is_address
+from activetest.study.parts import check_choices_of_parts
 from activetest.study.stored import StoredStudy
 from activetest.system import atomic
 from activetest.system.parallel import one_blas_thread
@@ -135,19 +135,7 @@ def _refuse_unextendable(study: StoredStudy) -> None:
             "the surrogate learns from a file of other models, which has nothing of new items",
             '`study.change(other_models="")` goes on without it',
         )
-    choices = study.choices
-    if choices.question not in (None, NO_QUESTION):
-        raise StudyError(f"the question {choices.question!r} is about one pool", new)
-    if choices.selection == Selection.TOP:
-        raise StudyError(
-            "items with the largest scores are chosen, and no estimate joins parts by these",
-            '`study.change(selection="draw")` draws them from now on',
-        )
-    if choices.interval == Interval.SEQUENTIAL:
-        raise StudyError(
-            "planned looks are about the items that the study began with",
-            '`study.change(interval="anytime")` decides gates at any look',
-        )
+    check_choices_of_parts(study.choices)
 
 
 def _name_part(study: StoredStudy, given: Any, name: str | None) -> str:

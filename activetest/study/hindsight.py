@@ -27,6 +27,7 @@ from activetest.reporting.requirements import parse_requirement
 from activetest.study.findings import Request
 from activetest.study.folder import CACHE
 from activetest.study.models import ModelStudy
+from activetest.study.parts import PartStudy
 from activetest.study.stored import StoredStudy, make_temporary
 from activetest.study.thresholds import OwnThreshold, check_value, choose_class, read_source
 
@@ -134,6 +135,11 @@ def open_at_threshold(study: StoredStudy, threshold: float | None) -> StoredStud
     """
     if threshold is None:
         return study
+    if isinstance(study, PartStudy):
+        raise ChoiceError(
+            "a report at another threshold is about one pool", "leave `threshold` or `part` out"
+        )
+    study.check_one_part("a report at another threshold")
     threshold = read_number("threshold", threshold)
     if isinstance(study, ModelStudy):
         raise ChoiceError(

@@ -92,6 +92,7 @@ class _Source:
     first    the first model of a new study
     joined   the file with its outputs, where they are no columns of the pool
     notices  sentences about that file
+    later    files of the parts of the population that came later
     """
 
     path: str
@@ -101,6 +102,7 @@ class _Source:
     first: First = field(default_factory=First)
     joined: Path | None = None
     notices: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
 
     @property
     def converted(self) -> bool:
@@ -109,8 +111,8 @@ class _Source:
 
     @property
     def files(self) -> Files:
-        """The files of the pool, with the outputs of the first model."""
-        return Files(self.path, self.joined)
+        """The files of the pool, with the outputs of the first model, and of later parts."""
+        return Files(self.path, self.joined, self.later)
 
 
 @dataclass(frozen=True)
@@ -511,8 +513,9 @@ def _open_source(
             path = conversion.find() if inside else None
             if path and inside:
                 known = cache.open_cache(inside / CACHE)
-                joined = study.joined if study else None
-                if known is None or known.manifest["stamp"] != Files(str(path), joined).stamp():
+                joined, later = (study.joined, study.later_parts) if study else (None, ())
+                stamp = Files(str(path), joined, later).stamp()
+                if known is None or known.manifest["stamp"] != stamp:
                     # A cache is about to be built from it.
                     path = conversion.ensure(thorough=True)
             yield _Source(str(path or conversion.write(place)), address, place)
@@ -531,7 +534,11 @@ def _join_first(
 ) -> Iterator[_Source]:
     """The source with the first model: of a study that is there, or of a new one."""
     if study or not models:
-        yield replace(source, joined=study.joined if study else None)
+        yield replace(
+            source,
+            joined=study.joined if study else None,
+            later=study.later_parts if study else (),
+        )
         return
     files = Files(source.path)
     columns = complete_task(given.columns, given.choices.get("metric", ()))
@@ -590,6 +597,8 @@ def _open_pool(
     if grouped and not pool.schema.groups and pool.schema.task == Task.CLASSIFICATION:
         columns |= {"groups": (PREDICTED,)}
         pool = Pool.open(path, **columns, name=name, suggest=study is None)
+    if source.later:
+        pool = Pool(name, pool.schema, source.files, pool.notices)
     if study is not None:
         pool.notices = describe_pool(pool.schema, pool.files.schema, pool.rows, pool.files.gaps)
     return pool
@@ -637,7 +646,7 @@ def _open_before(pool: Pool, study: StoredStudy, source: _Source) -> Pool:
     if source.converted:
         judge = study.pool.get(GRADED_BY)
         path = Conversion(source.name, study.folder, schema.id, judge).find()
-        files = Files(str(path), source.joined) if path else files
+        files = Files(str(path), source.joined, source.later) if path else files
     return Pool(pool.uri, schema, files)
 
 

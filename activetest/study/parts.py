@@ -9,8 +9,9 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from activetest import catalog
-from activetest.errors import ChoiceError
+from activetest.errors import ChoiceError, StudyError
 from activetest.ledger.ledger import Record
+from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Selection
 from activetest.nouns.log import Log
 from activetest.nouns.study_lists import Part
 from activetest.rounds.part_pool import PartPool, cut_log
@@ -45,6 +46,25 @@ def find_numbers(study: StoredStudy, names: Sequence[str]) -> list[int] | None:
         if name not in known:
             raise ChoiceError(f"the study has no part {name!r}", catalog.nearest(name, known))
     return [known.index(name) + 1 for name in names]
+
+
+def check_choices_of_parts(choices: Choices) -> None:
+    """Raises StudyError for choices with which no numbers are joined over parts."""
+    if choices.question not in (None, NO_QUESTION):
+        raise StudyError(
+            f"the question {choices.question!r} is about one pool",
+            '`study.change(question="none")` asks none from now on',
+        )
+    if choices.selection == Selection.TOP:
+        raise StudyError(
+            "items with the largest scores are chosen, and no estimate joins parts by these",
+            '`study.change(selection="draw")` draws them from now on',
+        )
+    if choices.interval == Interval.SEQUENTIAL:
+        raise StudyError(
+            "planned looks are about the items that a study began with",
+            '`study.change(interval="anytime")` decides gates at any look',
+        )
 
 
 class PartStudy(StoredStudy):

@@ -172,6 +172,7 @@ def report(
     interval = request.interval or (choices.interval if request.population else None)
     if request.population:
         _check_population(_find_kind(choices, interval), request.half_width)
+    _check_parts(study, request)
     parsed = [set_level(study, parse_requirement(text)) for text in request.require]
     check_model_report(
         study,
@@ -242,7 +243,7 @@ def report(
         ]
     estimates = rows.mark_one_look(estimates, kind)
     notes += (
-        *write_assumption_notes(view, checks, shown, estimates, kind),
+        *([] if view.parts else write_assumption_notes(view, checks, shown, estimates, kind)),
         *about.note_kinds(kind, compared, estimates),
         *about.note_uncertain_groups(cache, estimates),
     )
@@ -282,7 +283,7 @@ def report(
         assumptions=checks,
         threshold=find_own_threshold(study),
         weight=cache.roles.get("weight"),
-        population_setting="" if request.population else "`population=True`",
+        population_setting="" if request.population or view.parts else "`population=True`",
         hindsight=_HINDSIGHT,
         details=build_details(
             *(study, view, whole, facts, shown[0], estimates[0], kind),
@@ -295,6 +296,17 @@ def report(
     )
     save(found)
     return found
+
+
+def _check_parts(study: StoredStudy, request: Request) -> None:
+    """Raises StudyError for what is not joined over parts of the population."""
+    for given, what in (
+        (request.population, "a report on the population behind a pool"),
+        (request.assume, "an assumption on rare classes"),
+        (request.surface or request.at or request.maps, "a surface"),
+    ):
+        if given:
+            study.check_one_part(what)
 
 
 def _read_by(by: str | None) -> bool:

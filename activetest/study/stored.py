@@ -154,6 +154,14 @@ class StoredStudy:
         """The files of the parts that came after the first."""
         return tuple(resolve_address(each.address, self.folder) for each in self.list_parts()[1:])
 
+    def check_one_part(self, what: str) -> None:
+        """Raises StudyError where the population has several parts, and what is asked is of one."""
+        if len(names := [each.name for each in self.list_parts()]) > 1:
+            raise StudyError(
+                f"{what} is about one pool, and the population has {len(names)} parts",
+                f"`study.report(part={names[-1]!r})` is about one of them",
+            )
+
     def of_part(self, name: str) -> "StoredStudy":
         """The study as one of a part of the population alone: its items, draws and labels.
 
@@ -224,6 +232,10 @@ class StoredStudy:
         Raises ChoiceError for choices that make no sense, StorageError when study.toml cannot be
         written.
         """
+        if len(self.list_parts()) > 1:
+            from activetest.study.parts import check_choices_of_parts
+
+            check_choices_of_parts(choices)
         pool = self._relative_entries(pool or {**self.pool, **self.addresses})
         self.choices = check_choices(asdict(choices), pool, where="the choices")
         self.pool = pool
@@ -245,6 +257,7 @@ class StoredStudy:
         A crash leaves the old study or the new one. Raises StudyError when anything was recorded
         after `revision` of the ledger, or drawn before it, and what update raises.
         """
+        self.check_one_part("another seed, or another meaning of its columns,")
         pool = self._relative_entries(pool)
         choices = check_choices(asdict(choices), pool, where="the choices")
         with raising_storage_errors(self.folder):

@@ -702,8 +702,9 @@ class Study:
             PoolChanged: The pool is not what it was.
             StorageError: The file is there already, or cannot be written.
         """
-        export = catalog.load("exports", "surface")
-        found: StudySurface = export.open_surface(self._current(), path=path, all=all, force=force)
+        export, current = catalog.load("exports", "surface"), self._current()
+        current.check_one_part("a surface")
+        found: StudySurface = export.open_surface(current, path=path, all=all, force=force)
         return found
 
     @_with_known_names
@@ -740,9 +741,10 @@ class Study:
             PoolChanged: The pool is not what it was.
             StorageError: The file is there already, or cannot be written.
         """
-        export = catalog.load("exports", "curve")
+        export, current = catalog.load("exports", "curve"), self._current()
+        current.check_one_part("a curve")
         found: StudyCurve = export.open_curve(
-            self._current(),
+            current,
             name,
             simultaneous=simultaneous,
             points=points,
