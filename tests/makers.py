@@ -59,15 +59,16 @@ def copy_written(key: Hashable, write: Callable[[Path], object], folder: Path) -
     shutil.copytree(_written[key].name, folder, dirs_exist_ok=True)
 
 
-def learn_answers_once(sources, codes, confidence, hashes) -> Answers:
+def learn_answers_once(sources, codes, confidence, hashes, first=None) -> Answers:
     """Results of `learn_answers` for features: the same features and answers are learned once."""
     if os.environ.get("MUTATE_TEST") or not all(type(each) is Features for each in sources):
-        return learn_answers(sources, codes, confidence, hashes)
+        return learn_answers(sources, codes, confidence, hashes, first)
     inputs = [each.read(np.arange(len(codes))) for each in sources]
     given = [codes, hashes, *inputs, *([] if confidence is None else [confidence])]
+    given.append(np.array(len(codes) if first is None else first))
     key = (*(each._exact for each in sources), *((each.shape, each.tobytes()) for each in given))
     if key not in _learned:
-        _learned[key] = learn_answers(sources, codes, confidence, hashes)
+        _learned[key] = learn_answers(sources, codes, confidence, hashes, first)
     return replace(_learned[key], columns=_learned[key].columns.copy())
 
 

@@ -61,7 +61,11 @@ class _Column:
 
 
 def learn_answers(
-    sources: Sequence[Source], codes: Array, confidence: Array | None, hashes: Array
+    sources: Sequence[Source],
+    codes: Array,
+    confidence: Array | None,
+    hashes: Array,
+    first: int | None = None,
 ) -> Answers:
     """The columns that are worth keeping: none where nothing foretells the model's answers.
 
@@ -69,11 +73,16 @@ def learn_answers(
     codes       (N,) the model's answers
     confidence  (N,) logit of its confidence; None where it states none
     hashes      (N,) uint64 of the ids: they choose what is learned, whatever the order of rows
+    first       only so many of the first items are learned; None for all
     """
-    classes, answers = rank_classes(codes, MOST_CLASSES)
-    order = np.argsort(hashes, kind="stable")
+    first = len(codes) if first is None else first
+    classes, answers = _rank_classes(codes, first)
+    order = np.argsort(hashes[:first], kind="stable")
+    others = np.arange(first, len(codes))
     found = [
-        each for source in sources for each in _learn_columns(source, answers, len(classes), order)
+        each
+        for source in sources
+        for each in _learn_columns(source, answers, len(classes), order, others)
     ]
     best = sorted(found, key=lambda each: -each.gain)[:_MOST_COLUMNS]
     kept = [each.column for each in found if each in best]
@@ -81,14 +90,26 @@ def learn_answers(
     hits = [
         max([0.0, *(each.hits for each in found if each.source is source)]) for source in sources
     ]
-    return Answers(_finish(columns, confidence) if kept else columns, tuple(hits))
+    return Answers(_finish(columns, confidence, first) if kept else columns, tuple(hits))
 
 
-def _learn_columns(source: Source, answers: Array, classes: int, order: Array) -> list[_Column]:
+def _rank_classes(codes: Array, first: int) -> tuple[Array, Array]:
+    """As rank_classes, by the first items; classes that none of them has are the last one."""
+    classes, answers = rank_classes(codes[:first], MOST_CLASSES)
+    if first == len(codes):
+        return classes, answers
+    places = np.full(int(codes.max()) + 1, int(answers.max(initial=0)))
+    places[codes[:first]] = answers
+    return classes, places[codes]
+
+
+def _learn_columns(
+    source: Source, answers: Array, classes: int, order: Array, others: Array
+) -> list[_Column]:
     """Those of a source that foretell answers better than the shares of classes do.
 
-    answers (N,) codes of so many classes, the most frequent first; order (N,) of what is learned
-    first.
+    answers (N,) codes of so many classes, the most frequent first; order of what is learned first,
+    and others, of which nothing is.
     """
     answers, learned = np.minimum(answers, source.most_classes - 1), order[:MOST_ROWS]
     inputs, own, count = source.read(learned), answers[learned], int(answers.max()) + 1
@@ -109,16 +130,16 @@ def _learn_columns(source: Source, answers: Array, classes: int, order: Array) -
             column[learned] = find_logits(held_out, own)
             kept.append(learner)
             found.append(_Column(source, column, float(gain.mean()), hits))
-    rest = order[len(learned) :] if kept else order[:0]
+    rest = np.append(order[len(learned) :], others) if kept else order[:0]
     with step("judging items by their features", len(rest)) as doing:
         for start in range(0, len(rest), AT_ONCE):
             rows = rest[start : start + AT_ONCE]
-            others = source.read(rows)
-            hashed = source.hash(others)
+            read = source.read(rows)
+            hashed = source.hash(read)
             at = np.minimum(np.searchsorted(keys, hashed), len(keys) - 1)
             same = keys[at] == hashed
             for learner, each in zip(kept, found, strict=True):
-                logs = learner.predict(others)
+                logs = learner.predict(read)
                 logs[same] = learner.held_out[seat[at[same]]]
                 each.column[rows] = find_logits(logs, answers[rows])
             doing.advance(len(rows))
@@ -131,11 +152,12 @@ def find_logits(logs: Array, answers: Array) -> Array:
     return np.clip(own - np.log(-np.expm1(own)), -_MOST_LOGIT, _MOST_LOGIT)
 
 
-def _finish(columns: Array, confidence: Array | None) -> Array:
-    """(N, K) float32 columns without what the confidence and its square foretell of them."""
+def _finish(columns: Array, confidence: Array | None, first: int) -> Array:
+    """(N, K) float32 columns without what the confidence and its square foretell of the first."""
     known = [np.ones(len(columns))]
     if confidence is not None:
         known += [confidence.astype(float), confidence.astype(float) ** 2]
     basis = np.column_stack(known)
-    left = columns - basis @ np.linalg.lstsq(basis, columns.astype(float), rcond=None)[0]
+    learned = basis[:first], columns[:first].astype(float)
+    left = columns - basis @ np.linalg.lstsq(*learned, rcond=None)[0]
     return (np.round(left / GRID) * GRID).astype(np.float32)

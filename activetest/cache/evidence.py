@@ -21,8 +21,9 @@ _VERSION = 1
 def ensure_evidence(cache: Cache, pool: Pool) -> Part:
     """The part of evidence, built unless it is there: of a pool of classes with features or texts.
 
-    Its fingerprint is that of the features and texts. Raises PoolError where the pool is damaged,
-    OSError when the part cannot be written.
+    Its fingerprint is that of the features and texts. Of a population of several parts, both follow
+    from the first: what is said of its items stays as it was when others come. Raises PoolError
+    where the pool is damaged, OSError when the part cannot be written.
     """
     folder, described = cache.folder / EVIDENCE, all_features.describe_origin(cache, pool)
     origin = [_VERSION, cache.fingerprint, described, *map(list, filter(None, [pool.schema.texts]))]
@@ -37,7 +38,7 @@ def ensure_evidence(cache: Cache, pool: Pool) -> Part:
         words.append(("1 feature", True) if width == 1 else (f"{width:,} features", False))
         prints.append(features.fingerprint)
     # Read first: a damaged cache is replaced, with what is being drafted in it.
-    hashes = cache.hashes
+    hashes, first = cache.hashes, pool.files.part_rows[0]
     # Memory for reading the pool is not needed any more, and learning takes memory, too.
     pa.default_memory_pool().release_unused()
     with drafting_part(folder, origin) as draft:
@@ -48,10 +49,11 @@ def ensure_evidence(cache: Cache, pool: Pool) -> Part:
 
             with step("reading texts"):
                 texts, counts = read_texts(pool, counting=len(cache.classes) > MOST_CLASSES)
-            prints.append(f"{int(hash_rows(hashes, [texts.hashes]).sum(dtype=np.uint64)):016x}")
+            hashed = hash_rows(hashes[:first], [texts.hashes[:first]])
+            prints.append(f"{int(hashed.sum(dtype=np.uint64)):016x}")
             named = shorten_list(pool.schema.texts)
             if counts.shape[1]:
-                arrays[FACTS] = find_facts(counts, codes, cache.classes)
+                arrays[FACTS] = find_facts(counts, codes, cache.classes, first)
                 draft.notices.append(
                     f"the surrogate learns from lengths, lines, digits and words of {named}, and "
                     "from the length of the answer"
@@ -60,7 +62,7 @@ def ensure_evidence(cache: Cache, pool: Pool) -> Part:
                 sources.append(texts)
                 words.append((f"the words of {named}", False))
         with step("learning what the pool says of the model's answers"):
-            found = learn_answers(sources, codes, confidence, hashes)
+            found = learn_answers(sources, codes, confidence, hashes, first)
         draft.put_items(cache.piece_rows, {EVIDENCE: found.columns, **arrays})
         draft.notices += _describe(words, found)
         draft.fingerprint = "+".join(prints)

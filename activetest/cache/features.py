@@ -65,13 +65,16 @@ def _list_shape(pool: Pool) -> list[list[int]]:
 def ensure_features(cache: Cache, pool: Pool) -> Part:
     """The part of features, built unless it is there.
 
+    Of a population of several parts, units and fingerprint are those of the first: values of its
+    items stay as they were when others come.
+
     Raises PoolError where the pool is damaged, OSError when it cannot be written.
     """
     folder, origin = cache.folder / FEATURES, describe_origin(cache, pool)
     if part := open_part(folder, origin):
         return part
     # Read first: a damaged cache is replaced, with what is being drafted in it.
-    hashes = cache.hashes
+    hashes, first = cache.hashes, pool.files.part_rows[0]
     with drafting_part(folder, origin) as draft:
         scale = measure_scale(pool)
         width = len(scale.centre)
@@ -83,8 +86,8 @@ def ensure_features(cache: Cache, pool: Pool) -> Part:
         def write_strip(strip: Strip) -> int:
             block = pool.read_block(strip)
             draft.write(FEATURES, block.start, scale.standardise(block.features))
-            keys = hashes[block.start : block.start + strip.batch.num_rows]
-            return _hash_block(keys, block)
+            stop = min(block.start + strip.batch.num_rows, first)
+            return _hash_block(hashes[block.start : max(stop, block.start)], block)
 
         total = pool.map_strips(write_strip, add, without=_UNUSED, here=True) if width else 0
         content = json.dumps([pool.feature_names(), total % 2**64, *_list_shape(pool)])
@@ -105,24 +108,27 @@ def _hash_block(keys: Array, block: Block) -> int:
         values = [
             column
             for feature in block.features
-            for column in feature[part].reshape(len(keys[part]), -1).T
+            for column in feature[: len(keys)][part].reshape(len(keys[part]), -1).T
         ]
         total += int(hash_rows(keys[part], values).sum(dtype=np.uint64))
     return total
 
 
 def measure_scale(pool: Pool) -> Scale:
-    """Mean and standard deviation of every feature over the pool, as exact as doubles are.
+    """Mean and standard deviation of every feature over the first part, as exact as doubles are.
 
     The pixels of an image have one of both, so that they stay comparable.
     """
     if not pool.schema.features:
         return Scale(np.empty(0), np.empty(0))
-    first = pool.read_block(next(pool.strips(without=_UNUSED)))
+    rows = pool.files.part_rows[0]
+    first = pool.read_block(next(pool.strips(without=_UNUSED, stop=rows)))
     rough = components.estimate_rough_scale(first.features)
 
     def sum_strip(strip: Strip) -> BlockSum:
-        sums = _sum_chunk(pool.read_block(strip).features, rough)
+        kept = max(rows - strip.start, 0)
+        columns = [each[:kept] for each in pool.read_block(strip).features]
+        sums = _sum_chunk(columns, rough)
         return BlockSum.of(strip.number, sums)
 
     if pool.schema.shape:

@@ -131,7 +131,7 @@ def read_texts(
 
     Raises PoolError where the file is damaged.
     """
-    longest = longest or find_longest(pool.rows)
+    longest = longest or find_longest(pool.files.part_rows[0])
     cut: list[list[pa.Array]] = [[] for _ in pool.schema.texts]
     counts = []
     for lines in pool.texts():
@@ -191,15 +191,15 @@ def _count(lines: pa.Array) -> Array:
     return np.column_stack([each.to_numpy(zero_copy_only=False) for each in counts])
 
 
-def find_facts(counts: Array, codes: Array, classes: Sequence[str]) -> Array:
-    """(N, F) float32 standardised facts: of the texts, by counts (N, F), and of the answers.
+def find_facts(counts: Array, codes: Array, classes: Sequence[str], first: int) -> Array:
+    """(N, F) float32 facts, in units of the first ones: of texts, by counts (N, F), and answers.
 
     An answer, of codes (N,) among the classes, is long or short, and a whole number or none.
     """
     lengths = np.array([len(name) for name in classes])
     whole = np.array([name.isdecimal() for name in classes], float)
     facts = np.column_stack([np.log1p(counts), np.log1p(lengths)[codes], whole[codes]])
-    spread = facts.std(axis=0)
-    facts = (facts - facts.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    spread = facts[:first].std(axis=0)
+    facts = (facts - facts[:first].mean(axis=0)) / np.where(spread > 0, spread, 1)
     kept = np.clip(facts[:, spread > GRID], -_FARTHEST, _FARTHEST)
     return (np.round(kept / GRID) * GRID).astype(np.float32)

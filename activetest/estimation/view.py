@@ -30,7 +30,7 @@ from activetest.estimation.population import Population, generalise_difference, 
 from activetest.estimation.raw import add_raw, add_raw_to_value, give_shares, negate
 from activetest.estimation.strata import join_values
 from activetest.estimation.value import Value
-from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.metric import Metric, forget_map
 from activetest.nouns.choices import Augmentation, Choices, Selection
 from activetest.nouns.estimate import Sample
 from activetest.nouns.log import PENDING, Log, Round, truncate_log
@@ -85,11 +85,13 @@ class View:
         *,
         kind: str = FIXED,
         alike: bool = False,
+        of_means: bool = False,
     ) -> Value:
         """The metric by the named estimator. Raises NotEstimable, with the reason.
 
         Where answers are missing they are filled, unless the kind of interval needs whole rounds.
-        alike uses the draws that serve the whole pool best, for groups that are compared.
+        alike uses the draws that serve the whole pool best, for groups that are compared. of_means
+        says that its means are what matters, also where the metric of them is undefined.
         """
         group = group or self.evidence.groups[0]
         if self.parts and not is_model_based(estimator):
@@ -121,11 +123,13 @@ class View:
                 sample = self._add_beliefs(sample, metric, refined, group, estimator)
             elif sample.unknown and len(sample.q) < _FEWEST_DRAWN:
                 self._refuse_few_draws(refined, len(sample.q))
-            value = estimate.estimate_metric(sample, refined, estimator)
+            found = forget_map(refined) if of_means else refined
+            value = estimate.estimate_metric(sample, found, estimator)
         if self.counts_declined and not own:
             same = filled is not None and evidence is filled.evidence
             worst = bound_with_declined(
-                *(self.evidence if same else evidence, value.metric, group, estimator),
+                *(self.evidence if same else evidence, refined if of_means else value.metric),
+                *(group, estimator),
                 until=filled.until if filled is not None and same else 0,
                 always=alike,
             )
@@ -147,7 +151,8 @@ class View:
         values = []
         for part, own in self.list_parts(group):
             try:
-                values.append(part.value(metric, estimator, own, kind=kind, alike=alike))
+                about = metric, estimator, own
+                values.append(part.value(*about, kind=kind, alike=alike, of_means=True))
             except NotEstimable as error:
                 problem = f"in part {''.join(part.cache.part_names)}: {error.problem}"
                 raise NotEstimable(problem, error.hint) from error

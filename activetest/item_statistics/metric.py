@@ -1,7 +1,7 @@
 """A metric is an item statistic and a smooth map of its mean: theta = phi(mean_j h(f_j, y_j))."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -120,6 +120,22 @@ class Metric:
         steps = _STEP * np.maximum(np.abs(mean), _SMALL)
         moves = np.diag(steps)
         return (self.smooth(mean + moves) - self.smooth(mean - moves)) / (2 * steps)
+
+
+def forget_map(metric: Metric) -> Metric:
+    """The metric of several means as one that is defined wherever these are: the first of them."""
+    if len(metric.statistics) == 1:
+        return metric
+    return replace(
+        metric,
+        smooth=take_mean,
+        lower=-np.inf,
+        upper=np.inf,
+        interval=None,
+        ratio=None,
+        given_shares=None,
+        averaged=None,
+    )
 
 
 class Formula(NamedTuple):

@@ -52,9 +52,7 @@ def _make_expression(text: str, metric: str, *brackets: str) -> Expression:
     read = [_read_name(text, each) for each in brackets]
     names, kinds = tuple(name for _, name in read), {key for key, _ in read}
     if len(kinds) > 1:
-        raise ChoiceError(
-            f"{text!r} subtracts a part from a model, or a model from a part", _EXAMPLE
-        )
+        raise ChoiceError(f"{text!r} subtracts a part and a model from each other", _EXAMPLE)
     if len({*names}) < len(names):
         raise ChoiceError(f"{text!r} subtracts a number from itself", _EXAMPLE)
     return Expression(metric, parts=names) if kinds == {"part"} else Expression(metric, names)

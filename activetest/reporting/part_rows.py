@@ -31,8 +31,8 @@ def find_part_view(view: View, name: str) -> View:
 def estimate_parts(view: View, metrics: Sequence[Metric], kind: str) -> list[EstimateRow]:
     """A row for every metric and part, a metric's values shrunk together.
 
-    A part has draws of its own, so that its interval is that of a pool. What shrunk values are
-    moved towards is what the surrogate foresees of the part, corrected by its error on all parts.
+    A part has draws of its own, so that its interval is that of a pool. Shrunk values are moved
+    towards the surrogate's expectation of the part, corrected by its error on all parts.
     """
     names = view.cache.part_names
     if not view.parts:
@@ -151,8 +151,8 @@ def _shrink(
     variances = [np.nan if each is None else find_metric_variance(each) for each in values]
     predicted = np.array([np.nan if each is None else each.predicted for each in values])
     sizes = np.array([each.cache.size for each in view.parts], float)
-    foreseen = float(sizes @ predicted / sizes.sum())
-    centre = np.clip(predicted + whole - foreseen, metric.lower, metric.upper)
+    expected = float(sizes @ predicted / sizes.sum())
+    centre = np.clip(predicted + whole - expected, metric.lower, metric.upper)
     centre = np.where(np.isfinite(centre) & (metric.refine is None), centre, whole)
     shrunk = shrinkage.shrink(found, np.array(variances), centre)
     return [replace(row, shrunk=each) for row, each in zip(rows, shrunk.tolist(), strict=True)]

@@ -18,7 +18,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.nouns.study_lists import PartDraws
 from activetest.rounds.fit import find_drawable_items, get_surrogate
-from activetest.rounds.part_pool import cut_log, list_part_pools
+from activetest.rounds.part_pool import PartPool, cut_log, list_part_pools
 from activetest.sampling.plan import plan_round
 
 # Draws that each part gets before any gets more: fewer show no variance.
@@ -62,19 +62,24 @@ def plan_rounds(
         part = plan_round(
             *(cut_log(log, pool), pool, choices), seed=seed, count=planned, surrogate=surrogate
         )
-        number = last + len(found) + 1
-        found.append(
-            replace(
-                part,
-                number=number,
-                rows=pool.find_positions(part.rows),
-                parts=(PartDraws(pool.number, planned),),
-                # They share what the first of them keeps.
-                fit_round=last + 1,
-                fit_labels=found[0].fit_labels if found else part.fit_labels,
-            )
-        )
+        found.append(place_round(part, pool, last + len(found) + 1, planned, first=last + 1))
     return found
+
+
+def place_round(round: Round, pool: PartPool, number: int, planned: int, *, first: int) -> Round:
+    """A round of a part as one of the whole population.
+
+    number   among the rounds of all parts
+    planned  draws that were planned
+    first    number of the first round that has its surrogate, which alone keeps it
+    """
+    return replace(
+        round,
+        number=number,
+        rows=pool.find_positions(round.rows),
+        parts=(PartDraws(pool.number, planned),),
+        fit_round=first,
+    )
 
 
 def allocate_draws(count: int, sizes: Array, drawn: Array, free: Array) -> Array:

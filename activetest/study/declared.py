@@ -90,7 +90,8 @@ def record_gates(
             level if each.level is None else each.level,
             kind,
             source,
-            given,
+            # A gate about a part of its own stays the same when others come.
+            {name: value for name, value in given.items() if name != "parts" or not each.parts},
         )
         for each, kind in zip(requirements, kinds, strict=True)
     ]

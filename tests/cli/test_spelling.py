@@ -259,6 +259,7 @@ def test_the_command_reads_what_the_call_says(settings):
 # calls have no argument for.
 OF_THE_COMMAND_LINE = {
     "add": {"--verbose"},
+    "extend": {"--verbose"},
     "import": {"--engine", "--help-all", "--verbose"},
     "init": {"--engine", "--help-all", "--verbose"},
     "inspect": {"--format"},

@@ -391,7 +391,7 @@ def test_what_is_none_is_named_though_its_hash_holds(ledger, rows, problem):
         ({"answers": [ANSWER._replace(value='{"x": 1.0}')]}, "an answer of several classes"),
         ({"raters": [RATER._replace(kind="program")]}, "a rater of the kind 'program'"),
         ({"raters": [RATER._replace(price=0.1)]}, "a price of an answer"),
-        ({"parts": [PART]}, "a second part"),
+        ({"parts": [PART._replace(retired=9)]}, "a part that is retired"),
         ({"models": [MODEL._replace(version="2")]}, "a version, a part or a removal of a model"),
         ({"models": [MODEL._replace(part=1)]}, "a version, a part or a removal of a model"),
         ({"models": [MODEL._replace(removed=9)]}, "a version, a part or a removal of a model"),

@@ -28,11 +28,24 @@ def test_a_metric_is_followed_by_its_model_in_brackets(text, metric, models):
 
 
 @pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("error(part=week1)", ("week1",)),
+        ("error(part=week2) - error( part = week1 )", ("week2", "week1")),
+    ],
+)
+def test_brackets_may_name_a_part_of_the_population(text, parts):
+    assert parse_expression(text) == Expression("error", parts=parts)
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("error(v2)-accuracy(v1)", "another metric"),
         ("error(v2)-error(v2)", "from itself"),
-        ("error(part=week1)", "only `model` is known"),
+        ("error(week=1)", "only `model` and `part` are known"),
+        ("error(part=week1)-error(v2)", "a part and a model"),
+        ("error(part=)", "names no part"),
         ("error()", "names no model"),
         ("error(model=)", "names no model"),
     ],

@@ -101,8 +101,9 @@ def test_nothing_that_a_row_or_a_gate_knows_is_left_out(judged):
     numbers |= {"n_answers", *OF_DECLINED}
     for kind, key in ((EstimateRow, "estimates"), (Gate, "gates")):
         names = {field.name.replace("class_name", "class") for field in fields(kind)}
-        # Models are in the dimensions, and in those of the other side, and compared in rows of two.
-        others = {"quantity", "models", "since_added", "compared"}
+        # Models and parts are in the dimensions, and in those of the other side; compared is in
+        # rows of two models.
+        others = {"quantity", "models", "parts", "since_added", "compared"}
         expected = (names | numbers | set(DIMENSIONS)) - others
         # Verdicts of gates that are not reliable are undecided, and say why.
         expected = expected - {"reliable"} if kind is Gate else expected | _SAVING
