@@ -51,6 +51,7 @@ TOPICS = (
         "engines",
         "remote",
         "best",
+        "parts",
         "compare",
     ),
     *("results", "gaussian"),

@@ -20,7 +20,8 @@ _ORDER = (
         "judges",
     ),
     *("groups", "questions", "surfaces", "attributes", "gates", "stopping", "reports", "pipelines"),
-    *("limits", "population", "assumptions", "python", "results", "compare", "best", "simulate"),
+    *("limits", "population", "assumptions", "python", "results"),
+    *("compare", "best", "parts", "simulate"),
     *(
         "methods",
         "surrogates",

@@ -13,7 +13,9 @@ from activetest.errors import ChoiceError, StudyError
 from activetest.ledger.ledger import Record
 from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Selection
 from activetest.nouns.log import Log
+from activetest.nouns.report import Note, Weight
 from activetest.nouns.study_lists import Part
+from activetest.reporting.requirements import Requirement
 from activetest.rounds.part_pool import PartPool, cut_log
 from activetest.study.config import Config
 from activetest.study.models import ModelStudy
@@ -65,6 +67,19 @@ def check_choices_of_parts(choices: Choices) -> None:
             "planned looks are about the items that a study began with",
             '`study.change(interval="anytime")` decides gates at any look',
         )
+
+
+def note_populations(study: StoredStudy, requirements: Sequence[Requirement]) -> list[Note]:
+    """How many populations gates about all parts so far were about, where there were several."""
+    known = {tuple(gate.conditions.get("parts", ())) for gate in study.ledger.gates()} - {()}
+    if len(known) < 2 or all(each.parts for each in requirements):
+        return []
+    error = (1 - study.choices.level) * len(known)
+    text = (
+        f"Gates about all parts so far were about {len(known)} populations, each with an error of "
+        f"its own: of gates that should fail at all of them, {error:.2g} pass on average at most."
+    )
+    return [Note(text, Weight.ANSWER)]
 
 
 class PartStudy(StoredStudy):

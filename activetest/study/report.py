@@ -71,6 +71,7 @@ from activetest.study.findings import Context, Request
 from activetest.study.hindsight import complete_request, find_own_threshold
 from activetest.study.judged import describe_judged, record_judged, set_level
 from activetest.study.models import ModelStudy
+from activetest.study.parts import note_populations
 from activetest.study.plots import saving_plots
 from activetest.study.results import Report
 from activetest.study.status import status
@@ -258,6 +259,7 @@ def report(
     # Last of their weight: what is wrong with a number itself comes first.
     judged, about_models = describe_judged(study, cache, view, gates, judged)
     notes += [*_note_pool(study, cache), *unrecorded, *about_models]
+    notes += note_populations(study, parsed)
     notes += _note_request(request, view, shown[0], estimates[0])
     notes += [note for _, about_finding in described for note in about_finding]
     counts, _ = status(study, cache)

@@ -536,7 +536,7 @@ class Study:
         >>> frame = pd.read_parquet("digits.parquet")
         >>> frame["id"] = "new-" + frame["id"]
         >>> print(study.extend(frame, part="week48"))
-        week48 added: 1,797 new items, and 3,594 in all parts
+        week48 added: 1,497 new items, and 2,994 in all parts
 
         Args:
             items: A file of any format that pools have, a frame, or an open file, with the columns

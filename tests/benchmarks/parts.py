@@ -6,6 +6,7 @@ week some labels are bought once its part has come, wherever draws lack most of 
 """
 
 import concurrent.futures
+import csv
 import tempfile
 from dataclasses import dataclass
 from functools import partial
@@ -65,15 +66,22 @@ def open_pool(path: str) -> Population:
     """A pool with an answer key, cut into ten parts as it stands."""
     from activetest.cache.cache import build_cache
     from activetest.pool.pool import Pool
-    from activetest.simulation.simulate import read_truth
 
     if (path,) not in _built:
         place = Path(tempfile.mkdtemp())
         pool = Pool.open(path)
         cache = build_cache(pool, place / "cache")
-        truth = read_truth(path.replace(".parquet", ".labels.csv"), cache)
+        truth = read_labels(Path(path).with_suffix(".labels.csv"), cache)
         _built[path,] = Population(cache, truth, truth != cache.rows(0, cache.size).outputs.pred)
     return cut(_built[path,])
+
+
+def read_labels(path: Path, cache: Any) -> np.ndarray:
+    """(N,) codes of the labels in an answer key."""
+    with open(path, newline="", encoding="utf-8") as lines:
+        key = {row["id"]: row["label"] for row in csv.DictReader(lines)}
+    codes = {name: code for code, name in enumerate(cache.classes)}
+    return np.array([codes[key[id]] for id in cache.ids(np.arange(cache.size))], float)
 
 
 def cut(found: Population) -> Population:

@@ -407,6 +407,8 @@ def test_what_only_a_newer_version_records_is_not_misread(ledger, rows, newer):
         changes = {
             table: {2: {"fingerprint": "abe"}} for table in ("parts", "models") if table in rows
         }
+        if "parts" in rows:
+            changes["parts"][2] |= {"retired": rows["parts"][0].retired}
         if "models" in rows:
             changes["models"][2] |= {"removed": rows["models"][0].removed}
         writer.append(chain.FILE, of=4, rows={"files": [FILE], **rows}, changes=changes)
