@@ -259,8 +259,10 @@ def report(
     # Last of their weight: what is wrong with a number itself comes first.
     judged, about_models = describe_judged(study, cache, view, gates, judged)
     notes += [*_note_pool(study, cache), *unrecorded, *about_models]
-    notes += note_populations(study, parsed)
-    notes += _note_request(request, view, shown[0], estimates[0])
+    notes += [
+        *note_populations(study, parsed),
+        *_note_request(request, view, shown[0], estimates[0]),
+    ]
     notes += [note for _, about_finding in described for note in about_finding]
     counts, _ = status(study, cache)
     found = Report(
