@@ -4,7 +4,7 @@ Each addition is a stratum with draws of its own. Its file is complete and on th
 ledger has the part: a crash leaves a study with it or without.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,12 @@ from activetest.nouns.arguments import read_name, reading_arguments
 from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array, Outputs
 from activetest.nouns.study_lists import MODEL_NAMES, Part, is_model_name
-from activetest.pool.extension import write_part
+from activetest.pool.extension import find_further, write_part
 from activetest.pool.files import Files
+from activetest.pool.groups import reject_too_many
 from activetest.pool.pool import Pool
 from activetest.study.add import open_given
+from activetest.study.config import write_config
 from activetest.study.folder import INSIDE, PARTS
 from activetest.study.frames import is_address
 from activetest.study.parts import check_choices_of_parts
@@ -82,21 +84,31 @@ def extend_study(study: StoredStudy, given: Any, *, part: str | None = None) -> 
         known, first = study.cache(auxiliary=False), Files(study.locate_pool())
         written = place / "part.parquet"
         missing = write_part(first, files, title, schema, written)
+        further: tuple[str, ...] = ()
+        if schema.open_classes:
+            further = find_further(Pool(title, schema, Files(str(written))))
+            schema = replace(schema, classes=(*schema.classes, *further))
         built = build_cache(Pool(title, schema, Files(str(written))), place / "cache")
+        _check_groups(known, built)
         fresh = _find_new(known, built, title)
         repeated = built.size - int(np.count_nonzero(fresh))
         notices = built.notices
         if missing:
             names = shorten_list(missing)
             notices += (f"it has no {names}: they stand at their means for its items",)
+        if further:
+            count = f"{len(further):,} class{'es' * (len(further) != 1)}"
+            notices += (f"it has {count} that the study had not: {shorten_list(further)}",)
         if repeated == built.size:
             raise PoolError(
                 f"{title} has no new item: the study has all {built.size:,} with these outputs",
                 "nothing was changed",
             )
-        if repeated:
-            kept = place / "kept.parquet"
-            write_part(first, Files(str(written)), title, schema, kept, fresh)
+        if repeated or further:
+            kept, all_rows = place / "kept.parquet", Files(str(written))
+            if schema.judge:
+                all_rows.leave_out_gaps(schema.judge)
+            write_part(first, all_rows, title, schema, kept, kept=fresh, further=further)
             built.close()
             written = kept
             built = build_cache(Pool(title, schema, Files(str(written))), place / "cache")
@@ -115,8 +127,11 @@ def extend_study(study: StoredStudy, given: Any, *, part: str | None = None) -> 
         except LedgerMoved as error:
             problem = "items were drawn or labels were added meanwhile"
             raise StudyError(problem, "try again") from error
+        extended = StoredStudy.open(study.folder)
+        # Whoever has the study open sees by this that it changed.
+        write_config(study.folder, extended.describe())
     # Whatever asks for the population first need not wait.
-    items = study.cache().size
+    items = extended.cache().size
     return ExtendedStudy(added, items, repeated, notices)
 
 
@@ -153,6 +168,14 @@ def _name_part(study: StoredStudy, given: Any, name: str | None) -> str:
             f"the study has a part {name!r} already", '`part="..."` gives this one another name'
         )
     return name
+
+
+def _check_groups(known: Cache, built: Cache) -> None:
+    """Raises PoolError where a group would have more values than a report can have lines."""
+    for group, old, new in zip(
+        known.group_names, known.group_values, built.group_values, strict=True
+    ):
+        reject_too_many(group, {*old, *new})
 
 
 def _find_new(known: Cache, built: Cache, title: str) -> Array:

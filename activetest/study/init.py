@@ -35,7 +35,7 @@ from activetest.sampling.question import find_fact, find_question, resolve_quest
 from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.study.add import add_model, check_model_name, list_model_columns
 from activetest.study.comparison import describe_aims
-from activetest.study.config import GRADED_BY, Config
+from activetest.study.config import GRADED_BY, Config, parse_schema
 from activetest.study.conversion import Conversion, keep_conversion
 from activetest.study.findings import describe_findings
 from activetest.study.first import First, choose_first, keep_first
@@ -598,7 +598,9 @@ def _open_pool(
         columns |= {"groups": (PREDICTED,)}
         pool = Pool.open(path, **columns, name=name, suggest=study is None)
     if source.later:
-        pool = Pool(name, pool.schema, source.files, pool.notices)
+        assert study is not None
+        entries = study.name_classes_of_parts(pool.schema.to_dict())
+        pool = Pool(name, parse_schema(entries), source.files, pool.notices)
     if study is not None:
         pool.notices = describe_pool(pool.schema, pool.files.schema, pool.rows, pool.files.gaps)
     return pool

@@ -91,10 +91,10 @@ class PartStudy(StoredStudy):
     """
 
     def __init__(self, base: StoredStudy, part: Part, number: int) -> None:
+        self.base, self.part, self.number = base, part, number
         super().__init__(
             base.folder, Config(base.pool, base.choices, base.reports, base.others), base.ledger
         )
-        self.base, self.part, self.number = base, part, number
 
     @property
     def pool_name(self) -> str:

@@ -86,15 +86,27 @@ class StoredStudy:
 
     def __init__(self, folder: Path, found: config.Config, ledger: Ledger) -> None:
         self.folder = folder
-        self.pool = found.pool
         self.choices = found.choices
         self.reports = found.report
         self.others = found.others
         self.ledger = ledger
+        self.pool = self.name_classes_of_parts(found.pool)
         self.seed = ledger.seed
         self._held: set[Path] = set()
         self._temporary: Path | None = None
         self._recalled: tuple[Cache, str] | None = None
+
+    def name_classes_of_parts(self, pool: Mapping[str, Any]) -> dict[str, Any]:
+        """Entries of [pool] with the classes that later parts alone predict, where these are open.
+
+        They come last: the codes of classes stay as they were.
+        """
+        if not pool.get("open_classes") or not (later := self.later_parts):
+            return dict(pool)
+        from activetest.pool.joined import read_further
+
+        found = (name for path in later for name in read_further(Path(path)))
+        return {**pool, "classes": list(dict.fromkeys([*pool["classes"], *found]))}
 
     @staticmethod
     def open(folder: str | Path | None = None) -> "StoredStudy":

@@ -219,8 +219,10 @@ class Agreement:
 
         Raises ValueError for a pool of other classes, statistics or features.
         """
-        if len(pool.classes) != self.cost.shape[1]:
-            raise ValueError("it knows other classes than the pool has")
+        if more := len(pool.classes) - self.cost.shape[1]:
+            if more < 0:
+                raise ValueError("it knows other classes than the pool has")
+            return self._add_classes(more).attach(pool)
         if self.learned != pool.statistics[: len(self.learned)]:
             raise ValueError("it knows other statistics than the pool has")
         if self.answers is not None:
@@ -228,6 +230,34 @@ class Agreement:
             if first.evidence is None or require_answers(first).shape[1] != self.answers:
                 raise ValueError("it knows other evidence than the pool has")
         return self if self.evidence is None else replace(self, evidence=self.evidence.attach(pool))
+
+    def _add_classes(self, count: int) -> "Agreement":
+        """The same where items that came later are predicted as so many further classes.
+
+        Of such a class nothing is known: its effect is 0, as uncertain as the least certain one,
+        its factors are 1, and it is as rare as the rarest.
+        """
+        mode, covariance = self.mode, self.covariance
+        if self.effects:
+            places = np.full(count, self.effects)
+            widest = covariance.diagonal()[: self.effects].max()
+            mode = np.insert(mode, places, 0.0)
+            covariance = np.insert(np.insert(covariance, places, 0.0, 0), places, 0.0, 1)
+            new = np.arange(self.effects, self.effects + count)
+            covariance[new, new] = widest
+        ones, shares = np.ones((len(self.learned), count)), self.shares
+        if shares is not None:
+            shares = np.append(shares, np.full(count, shares.min()))
+            shares = shares / shares.sum()
+        return replace(
+            self,
+            effects=self.effects + count * (self.effects > 0),
+            mode=mode,
+            covariance=covariance,
+            cost=np.hstack([self.cost, ones]),
+            noise=np.hstack([self.noise, ones]),
+            shares=shares,
+        )
 
     def check(self) -> None:
         """Raises ValueError for what nobody fitted: a study may have been written by anybody."""

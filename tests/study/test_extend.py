@@ -267,3 +267,48 @@ def test_columns_of_numbers_are_taken_in_the_type_of_the_pool(current, more):
     place = table.schema.get_field_index("prob_cat")
     single = table.set_column(place, "prob_cat", table["prob_cat"].cast(pa.float32()))
     assert current.extend(single, part="week2").part.rows == 30
+
+
+def test_classes_that_come_later_are_taken_where_they_are_open(folder):
+    first = pa.table({"id": [f"a{i}" for i in range(30)], "pred": ["cat", "dog"] * 15})
+    second = pa.table({"id": [f"b{i}" for i in range(30)], "pred": ["dog", "yak"] * 15})
+    Study.create(first, folder / "open", seed=1)
+    current = Study.open(folder / "open")
+    current.ingest(dict.fromkeys(current.next(10).ids, "cat"))
+    extended = current.extend(second, part="second")
+    assert "it has 1 class that the study had not: yak" in str(extended)
+    stored = StoredStudy.open(folder / "open")
+    assert stored.cache().classes == ("cat", "dog", "yak")
+    current.ingest(dict.fromkeys(current.next(20).ids, "yak"))
+    whole, alone = current.report(metrics="rate[yak]"), current.report(part="pool")
+    assert whole.estimates[0].estimate > 0.2 and alone.estimates[0].estimate is not None
+    assert current.change(metric="accuracy").choices.metric == "accuracy"
+    assert StoredStudy.open(folder / "open").cache().classes == ("cat", "dog", "yak")
+    third = pa.table({"id": ["c1", "c2"], "pred": ["yak", "emu"]})
+    current.extend(third, part="third")
+    assert StoredStudy.open(folder / "open").cache().classes == ("cat", "dog", "yak", "emu")
+
+
+def test_classes_that_are_named_stay(folder, more):
+    first = pa.table({"id": [f"a{i}" for i in range(30)], "pred": ["cat", "dog"] * 15})
+    Study.create(first, folder / "named", seed=1, classes=["cat", "dog"])
+    second = pa.table({"id": ["b1", "b2"], "pred": ["dog", "yak"]})
+    with pytest.raises(PoolError, match="yak"):
+        Study.open(folder / "named").extend(second, part="second")
+
+
+def test_more_values_of_a_group_than_a_report_can_show_are_refused(current, more, monkeypatch):
+    from activetest.pool import groups
+
+    monkeypatch.setattr(groups, "MOST_VALUES", 3)
+    with pytest.raises(PoolError, match="more than 3 different values"):
+        current.extend(more.assign(place=["farm", "field"] * 15), part="week2")
+    assert len(StoredStudy.open().list_parts()) == 1
+
+
+def test_items_without_a_verdict_of_the_judge_are_left_out_of_a_part(folder):
+    first = pa.table({"id": [f"a{i}" for i in range(30)], "verdict": ["good", "bad"] * 15})
+    Study.create(first, folder / "judged", seed=1, judge="verdict")
+    second = pa.table({"id": ["a0", "b1", "b2", "b3"], "verdict": ["good", None, "bad", "good"]})
+    extended = Study.open(folder / "judged").extend(second, part="second")
+    assert (extended.part.rows, extended.repeated, extended.items) == (2, 1, 32)
