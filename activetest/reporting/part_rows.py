@@ -8,12 +8,14 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation import shrinkage
+from activetest.estimation.changes import measure_constancy
 from activetest.estimation.group_estimates import find_metric_variance
 from activetest.estimation.value import Value
 from activetest.estimation.view import ANYTIME, View
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.quantity import Quantity, add_bought
-from activetest.nouns.report import EstimateRow
+from activetest.nouns.quantity import Quantity, add_bought, write_level
+from activetest.nouns.report import EstimateRow, Note, Weight
+from activetest.nouns.rounding import MARGIN
 from activetest.reporting.rows import HEADLINE, count_bought, estimate_row, is_reliable
 
 # Key of parts where groups are written: {"part": "week48"}.
@@ -89,6 +91,23 @@ def subtract_part(
         quantity = replace(found, saving=row.quantity.saving)
         rows.append(replace(row, quantity=quantity, n_draws=sum(labels)))
     return rows
+
+
+def note_change(view: View, metric: Metric) -> list[Note]:
+    """Whether a metric is the same in all parts, as far as draws say at any look."""
+    if len(view.parts) < 2:
+        return []
+    limit = 1 / (1 - view.choices.level)
+    try:
+        found = measure_constancy(view.parts, metric)
+    except NotEstimable as error:
+        return [Note(f"Whether there is a change between parts is not said: {error.problem}.")]
+    share = write_level(1 - view.choices.level)
+    ever = f"without a change it ever reaches {limit:.3g} in {share} of studies at most"
+    means = f"(e-value {found:.2g}; {ever})"
+    if found < limit * (1 - MARGIN):
+        return [Note(f"No change of {metric.title} between parts is shown {means}.", Weight.ANSWER)]
+    return [Note(f"{metric.title} is not the same in all parts {means}.", Weight.ANSWER)]
 
 
 def measure_apart(

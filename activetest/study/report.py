@@ -51,7 +51,7 @@ from activetest.reporting import rows, verdicts
 from activetest.reporting.annotator_notes import note_correction
 from activetest.reporting.assumption_notes import write_assumption_notes
 from activetest.reporting.models import estimate_models, list_settled
-from activetest.reporting.part_rows import PART, estimate_parts, subtract_part
+from activetest.reporting.part_rows import PART, estimate_parts, note_change, subtract_part
 from activetest.reporting.requirements import Requirement, parse_requirement
 from activetest.reporting.rows import HEADLINE
 from activetest.sampling.floor import chooses_floor
@@ -261,6 +261,7 @@ def report(
     notes += [*_note_pool(study, cache), *unrecorded, *about_models]
     notes += [
         *note_populations(study, parsed),
+        *(note_change(view, shown[0]) if request.by_part else ()),
         *_note_request(request, view, shown[0], estimates[0]),
     ]
     notes += [note for _, about_finding in described for note in about_finding]

@@ -126,6 +126,39 @@ def play(open_: Any, labels: int, acquisition: str, seed: int) -> np.ndarray:
     return np.array([[each.estimate, each.lower, each.upper] for each in rows])
 
 
+def watch(open_: Any, labels: int, acquisition: str, seed: int) -> list[float]:
+    """The e-value against no change after each week from the second on."""
+    from activetest.estimation.changes import measure_constancy
+    from activetest.estimation.view import build_view
+    from activetest.item_statistics import specification
+    from activetest.nouns.choices import Choices
+    from activetest.nouns.log import Log
+    from activetest.sampling.part_rounds import plan_rounds
+    from activetest.simulation.simulate import answered
+
+    population = open_()
+    cache, truth, log = population.cache, population.truth, Log.empty()
+    choices, found = Choices("error", ("error",), "agreement", acquisition), []
+    facts = specification.describe_pool(cache.roles, None, cache)
+    metric = specification.find_metric("error", facts)
+    for week in range(1, WEEKS + 1):
+        parts = range(1, week + 1)
+        for each in plan_rounds(log, cache, choices, seed=seed, count=labels, among=parts):
+            log = answered(log, each, truth)
+        if week > 1:
+            view = build_view(log, cache, choices, [metric], seed=seed, own_view=False)
+            found.append(measure_constancy(view.parts[:week], metric))
+    return found
+
+
+def list_alarms(runs: np.ndarray) -> tuple[str, ...]:
+    """Share of studies (runs, WEEKS - 1) with an alarm before the change, and weeks after it."""
+    alarms = np.maximum.accumulate(runs, axis=1) >= 1 / 0.05
+    before = alarms[:, CHANGE - 3].mean()
+    weeks = [alarms[:, week - 2].mean() for week in range(CHANGE, WEEKS + 1)]
+    return (f"{before:.3f}", *(f"{each:.3f}" for each in weeks))
+
+
 def describe(found: np.ndarray, truth: float) -> tuple[str, ...]:
     """Truth, mean estimate, root mean squared error, coverage and half-width of a row's runs."""
     estimate, lower, upper = found.T
@@ -140,8 +173,17 @@ def main() -> None:
     """Play all studies and print a row for each part of each population."""
     folder = ("folder", {"type": Path, "nargs": "?"})
     options = benchmark.read_options(
-        __doc__, folder, runs=1000, workers=2, labels=60, pools="cifar10", acquisitions="optimal"
+        __doc__,
+        folder,
+        runs=1000,
+        workers=2,
+        labels=60,
+        pools="cifar10",
+        acquisitions="optimal",
+        changes=False,
     )
+    if options.changes:
+        return find_changes(options)
     table = benchmark.Table(
         options, "population | draws | part | truth | mean | RMSE | coverage | half-width"
     )
@@ -164,6 +206,18 @@ def main() -> None:
                 names = [*population.cache.part_names, "all", f"week{WEEKS} in a study of its own"]
                 for place, (part, truth) in enumerate(zip(names, truths, strict=True)):
                     table.add(name, acquisition, part, *describe(runs[:, place], truth))
+
+
+def find_changes(options: Any) -> None:
+    """Look at every study each week, and print how many say that there is a change."""
+    weeks = " | ".join(f"week {week}" for week in range(CHANGE, WEEKS + 1))
+    table = benchmark.Table(options, f"error | labels a week | before | {weeks}")
+    with concurrent.futures.ProcessPoolExecutor(options.workers) as workers:
+        for before, after in ((5.0, 5.0), (2.0, 6.0), (10.0, 14.0), (5.0, 20.0)):
+            open_ = partial(build, before / 100, after / 100)
+            job = partial(watch, open_, options.labels, options.acquisitions)
+            runs = np.array(list(workers.map(job, range(options.runs), chunksize=4)))
+            table.add(f"{before:g} % to {after:g} %", options.labels, *list_alarms(runs))
 
 
 if __name__ == "__main__":

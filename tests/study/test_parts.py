@@ -67,6 +67,14 @@ def test_a_report_by_part_has_the_numbers_of_each(parted):
     assert entry["group"] is None and entry["shrunk"] is not None
 
 
+def test_a_report_by_part_says_whether_there_is_a_change(parted):
+    texts = [note.text for note in parted.report(metrics="error", by="part").notes]
+    assert any(text.startswith("No change of error between parts is shown") for text in texts)
+    texts = [note.text for note in parted.report(metrics="f1[dog]", by="part").notes]
+    assert any("a change between parts is not said" in text for text in texts)
+    assert not any("change" in note.text for note in parted.report(metrics="error").notes)
+
+
 def test_the_newest_part_is_compared_with_a_reference(parted):
     found = parted.report(metrics="error", reference_part="pool")
     row = find_row(found, parts=("week2", "pool"))
