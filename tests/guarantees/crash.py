@@ -31,6 +31,7 @@ from activetest.study import (
     add,
     config,
     conversion,
+    extend,
     frames,
     imported,
     ingest,
@@ -58,7 +59,7 @@ STEPS = {
     module.__file__
     for module in (
         *(app, atomic, locks, ledger, arrays, entries, chain),
-        *(config, stored, conversion, frames, imported, ingest, init, next, add, models),
+        *(config, stored, conversion, frames, imported, ingest, init, next, add, models, extend),
     )
 }
 COMMANDS = {
@@ -74,6 +75,7 @@ COMMANDS = {
     "ingest --replace": ["ingest", "other.csv", "--replace"],
     "ingest --undo": ["ingest", "--undo"],
     "add": ["add", "v2=new.parquet", "--trained-on-labels", "no"],
+    "extend": ["extend", "more.parquet"],
     "report --require": ["report", "--require", "error<=0.9,accuracy>=0.2"],
     # No commands: calls with the pool as a frame, the second one with a column more.
     "frame": ["frame"],
@@ -142,7 +144,8 @@ def snapshot() -> list | None:
         each.name: at.of_model(each.name).cache().fingerprint == each.fingerprint
         for each in at.list_models()
     }
-    return [*told, kept, groups, asked, judged, asdict(at.ledger.plan())]
+    parts = [asdict(each) for each in at.list_parts()]
+    return [*told, kept, groups, asked, judged, parts, asdict(at.ledger.plan())]
 
 
 def check(words: list[str], before, after) -> str | None:

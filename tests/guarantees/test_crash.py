@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -26,6 +27,10 @@ CHOICES = {
 }
 
 
+# Commands of studies that have labels already.
+LABELLED = ("ingest --replace", "ingest --undo", "report --require", "add", "extend")
+
+
 @pytest.fixture
 def scene(folder, write_pool, label_file):
     """scene(command) prepares a folder in which the command has something to do."""
@@ -36,6 +41,9 @@ def scene(folder, write_pool, label_file):
         os.chdir(at)
         write_pool(at / "pool.parquet", 12)
         write_pool(at / "new.parquet", 12, seed=1)
+        more = pq.read_table(write_pool(at / "more.parquet", 8, seed=2)).to_pydict()
+        more["id"] = [f"more-{each}" for each in more["id"]]
+        pq.write_table(pa.table(more), at / "more.parquet")
         label_file("item-1,cat", "item-2,dog", name="scene/labels.csv")
         label_file("item-1,dog", "item-5,dog", name="scene/other.csv")
         draws = ("item-1,cat,0.1,1", "item-2,dog,0.05,1", "item-7,,0.2,2")
@@ -50,7 +58,13 @@ def scene(folder, write_pool, label_file):
             study = StoredStudy.open()
             if command in ("next --new", "ingest"):
                 next_batch(study, 2)
-            if command in ("ingest --replace", "ingest --undo", "report --require", "add"):
+            if command in (
+                "ingest --replace",
+                "ingest --undo",
+                "report --require",
+                "add",
+                "extend",
+            ):
                 ingest(study, "labels.csv")
         return at
 
@@ -72,7 +86,7 @@ def kill_everywhere(at: Path, *arguments: str) -> int:
 
 # Fewer lines would mean that the driver did not see those of the program.
 COMMANDS = {"next": 50, "ingest": 50, "ingest --undo": 50, "frame": 50, "report --require": 10}
-COMMANDS |= {"add": 50}
+COMMANDS |= {"add": 50, "extend": 50}
 OFTEN = ("next", "ingest")
 
 
@@ -111,6 +125,7 @@ def test_a_kill_at_any_line_loses_nothing_that_rounds_keep_besides(scene, comman
             "ingest --replace",
             "ingest --undo",
             "add",
+            "extend",
         ),
         *("frame", "wider frame"),
     ],
