@@ -184,9 +184,11 @@ def test_the_table_of_options_is_the_one_that_is_declared():
 
 
 def test_the_commands_that_take_a_study_are_listed():
-    listed = re.search(r"^(.*)\swork on a study and take\s`--study DIR`", PAGES["commands"], re.M)[
-        1
-    ]
+    listed = re.search(
+        r"^((?:`\w+`,\s(?:and )?)+`\w+`)\s+work on a study and take\s`--study DIR`",
+        PAGES["commands"],
+        re.M,
+    )[1]
     taking = {name for name in COMMANDS if ["--study"] in options(name)}
     assert set(re.findall(r"`(\w+)`", listed)) == taking
 

@@ -94,11 +94,14 @@ def account_for_pool(log: Log, cache: PoolView) -> Accounted | None:
     items on which models differ, are left out: they leave items without a chance.
     """
     free, counted = np.ones(cache.size, bool), find_counted(cache)
-    plain = []
+    plain, ends = [], [0, *cache.part_ends]
     for each in log.history:
         free[log.supplied_rows[log.supplied_round <= each.number]] = False
         if each.allocation is None and not each.among and not each.deterministic:
             able = free & find_predicted_as(cache, each.drawn_from)
+            if len(ends) > 2:
+                # A part of the population is drawn from by itself.
+                able[: ends[each.part - 1]] = able[ends[each.part] :] = False
             left = (able if counted is None else able & counted).sum()
             plain.append(1 / (each.q * (left - np.arange(len(each.q)))))
         free[each.rows] = False

@@ -477,7 +477,7 @@ class StoredStudy:
                 self._temporary = make_temporary(self)
             with raising_storage_errors(self.folder):
                 self._recalled = absent_pool.recall(self, self._temporary / CACHE)
-                self._mark_parts(self._recalled[0])
+                self.mark_parts(self._recalled[0])
         return self._recalled[0]
 
     @property
@@ -510,9 +510,9 @@ class StoredStudy:
             pool = self.open_pool()
             cache = self._ensure_outputs(pool, place)
         found = self.provenance().attach(cache, pool) if auxiliary else cache
-        return self._mark_parts(found)
+        return self.mark_parts(found)
 
-    def _mark_parts(self, cache: "Cache") -> "Cache":
+    def mark_parts(self, cache: "Cache") -> "Cache":
         """The cache, with the places of the parts of the population."""
         parts = self.list_parts()
         cache.part_ends = tuple(accumulate(each.rows for each in parts))

@@ -210,7 +210,7 @@ def _read_draws(folder: Path) -> str:
     cache = open_cache(study.cache_folder)
     if cache is None:
         return "not compared: the cache says how many items each could be of"
-    found = account_for_pool(study.log(cache), cache)
+    found = account_for_pool(study.log(cache), study.mark_parts(cache))
     return f"ok: their probabilities account for {found}" if found else "ok: none was by chance"
 
 

@@ -1,6 +1,7 @@
 """A study is extended by further items whole or not at all, from any file that a pool can be."""
 
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -244,6 +245,9 @@ def test_a_study_of_parts_is_verified_and_reported_without_its_pool(current, mor
     label(current, 20)
     verified = current.verify()
     assert verified.passed, str(verified)
+    (draws,) = (each for each in verified.checks if each.part == "draws")
+    share = float(re.search(r"account for ([\d.]+) %", draws.found)[1])
+    assert 80 < share < 120 and "(!)" not in draws.found
     shown = current.report().estimates[0]
     (folder / "pool.parquet").unlink()
     absent = Study.open().report()
