@@ -379,16 +379,19 @@ def supply_draws_before(log: Log, number: int) -> Log:
     )
 
 
-def take_part(log: Log, part: int, find_places: Callable[[Array], Array], size: int) -> Log:
-    """The log of one part of the population, whose rounds are numbered from 1 on.
+def take_parts(
+    log: Log, parts: Sequence[int], find_places: Callable[[Array], Array], size: int
+) -> Log:
+    """The log of some parts of the population, whose rounds are numbered from 1 on, as they are.
 
-    part         its number: draws of a round are of one part
-    find_places  of positions in the whole population those in the part, from `size` on outside
+    parts        their numbers, which become 1, 2, ...: draws of a round are of one part
+    find_places  of positions in the whole population those in the parts, from `size` on outside
 
     Strata are drawn from independently: whatever is known of items elsewhere may say what to expect
-    of the part's, and weighs nothing in its means.
+    of the parts', and weighs nothing in their means.
     """
-    numbers = np.array([each.number for each in log.history if each.part == part], np.int64)
+    history = [each for each in log.history if each.part in parts]
+    numbers = np.array([each.number for each in history], np.int64)
     drawn = np.isin(log.round, numbers)
     supplied_places = find_places(log.supplied_rows)
     supplied = supplied_places < size
@@ -400,10 +403,24 @@ def take_part(log: Log, part: int, find_places: Callable[[Array], Array], size: 
             np.searchsorted(numbers, log.supplied_round),
         ]
     )
-    history = [each for each in log.history if each.part == part]
+    elsewhere = Elsewhere(
+        find_places(log.item_rows[outside]), log.item_labels[outside], since[outside] + 1
+    )
+    if (other := log.elsewhere) is not None:
+        rounds = np.searchsorted(numbers, other.round) + 1
+        elsewhere = Elsewhere(
+            np.append(elsewhere.rows, find_places(other.rows)),
+            np.append(elsewhere.labels, other.labels),
+            np.append(elsewhere.round, rounds),
+        )
 
     def cut(values: Array | None, kept: Array) -> Array | None:
         return None if values is None else values[kept]
+
+    def place(round: Round, number: int) -> Round:
+        draws = tuple(PartDraws(parts.index(each.part) + 1, each.planned) for each in round.parts)
+        rows = find_places(round.rows)
+        return replace(round, number=number, fit_round=number, rows=rows, parts=draws)
 
     return replace(
         log,
@@ -416,17 +433,12 @@ def take_part(log: Log, part: int, find_places: Callable[[Array], Array], size: 
         supplied_status=log.supplied_status[supplied],
         supplied_labels=log.supplied_labels[supplied],
         supplied_round=since[len(drawn) :][supplied] + 1,
-        history=tuple(
-            replace(each, number=number, fit_round=number, rows=find_places(each.rows))
-            for number, each in enumerate(history, start=1)
-        ),
+        history=tuple(place(each, number) for number, each in enumerate(history, start=1)),
         soft=cut(log.soft, drawn),
         supplied_soft=cut(log.supplied_soft, supplied),
         answers=cut(log.answers, known),
         given=cut(log.given, known),
-        elsewhere=Elsewhere(
-            find_places(log.item_rows[outside]), log.item_labels[outside], since[outside] + 1
-        ),
+        elsewhere=elsewhere,
     )
 
 

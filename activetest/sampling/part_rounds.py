@@ -77,7 +77,7 @@ def place_round(round: Round, pool: PartPool, number: int, planned: int, *, firs
         round,
         number=number,
         rows=pool.find_positions(round.rows),
-        parts=(PartDraws(pool.number, planned),),
+        parts=(PartDraws(pool.numbers[0], planned),),
         fit_round=first,
     )
 
