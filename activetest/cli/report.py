@@ -38,7 +38,7 @@ def run(
     ) = None,
     model: options.take("--model NAME", "Model to report on, instead of the study's first.") = None,
     part: options.take(
-        "--part NAME", "Part of the population to report on, instead of all."
+        "--part NAME,...", "Part of the population to report on, instead of all; last:4 for four."
     ) = None,
     by: options.take(
         "--by", "Add every metric in each part of the population.", values=("part",)
@@ -154,7 +154,7 @@ def run(
             groups=options.split_names(group),
             differences=options.split_names(difference),
             model=model,
-            part=part,
+            part=options.split_names(part) or (),
             by=by,
             reference_part=reference_part,
             threshold=threshold,

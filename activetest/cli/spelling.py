@@ -53,6 +53,7 @@ CALLS = {
     "study.undo": ("ingest --undo", ""),
     "study.add": ("add", "name file"),
     "study.extend": ("extend", "items"),
+    "study.retire": ("extend --retire", "part"),
     "study.report": ("report", ""),
     "report.save": ("report", "path"),
     "study.plan": ("plan", ""),

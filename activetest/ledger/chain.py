@@ -17,6 +17,7 @@ gate     a gate was asked for                    rows: the gate `of`
 plan     something was planned                   rows: the plan `of`
 model    a further model came                    rows: the model `of`
 part     the population grew by a part           rows: the part `of`
+retire   sets the revision at which the part `of` left the population
 
 All but the first, gates, plans and models advance the revision of the study by one.
 """
@@ -30,10 +31,10 @@ from typing import Any
 from activetest.ledger.tables import CHANGING, SHARED
 
 STUDY, RESTART, ROUND, FILE, UNDO = "study", "restart", "round", "file", "undo"
-GATE, PLAN, MODEL, PART = "gate", "plan", "model", "part"
-KINDS = (STUDY, RESTART, ROUND, FILE, UNDO, GATE, PLAN, MODEL, PART)
+GATE, PLAN, MODEL, PART, RETIRE = "gate", "plan", "model", "part", "retire"
+KINDS = (STUDY, RESTART, ROUND, FILE, UNDO, GATE, PLAN, MODEL, PART, RETIRE)
 # The kinds that advance the revision.
-MOVING = (RESTART, ROUND, FILE, UNDO, PART)
+MOVING = (RESTART, ROUND, FILE, UNDO, PART, RETIRE)
 
 
 def _write_bytes(value: Any) -> dict[str, str]:

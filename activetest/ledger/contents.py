@@ -95,8 +95,6 @@ class Contents(Tables):
             yield f"an entry of the kind {kind!r}"
         if len(self.criteria) > 1:
             yield f"a second {_TITLES['criteria']}"
-        if any(each.retired is not None for each in self.parts):
-            yield "a part that is retired"
         for rater in self.raters:
             if rater.kind != Rater.kind:
                 yield f"a rater of the kind {rater.kind!r}"
@@ -184,7 +182,7 @@ class Contents(Tables):
                 for column in columns:
                     if getattr(row, column) != recorded.get((table, row.number, column)):
                         where = self._describe(table, row)
-                        what = "undo" if column == "undone" else column
+                        what = {"undone": "undo", "retired": "retirement"}.get(column, column)
                         yield f"the {what} of {where} is not what was recorded"
         moves = sum(each.kind in chain.MOVING for each in self.entries)
         # A newer version may know further kinds that advance it.
@@ -222,7 +220,7 @@ class Contents(Tables):
         """Subject of an entry, in words."""
         main = {chain.ROUND: "rounds", chain.FILE: "files", chain.UNDO: "files"}
         main |= {chain.GATE: "gates", chain.PLAN: "plans", chain.MODEL: "models"}
-        main |= {chain.PART: "parts"}
+        main |= {chain.PART: "parts", chain.RETIRE: "parts"}
         if entry.kind == chain.STUDY:
             return f"the beginning of the study ({', '.join(self._list_names(covered))})"
         if entry.kind == chain.RESTART:
@@ -232,8 +230,8 @@ class Contents(Tables):
         table = main[entry.kind]
         rows = [each for each in getattr(self, table) if each.number == entry.of]
         name = self._describe(table, rows[0]) if rows else f"{_TITLES[table]} {entry.of}"
-        if entry.kind == chain.UNDO:
-            return f"the undo of {name}"
+        if entry.kind in (chain.UNDO, chain.RETIRE):
+            return f"the {'undo' if entry.kind == chain.UNDO else 'retirement'} of {name}"
         raters = [self._describe("raters", row) for row in covered.get("raters", ())]
         return " with ".join([name, *raters])
 

@@ -231,7 +231,7 @@ class Ledger:
             writer = Writer(db)
             begin: dict[str, Any] = {"number": FIRST, "entry": writer.number, "time": time}
             rows: dict[str, list[Any]] = {
-                "parts": [StoredPart(**asdict(part), **begin, retired=None)],
+                "parts": [_store_part(part, begin)],
                 "models": [_store_model(model, **begin)],
                 "criteria": [StoredCriterion(**asdict(Criterion()), **begin)],
                 "raters": [StoredRater(**asdict(Rater()), **begin)],
@@ -525,15 +525,24 @@ class Ledger:
             writer.append(
                 chain.PART,
                 of=number,
-                rows={"parts": [StoredPart(**asdict(part), **begin, retired=None)]},
+                rows={"parts": [_store_part(part, begin)]},
                 changes={"parts": {number: {"fingerprint": part.fingerprint}}},
             )
+
+    def retire_part(self, number: int, *, revision: int) -> None:
+        """Record that a part leaves the population.
+
+        Raises LedgerMoved when a round, labels, a part or another beginning were recorded after
+        `revision`.
+        """
+        with self._write(revision) as (writer, _):
+            changes = {"parts": {number: {"retired": writer.revision + 1}}}
+            writer.append(chain.RETIRE, of=number, changes=changes, time=_now())
 
     def parts(self) -> tuple[Part, ...]:
         """The parts of the population, in the order in which they came."""
         return tuple(
-            Part(each.name, each.address, each.format, each.fingerprint, each.rows)
-            for each in self._read().parts
+            Part(*each[2:7], retired=each.retired is not None) for each in self._read().parts
         )
 
     def list_rounds_of(self, part: int) -> set[int]:
@@ -783,6 +792,12 @@ def _parse_gate(stored: StoredGate) -> AskedGate:
     expression, conditions = map(json.loads, (stored.expression, stored.conditions or "{}"))
     fields: Any = stored._replace(expression=expression, conditions=conditions)[2:-1]
     return AskedGate(*fields)
+
+
+def _store_part(part: Part, begin: Mapping[str, Any]) -> StoredPart:
+    """A part as a row."""
+    fields = {name: value for name, value in asdict(part).items() if name != "retired"}
+    return StoredPart(**fields, **begin, retired=None)
 
 
 def _store_model(model: Model, *, number: int, entry: int, time: str | None) -> StoredModel:

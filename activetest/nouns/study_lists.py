@@ -16,6 +16,8 @@ FIRST = 1
 OF_REPORT, OF_CONFIG = "report", "study.toml"
 # Names of models are also names of files, and stand in expressions such as accuracy(v2)@region.
 _MODEL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+# The last parts, whose number follows.
+_LAST = re.compile(r"last:([1-9][0-9]{0,5})")
 MODEL_NAMES = (
     "a name has up to 64 ASCII letters, digits, underscores, dots and hyphens, and begins with a "
     "letter"
@@ -30,6 +32,7 @@ class Part:
     format       of the file: the ending of its name
     fingerprint  of the ids and outputs of all items up to it: of those of earlier parts, too
     rows         number of items
+    retired      whether it left the population
     """
 
     name: str = "pool"
@@ -37,6 +40,17 @@ class Part:
     format: str = ""
     fingerprint: str = ""
     rows: int = 0
+    retired: bool = False
+
+
+def count_last(name: str) -> int:
+    """How many of the last parts a name is of; 0 for the name of a part.
+
+    >>> count_last("last:4"), count_last("week48")
+    (4, 0)
+    """
+    found = _LAST.fullmatch(name)
+    return int(found[1]) if found else 0
 
 
 @dataclass(frozen=True)

@@ -11,23 +11,51 @@ from activetest.estimation import shrinkage
 from activetest.estimation.changes import measure_constancy
 from activetest.estimation.group_estimates import find_metric_variance
 from activetest.estimation.value import Value
-from activetest.estimation.view import ANYTIME, View
+from activetest.estimation.view import ANYTIME, View, build_view
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.quantity import Quantity, add_bought, write_level
 from activetest.nouns.report import EstimateRow, Note, Weight
 from activetest.nouns.rounding import MARGIN
+from activetest.nouns.study_lists import count_last
 from activetest.reporting.rows import HEADLINE, count_bought, estimate_row, is_reliable
+from activetest.rounds.part_pool import PartPool, cut_log
 
 # Key of parts where groups are written: {"part": "week48"}.
 PART = "part"
 
 
-def find_part_view(view: View, name: str) -> View:
-    """The view of the part of this name. Raises ChoiceError, with the nearest name."""
-    known = view.cache.part_names
-    if name not in known:
-        raise ChoiceError(f"the study has no part {name!r}", catalog.nearest(name, known))
-    return view.parts[known.index(name)] if view.parts else view
+def find_places(names: Sequence[str], known: Sequence[str]) -> list[int]:
+    """The numbers, from 1 on, of parts by their names; "last:4" are the last four.
+
+    Raises ChoiceError, with the nearest name, for a part that is not there.
+    """
+    found: dict[int, None] = {}
+    for name in names:
+        if 0 < (last := count_last(name)) <= len(known):
+            found |= dict.fromkeys(range(len(known) - last + 1, len(known) + 1))
+        elif name in known:
+            found[known.index(name) + 1] = None
+        else:
+            raise ChoiceError(f"the study has no part {name!r}", catalog.nearest(name, known))
+    return [*found]
+
+
+def find_part_view(view: View, name: str, metric: Metric | None = None) -> View:
+    """The view of a part, or of several: their names with + between them, see find_places.
+
+    metric  that several are about; their view is built then
+
+    Raises ChoiceError, with the nearest name, for a part that is not there.
+    """
+    numbers = find_places(name.split("+"), view.cache.part_names)
+    if not view.parts:
+        return view
+    if len(numbers) == 1 or metric is None:
+        return view.parts[numbers[0] - 1]
+    pool = PartPool(view.cache, *sorted(numbers))
+    about = cut_log(view.log, pool), pool, view.choices, [metric]
+    surrogate = view.evidence.surrogate
+    return build_view(*about, seed=view.seed, own_view=False, surrogate=surrogate)
 
 
 def estimate_parts(view: View, metrics: Sequence[Metric], kind: str) -> list[EstimateRow]:

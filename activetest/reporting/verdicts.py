@@ -127,11 +127,10 @@ def _check_requirement(
     Nothing is fitted or estimated yet. Raises ChoiceError for what no gate of this kind decides.
     """
     if requirement.parts:
-        for name in requirement.parts:
-            find_part_view(view, name)
         alone = replace(requirement, parts=())
         for name in requirement.parts:
-            _check_requirement(find_part_view(view, name), alone, metric, interval, looks, ())
+            own = find_part_view(view, name, metric)
+            _check_requirement(own, alone, metric, interval, looks, ())
         return None
     known = requirement.group is None or requirement.group[0] in view.cache.group_names
     if known:
@@ -201,7 +200,7 @@ def _judge_parts(
     view: View, requirement: Requirement, metric: Metric, interval: str | None, count: int
 ) -> Gate:
     """The verdict on one of `count` requirements about a part, or about one less another."""
-    first, *others = (find_part_view(view, name) for name in requirement.parts)
+    first, *others = (find_part_view(view, name, metric) for name in requirement.parts)
     alone = replace(requirement, parts=())
     about = Hypothesis(alone, metric, Subject(first.evidence.groups[0]))
     of_part = {PART: requirement.parts[0]}

@@ -11,7 +11,6 @@ from activetest.nouns.log import Log, take_parts
 from activetest.nouns.pool import PoolOver, PoolView
 from activetest.nouns.rows import Array, Rows
 
-
 # Letters of the name of a result that is kept.
 _LONGEST = 99
 

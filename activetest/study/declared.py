@@ -16,6 +16,7 @@ from activetest.nouns.study_lists import (
     AskedGate,
     Plan,
     Target,
+    count_last,
     write_expression,
 )
 from activetest.reporting.requirements import Requirement
@@ -91,7 +92,7 @@ def record_gates(
             kind,
             source,
             # A gate about a part of its own stays the same when others come.
-            {name: value for name, value in given.items() if name != "parts" or not each.parts},
+            {name: value for name, value in given.items() if name != "parts" or _moves(each)},
         )
         for each, kind in zip(requirements, kinds, strict=True)
     ]
@@ -102,6 +103,11 @@ def record_gates(
             raise
         return [Note(_NOT_RECORDED, Weight.LIMITED)]
     return []
+
+
+def _moves(gate: Requirement) -> bool:
+    """Whether a gate is about other parts once the population grows."""
+    return not gate.parts or any(map(count_last, gate.parts))
 
 
 def _write_expression(gate: Requirement, model: str | None) -> dict[str, Any]:

@@ -71,7 +71,7 @@ from activetest.study.findings import Context, Request
 from activetest.study.hindsight import complete_request, find_own_threshold
 from activetest.study.judged import describe_judged, record_judged, set_level
 from activetest.study.models import ModelStudy
-from activetest.study.parts import note_populations
+from activetest.study.parts import note_populations, note_retired
 from activetest.study.plots import saving_plots
 from activetest.study.results import Report
 from activetest.study.status import status
@@ -261,6 +261,7 @@ def report(
     notes += [*_note_pool(study, cache), *unrecorded, *about_models]
     notes += [
         *note_populations(study, parsed),
+        *note_retired(study),
         *(note_change(view, shown[0]) if request.by_part else ()),
         *_note_request(request, view, shown[0], estimates[0]),
     ]

@@ -174,14 +174,25 @@ class StoredStudy:
                 f"`study.report(part={names[-1]!r})` is about one of them",
             )
 
-    def of_part(self, name: str) -> "StoredStudy":
-        """The study as one of a part of the population alone: its items, draws and labels.
+    def of_part(self, *names: str) -> "StoredStudy":
+        """The study as one of some parts of the population alone: their items, draws and labels.
+
+        names  of the parts; "last:4" are the last four
 
         Raises ChoiceError, with the nearest name, for a part that is not there.
         """
         from activetest.study.parts import find_part
 
-        return find_part(self, name)
+        return find_part(self, *names)
+
+    @property
+    def active(self) -> "StoredStudy":
+        """The study as one of the parts that are not retired; itself where none is."""
+        if not any(each.retired for each in self.list_parts()):
+            return self
+        from activetest.study.parts import find_active
+
+        return find_active(self)
 
     def list_models(self) -> tuple[Model, ...]:
         """The models that are judged, in the order in which they came."""
@@ -235,8 +246,10 @@ class StoredStudy:
 
     @property
     def pool_name(self) -> str:
-        """Name of the pool in reports: its address, as study.toml has it."""
-        return name_pool(self.pool["uri"])
+        """Name of the pool in reports: its address, as study.toml has it, and of later parts."""
+        more = len(self.list_parts()) - 1
+        named = name_pool(self.pool["uri"])
+        return f"{named} and {more} more part{'s' * (more > 1)}" if more else named
 
     def update(self, choices: Choices, pool: Mapping[str, Any] | None = None) -> None:
         """Change the choices for the rounds to come, and the entries of [pool] where given.

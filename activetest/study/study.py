@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from activetest import catalog
 from activetest.errors import ActivetestError, ChoiceError, PoolError
-from activetest.nouns.arguments import read_flag, read_name
+from activetest.nouns.arguments import read_flag, read_names
 from activetest.nouns.choices import Choices
 from activetest.nouns.report_settings import ReportSettings
 from activetest.nouns.signature import with_settings
@@ -556,6 +556,31 @@ class Study:
         return extend_study(self._current(), items, part=part)
 
     @_with_known_names
+    def retire(self, part: str) -> str:
+        """Take a part out of the population: reports and draws are about the others from then on.
+
+        Its labels stay, and surrogates learn from them. A report on it alone is still to be had.
+
+        >>> import pandas as pd
+        >>> frame = pd.read_parquet("digits.parquet")
+        >>> frame["id"] = "more-" + frame["id"]
+        >>> extended = study.extend(frame, part="week49")
+        >>> study.retire("week49")
+        'week49 retired: 1,497 items stay in the population'
+
+        Args:
+            part: Its name.
+
+        Raises:
+            ChoiceError: There is no such part.
+            StudyError: It is retired already, or the only one that is left.
+            StorageError: The study cannot be written.
+        """
+        from activetest.study.parts import retire_part
+
+        return retire_part(self._current(), part)
+
+    @_with_known_names
     def report(
         self,
         *,
@@ -563,7 +588,7 @@ class Study:
         groups: str | Sequence[str] | None = None,
         differences: str | Sequence[str] | None = None,
         model: str | None = None,
-        part: str | None = None,
+        part: str | Sequence[str] = (),
         by: str | None = None,
         reference_part: str | None = None,
         threshold: float | None = None,
@@ -598,7 +623,8 @@ class Study:
             groups: Columns of groups to show. Default: all of the study.
             differences: Columns whose groups are compared with each other.
             model: The model to report on. Default: the study's first.
-            part: The part of the population to report on. Default: all of them.
+            part: The parts of the population to report on: names, or "last:4". Default: all that
+                are not retired.
             by: "part" adds every metric in each part, and its values shrunk together.
             reference_part: A part that the newest one is compared with.
             threshold: Report as if the first model predicted the positive class from this
@@ -650,7 +676,8 @@ class Study:
         from activetest.study.report import report
 
         current = self._current().of_model(model)
-        current = current if part is None else current.of_part(read_name("part", part))
+        named = read_names("part", part)
+        current = current.of_part(*named) if named else current.active
         return report(
             open_at_threshold(current, threshold),
             by=by,
@@ -702,7 +729,7 @@ class Study:
             PoolChanged: The pool is not what it was.
             StorageError: The file is there already, or cannot be written.
         """
-        export, current = catalog.load("exports", "surface"), self._current()
+        export, current = catalog.load("exports", "surface"), self._current().active
         current.check_one_part("a surface")
         found: StudySurface = export.open_surface(current, path=path, all=all, force=force)
         return found
@@ -741,7 +768,7 @@ class Study:
             PoolChanged: The pool is not what it was.
             StorageError: The file is there already, or cannot be written.
         """
-        export, current = catalog.load("exports", "curve"), self._current()
+        export, current = catalog.load("exports", "curve"), self._current().active
         current.check_one_part("a curve")
         found: StudyCurve = export.open_curve(
             current,
@@ -856,7 +883,7 @@ class Study:
         """
         from activetest.study.status import status
 
-        return status(self._current())
+        return status(self._current().active)
 
     @property
     def folder(self) -> Path:

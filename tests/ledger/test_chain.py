@@ -202,7 +202,7 @@ def test_what_is_damaged_is_located(ledger):
         ("UPDATE plans SET budget = 400", "plan 1 is not"),
         ("UPDATE parts SET rows = 90", r"the beginning of the study \(.*part 1 \('pool'\)"),
         ("UPDATE parts SET fingerprint = 'abc'", r"the fingerprint of part 1 \('pool'\) is not"),
-        ("UPDATE parts SET retired = 3", r"the retired of part 1 \('pool'\) is not"),
+        ("UPDATE parts SET retired = 3", r"the retirement of part 1 \('pool'\) is not"),
         ("UPDATE models SET name = 'mine'", r"the beginning of the study \(.*model 1"),
         ("UPDATE criteria SET name = 'tone'", r"the beginning of the study \(criterion 1"),
         ("UPDATE raters SET name = 'cid' WHERE number = 3", "file of labels 2 .* with rater 3"),
@@ -391,7 +391,6 @@ def test_what_is_none_is_named_though_its_hash_holds(ledger, rows, problem):
         ({"answers": [ANSWER._replace(value='{"x": 1.0}')]}, "an answer of several classes"),
         ({"raters": [RATER._replace(kind="program")]}, "a rater of the kind 'program'"),
         ({"raters": [RATER._replace(price=0.1)]}, "a price of an answer"),
-        ({"parts": [PART._replace(retired=9)]}, "a part that is retired"),
         ({"models": [MODEL._replace(version="2")]}, "a version, a part or a removal of a model"),
         ({"models": [MODEL._replace(part=1)]}, "a version, a part or a removal of a model"),
         ({"models": [MODEL._replace(removed=9)]}, "a version, a part or a removal of a model"),
@@ -407,8 +406,6 @@ def test_what_only_a_newer_version_records_is_not_misread(ledger, rows, newer):
         changes = {
             table: {2: {"fingerprint": "abe"}} for table in ("parts", "models") if table in rows
         }
-        if "parts" in rows:
-            changes["parts"][2] |= {"retired": rows["parts"][0].retired}
         if "models" in rows:
             changes["models"][2] |= {"removed": rows["models"][0].removed}
         writer.append(chain.FILE, of=4, rows={"files": [FILE], **rows}, changes=changes)

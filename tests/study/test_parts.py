@@ -207,3 +207,54 @@ def test_a_metric_without_a_value_in_one_part_has_one_in_all(folder):
     current.ingest({id: names[int(id[1:]) % 2] if id[0] == "a" else "cat" for id in ids})
     assert current.report(metrics="precision[dog]", part="second").estimates[0].estimate is None
     assert current.report(metrics="precision[dog]").estimates[0].estimate > 0.9
+
+
+def add_week(current: Study, folder, name: str, seed: int) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    more = pq.read_table(write_pool(folder / f"{name}.parquet", 60, seed=seed)).to_pydict()
+    more["id"] = [f"{name}-{each}" for each in more["id"]]
+    current.extend(pa.table(more), part=name)
+    answer(current, current.next(40).ids)
+
+
+def test_several_parts_are_reported_together(parted, folder):
+    add_week(parted, folder, "week3", 8)
+    both = parted.report(metrics="error", part=["week2", "week3"])
+    alone = [parted.report(metrics="error", part=name).estimates[0] for name in ("week2", "week3")]
+    joined = (100 * alone[0].estimate + 60 * alone[1].estimate) / 160
+    assert both.estimates[0].estimate == pytest.approx(joined, rel=1e-9)
+    assert both.counts.n_pool == 160 and both.pool.endswith("parts week2 and week3")
+    last = parted.report(metrics="error", part="last:2").estimates[0]
+    assert (last.estimate, last.lower) == (both.estimates[0].estimate, both.estimates[0].lower)
+    for interval in ("fixed", "anytime"):
+        gates = ["error(part=week2+week3)<=0.9", "error(part=last:2)<=0.9"]
+        found = parted.report(require=gates, interval=interval).gates
+        assert [gate.verdict for gate in found] == ["pass", "pass"]
+        assert found[0].estimate == pytest.approx(joined, rel=1e-9) == found[1].estimate
+    about = [gate.conditions.get("parts") for gate in StoredStudy.open().ledger.gates()]
+    assert about == [None, ["pool", "week2", "week3"]] * 2
+    with pytest.raises(ChoiceError, match="has no part 'last:9'"):
+        parted.report(part="last:9")
+
+
+def test_a_retired_part_is_no_part_of_the_population(parted, folder):
+    add_week(parted, folder, "week3", 8)
+    before = parted.report(metrics="error", part=["week2", "week3"]).estimates[0]
+    assert parted.retire("pool") == "pool retired: 160 items stay in the population"
+    found = parted.report(metrics="error", require="error<=0.9")
+    assert (found.estimates[0].estimate, found.counts.n_pool) == (before.estimate, 160)
+    assert any("Retired parts are no part of the population: pool." in n.text for n in found.notes)
+    assert parted.status().counts.n_pool == 160
+    ids = parted.next(20).ids
+    assert all(id.startswith(("new-", "week3-")) for id in ids)
+    assert parted.report(metrics="error", part="pool").estimates[0].estimate is not None
+    assert parted.verify().passed
+    gates = StoredStudy.open().ledger.gates()
+    assert gates[-1].conditions["parts"] == ["week2", "week3"]
+    parted.retire("week2")
+    assert parted.report(metrics="error").counts.n_pool == 60
+    for name, problem in (("pool", "retired already"), ("week3", "is the only part")):
+        with pytest.raises(StudyError, match=problem):
+            parted.retire(name)
