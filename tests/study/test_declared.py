@@ -95,13 +95,13 @@ def test_a_gate_is_on_disk_before_its_number_is_computed(begin, monkeypatch):
 
 
 def test_a_gate_that_is_asked_for_while_items_are_drawn_lets_them_be_drawn_once(begin, monkeypatch):
-    study, plan, asked = begin(), following.plan_round, []
+    study, plan, asked = begin(), following.plan_rounds, []
 
     def ask(*args, **named):
         asked.append(study.report(require=f"error<=0.{len(asked) + 5}"))
         return plan(*args, **named)
 
-    monkeypatch.setattr(following, "plan_round", ask)
+    monkeypatch.setattr(following, "plan_rounds", ask)
     next_batch(StoredStudy.open(study.folder), 3)
     assert len(asked) == 1
     assert list_kinds(study)[-2:] == ["gate", "round"]

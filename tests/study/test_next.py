@@ -315,7 +315,7 @@ def test_labels_that_arrive_while_a_round_is_computed_are_not_ignored(
 ):
     """The other process writes between reading the ledger and recording the round."""
     path = label_file(*(f"item-{row},cat" for row in range(20)))
-    plan, seen = verb.plan_round, []
+    plan, seen = verb.plan_rounds, []
 
     def plan_slowly(log, *rest, **others):
         seen.append(len(log.supplied_rows))
@@ -323,7 +323,7 @@ def test_labels_that_arrive_while_a_round_is_computed_are_not_ignored(
             ingest(StoredStudy.open(), path)
         return plan(log, *rest, **others)
 
-    monkeypatch.setattr(verb, "plan_round", plan_slowly)
+    monkeypatch.setattr(verb, "plan_rounds", plan_slowly)
     batch = next_batch(study, 5)
     assert seen == [0, 20]
     assert not {f"item-{row}" for row in range(20)} & set(ids(batch))
