@@ -16,7 +16,8 @@ FOLDER = ROOT / "tests" / "benchmarks"
 # Options of each script, of several runs after semicolons; PYTHON is this interpreter, SAMPLE a
 # folder with the sample pool, its training rows and outputs of other models, HERE an empty one.
 RUNS = {
-    "accounting.py": "SAMPLE --pools digits --runs 1 --floors 0.35 --growths 0,0.43 --draws 30,50",
+    "accounting.py": "SAMPLE --pools digits --runs 1 --floors 0.35 --growths 0,0.43 --draws 30,50"
+    ";SAMPLE --pools digits --floors 0 --growths 0 --frozen 5 --draws 30,50",
     "adversarial.py": "judge-plus-one --save HERE/a.jsonl --studies 2 --looks 50 --workers 1",
     "again.py": "--runs 2",
     "alt_mas_coverage.py": "--ways default --runs 2 --at 50 --workers 1",

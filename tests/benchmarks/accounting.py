@@ -2,8 +2,8 @@
 
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. A study draws from the pool, or from
 a random part of it, in rounds of 25; its log is then imported as draws from the whole pool, which
-has grown since by a share. Evidence only grows with draws, so that a log refused after 30 draws
-is refused after 400.
+has grown since by a share. With --frozen, so many logs of one round each are drawn by a surrogate
+that learned from 50 to 200 labels, and are compared with the plan of another one, of other labels.
 
 refused   share of the logs that `activetest import` refuses, after so many draws
 doubted   share that it takes, and marks
@@ -20,9 +20,11 @@ import pyarrow.parquet as pq
 from staging import Stage, staged
 
 from activetest.errors import LabelError
+from activetest.estimation.accounting import measure_accounted
 from activetest.labels.files import Label
 from activetest.nouns.log import LABELLED, Log
 from activetest.sampling.draw_log import LoggedLabel
+from activetest.sampling.plan import prepare_round
 from activetest.study.imported import Meaning, plan_log
 
 _SETTINGS = {"metric": "error", "surrogate": "auto"}
@@ -39,6 +41,7 @@ def main() -> None:
         floors="0,0.1,0.35,0.7,1",
         growths="0,0.05,0.1,0.43",
         draws="30,50,100,200,400",
+        frozen=0,
     )
     draws = [int(each) for each in options.draws.split(",")]
     floors = [float(each) for each in options.floors.split(",")]
@@ -48,7 +51,11 @@ def main() -> None:
     for growth in map(float, options.growths.split(",")):
         found: dict[float, list[np.ndarray]] = {floor: [] for floor in floors}
         for file in benchmark.find_pools(options.folder, options.pools):
-            for floor, results in play_pool(file, growth, floors, draws, options).items():
+            if options.frozen:
+                played = play_frozen(file, floors, draws, options)
+            else:
+                played = play_pool(file, growth, floors, draws, options)
+            for floor, results in played.items():
                 found[floor] += results
         for floor, results in found.items():
             share = np.mean(results, axis=0)
@@ -91,24 +98,55 @@ def check_log(stage: Stage, whole: Stage, floor: float, draws: list[int], seed: 
     log = benchmark.buy_labels(
         Log.empty(), stage.made, choices, stage.truth, labels=draws[-1], batch=25, seed=seed
     )
+    found, doubted = [False] * len(draws), False
     classes, rows = stage.made.classes, []
     for place, id in enumerate(stage.made.ids(log.rows)):
         label = Label(f"line {place + 2}", id, "", LABELLED, classes[int(log.labels[place])])
         rows.append(LoggedLabel(label, int(log.round[place]), float(log.q[place])))
-    # Evidence grows with draws: logs that are taken in the end were taken before.
-    found = [False] * len(draws)
-    doubted = False
-    for place in reversed(range(len(draws))):
+    for place, count in enumerate(draws):
         try:
-            made = plan_log(
-                rows[: draws[place]], "log", Meaning(), whole.made, whole.choices, seed + 1000
-            )
+            made = plan_log(rows[:count], "log", Meaning(), whole.made, whole.choices, seed + 1000)
+            doubted = made.log.doubtful_share is not None
         except LabelError:
-            found[place] = True
-            continue
-        doubted = doubted or (made.log.doubtful_share is not None and not found[-1])
-        break
+            found[place], doubted = True, False
     return np.array([*found, doubted], float)
+
+
+def play_frozen(file: Path, floors, draws, options) -> dict[float, list[np.ndarray]]:
+    """As play_pool, of logs of one round each, without growth."""
+    results: dict[float, list[np.ndarray]] = {floor: [] for floor in floors}
+    with staged(file, **_SETTINGS, floor=0.35) as stage:
+        for floor in floors:
+            # Four pairs of surrogates serve all logs.
+            plans = [
+                (weigh(stage, each, 50 + 50 * each, floor), weigh(stage, each + 100, 100, 0.02))
+                for each in range(4)
+            ]
+            for number in range(options.frozen):
+                rng = np.random.default_rng([options.seed, number, int(100 * floor)])
+                ratios = compare_plans(*plans[number % 4], draws[-1], rng)
+                cut = [measure_accounted(*ratios[:, :count]) for count in draws]
+                row = [*(each.refuted for each in cut), cut[-1].doubted and not cut[-1].refuted]
+                results[floor].append(np.array(row, float))
+    return results
+
+
+def weigh(stage: Stage, seed: int, labels: int, floor: float) -> np.ndarray:
+    """(N,) probabilities of the next draw of a study with so many labels, if all were free."""
+    log = benchmark.buy_labels(
+        Log.empty(), stage.made, stage.choices, stage.truth, labels=labels, batch=25, seed=seed
+    )
+    q = prepare_round(log, stage.made, replace(stage.choices, floor=floor), seed=seed).q.copy()
+    q[q == 0] = np.median(q[q > 0])
+    return q / q.sum()
+
+
+def compare_plans(q: np.ndarray, plan: np.ndarray, count: int, rng) -> np.ndarray:
+    """(2, count) 1 / (q n) and g / q of draws by q without replacement, g those of the plan."""
+    times = rng.exponential(size=len(q)) / q
+    drawn = np.argsort(times)[:count]
+    own, other = (each[drawn] / (1 - np.cumsum(each[drawn]) + each[drawn]) for each in (q, plan))
+    return np.stack([1 / (own * (len(q) - np.arange(count))), other / own])
 
 
 if __name__ == "__main__":
