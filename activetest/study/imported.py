@@ -273,9 +273,10 @@ def plan_log(
             f"{source}: the probabilities account for {100 * found.share:.3g} % of the items "
             "alone: the others had no chance to be drawn, or hardly any, and nothing can be said "
             "of them",
-            "give the pool that the items were drawn from, without those that came later; or name "
-            "the predicted classes whose items alone could be drawn: `drawn_from`; if all had a "
-            f"chance, {_SEQUENTIAL}, and intervals are in doubt",
+            "give the pool that the items were drawn from, without those that came later, which "
+            "`study.extend(FILE)` adds afterwards; or name the predicted classes whose items alone "
+            f"could be drawn: `drawn_from`; if all had a chance, {_SEQUENTIAL}, and intervals are "
+            "in doubt",
         )
     if found.doubted:
         rounds = (replace(each, doubtful_share=found.share) for each in log.history)
