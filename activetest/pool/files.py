@@ -129,6 +129,11 @@ class Files:
             counts[places.get(piece.path, 0)] += piece.rows
         return counts
 
+    @property
+    def nested(self) -> bool:
+        """Whether columns that are read stand inside of others."""
+        return bool(self._inner)
+
     def _get_store(self, path: str) -> "fs.FileSystem | GuardedStore":
         """The file system that a file is in: later parts are on this machine."""
         return fs.LocalFileSystem() if path in self._later else self._filesystem

@@ -112,6 +112,7 @@ def extend_study(study: StoredStudy, given: Any, *, part: str | None = None) -> 
             built.close()
             written = kept
             built = build_cache(Pool(title, schema, Files(str(written))), place / "cache")
+        _check_together(study, written)
         added = Part(
             name,
             f"{INSIDE}{PARTS}/{name}.parquet",
@@ -145,6 +146,10 @@ def _refuse_unextendable(study: StoredStudy) -> None:
         )
     if study.schema.id is None:
         raise StudyError("the pool has no ids, and new rows would have those of its own rows", new)
+    if study.open_pool().files.nested:
+        raise StudyError(
+            "columns of the pool stand inside of others, and parts have plain ones", new
+        )
     if study.addresses.get("other_models"):
         raise StudyError(
             "the surrogate learns from a file of other models, which has nothing of new items",
@@ -168,6 +173,13 @@ def _name_part(study: StoredStudy, given: Any, name: str | None) -> str:
             f"the study has a part {name!r} already", '`part="..."` gives this one another name'
         )
     return name
+
+
+def _check_together(study: StoredStudy, written: Path) -> None:
+    """Raises PoolError where a part cannot be read as the files before it are."""
+    files = Files(study.locate_pool(), None, (*study.later_parts, written))
+    columns = [name for name in study.schema.columns if name in files.schema.names]
+    next(files.batches(columns, files.pieces[-1], 1, checked=False, whole=False))
 
 
 def _check_groups(known: Cache, built: Cache) -> None:
@@ -194,8 +206,8 @@ def _find_new(known: Cache, built: Cache, title: str) -> Array:
             others = f" and {count - 1:,} more" if count > 1 else ""
             raise PoolError(
                 f"{title} has other outputs for {id!r}{others} than the study has",
-                "give the items that are new; outputs of a new version of the model on old items "
-                'are those of a further model: `study.add("v2", FILE)`',
+                "give the items that are new alone, and outputs of another version of the model to "
+                "a study of its own",
             )
         fresh[start + here] = False
     return fresh

@@ -44,7 +44,7 @@ from activetest.study.comparison import join_models
 from activetest.study.declared import add_plan, describe_plan, list_looks
 from activetest.study.export import replacing_target
 from activetest.study.label_checks import make_normaliser
-from activetest.study.parts import find_numbers
+from activetest.study.parts import find_drawable
 from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy
 from activetest.system import atomic, overwrite
@@ -252,9 +252,8 @@ def _draw_items(study: StoredStudy, record: Record, count: int, parts: Sequence[
         return []
     count = min(count, left)
     pool = join_models(study, cache, log)
-    rounds = plan_rounds(
-        *(log, pool, study.choices), seed=study.seed, count=count, among=find_numbers(study, parts)
-    )
+    among = find_drawable(study, parts)
+    rounds = plan_rounds(*(log, pool, study.choices), seed=study.seed, count=count, among=among)
     looks = list_looks(study.choices, log, pool)
     aims = list_aims(study.choices, getattr(pool, "models", ()))
     planned = [(add_plan(each, aims, looks=looks), cache.ids(each.rows)) for each in rounds]

@@ -73,6 +73,18 @@ def find_numbers(study: StoredStudy, names: Sequence[str]) -> list[int] | None:
     return sorted(found)
 
 
+def find_drawable(study: StoredStudy, names: Sequence[str]) -> list[int] | None:
+    """As find_numbers, of parts to draw from. Raises ChoiceError for one that is retired."""
+    numbers, parts = find_numbers(study, names), study.list_parts()
+    for number in numbers or ():
+        if (part := parts[number - 1]).retired:
+            raise ChoiceError(
+                f"the part {part.name!r} is retired, and nothing is drawn from it",
+                "name another part, or none",
+            )
+    return numbers
+
+
 def retire_part(study: StoredStudy, name: str) -> str:
     """Take a part out of the population; a sentence about it. See Study.retire."""
     revision, parts = study.ledger.record().revision, study.list_parts()

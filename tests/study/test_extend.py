@@ -316,3 +316,34 @@ def test_items_without_a_verdict_of_the_judge_are_left_out_of_a_part(folder):
     second = pa.table({"id": ["a0", "b1", "b2", "b3"], "verdict": ["good", None, "bad", "good"]})
     extended = Study.open(folder / "judged").extend(second, part="second")
     assert (extended.part.rows, extended.repeated, extended.items) == (2, 1, 32)
+
+
+def test_columns_inside_of_others_have_no_parts(folder):
+    nested = pa.table(
+        {
+            "id": [f"a{i}" for i in range(20)],
+            "out": pa.array([{"pred": name} for name in ["cat", "dog"] * 10]),
+        }
+    )
+    pq.write_table(nested, folder / "nested.parquet")
+    Study.create("nested.parquet", folder / "nest", seed=1, outputs="out.pred")
+    current = Study.open(folder / "nest")
+    pq.write_table(nested.set_column(0, "id", pa.array([f"b{i}" for i in range(20)])), "b.parquet")
+    with pytest.raises(StudyError, match="stand inside of others"):
+        current.extend("b.parquet")
+    assert current.report().counts.n_pool == 20
+
+
+def test_a_part_that_cannot_be_read_beside_the_pool_changes_nothing(current, more, monkeypatch):
+    plain = extend.write_part
+
+    def write_other(first, files, title, schema, target, **how):
+        missing = plain(first, files, title, schema, target, **how)
+        table = pq.read_table(target)
+        pq.write_table(table.set_column(0, "id", pa.array(range(30), pa.int16())), target)
+        return missing
+
+    monkeypatch.setattr(extend, "write_part", write_other)
+    with pytest.raises(PoolError, match="column 'id' is string in"):
+        current.extend(more, part="week2")
+    assert current.report().counts.n_pool == 40

@@ -253,6 +253,8 @@ def test_a_retired_part_is_no_part_of_the_population(parted, folder):
     assert parted.verify().passed
     gates = StoredStudy.open().ledger.gates()
     assert gates[-1].conditions["parts"] == ["week2", "week3"]
+    with pytest.raises(ChoiceError, match="the part 'pool' is retired"):
+        parted.next(5, new=True, part="pool")
     parted.retire("week2")
     assert parted.report(metrics="error").counts.n_pool == 60
     for name, problem in (("pool", "retired already"), ("week3", "is the only part")):
