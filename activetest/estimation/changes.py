@@ -15,13 +15,20 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation.view import View
-from activetest.intervals.betting import combine_log_capital, log_capital, rounding
+from activetest.intervals.betting import (
+    combine_log_capital,
+    log_factors,
+    rounding,
+    scale_bets,
+)
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import Increments
 from activetest.nouns.rows import Array
 
 # Cells of values of the metric: in each of them bets are bounded by those at its ends.
 _CELLS = 200
+# Values whose capital is computed together.
+_AT_ONCE = 20
 
 
 def measure_constancy(parts: Sequence[View], metric: Metric) -> float:
@@ -63,16 +70,20 @@ def bound_capital(increments: Sequence[Increments], low: float, high: float) -> 
 
 def _list_capital(increments: Increments, grid: Array, *, up: bool) -> Array:
     """(G, stakes) log capital now of each bettor on a mean above the values (up), or below them."""
-    if not len(increments.value):
-        return np.zeros((len(grid), log_capital(increments, 0.0, up=up).shape[1]))
+    scale, found = scale_bets(increments)[:-1], []
     bounds = increments.offset + (increments.least if up else increments.most)
-    slack, found = rounding(increments), []
-    for value in grid:
-        # A mean that no label can make refutes itself: nothing is won by that.
-        gap = value - bounds if up else bounds - value
-        path = log_capital(increments, float(value), up=up)[-1]
-        found.append(np.where((gap < -slack).any(), np.maximum(path, 0.0), path))
-    return np.array(found)
+    slack = rounding(increments)
+    for start in range(0, len(grid), _AT_ONCE):
+        values = grid[start : start + _AT_ONCE, None]
+        mean = values - increments.offset
+        gain = increments.value - mean
+        room = mean - increments.low if up else increments.high - mean
+        capital = log_factors(gain if up else -gain, room, scale).sum(axis=1)
+        # A mean that no label can make refutes itself: nothing is lost by that.
+        gap = values - bounds if up else bounds - values
+        impossible = np.any(gap < -slack, axis=1, keepdims=True)
+        found.append(np.where(impossible, np.maximum(capital, 0.0), capital))
+    return np.concatenate(found)
 
 
 def _find_increments(view: View, metric: Metric) -> Increments:
