@@ -45,6 +45,7 @@ RUNS = {
     "; SAMPLE --several --runs 2 --labels 40 --batch 20 --workers 1",
     "missing.py": "--runs 2 --size 400 --labels 100",
     "noisy_attributes.py": "--methods beta --labels 500 --seeds 2 --results HERE/n.jsonl",
+    "parts.py": "--runs 1 --workers 1 --labels 20; --changes --runs 1 --workers 1 --labels 20",
     "peers.py": "SAMPLE --runs 3 --peers ours --pools digits --budget 20",
     "plan.py": "SAMPLE --pools digits --runs 1 --labels 100 --most 125",
     "population.py": "--runs 2 --sizes 300 --clusters 1 --budget 100",

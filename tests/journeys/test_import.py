@@ -80,7 +80,7 @@ def test_from_the_log_of_another_sampler_to_a_report_and_a_gate(run):
     code, said = run("import", "draws.csv", "--pool", "pool.csv", *words)
     assert code == 0, said
     assert "120 draws of draws.csv in 4 rounds: 120 labelled" in said
-    assert re.search(r"their probabilities account for (9|10)\d % of the items", said)
+    assert re.search(r"their probabilities account for (9|10)\d[\d.]* % of the items", said)
     with open("truth.csv", encoding="utf-8", newline="") as file:
         truth = dict(csv.reader(file))
     with open("pool.csv", encoding="utf-8", newline="") as file:

@@ -28,7 +28,7 @@ from tests.makers import build_farm, play_rounds, set_status, supply_first, supp
 
 SIZE = 240
 # A sample for is_reliable whose labels are taken as they are.
-CERTAIN = SimpleNamespace(doubted=False)
+CERTAIN = SimpleNamespace(doubted=False, unaccounted=False)
 CHOICES = Choices("error", ("error",), "agreement", groups=("place", "shift"))
 
 
