@@ -109,6 +109,8 @@ def view_cells(
         soft=_convert_soft(log.soft, code),
         supplied_soft=_convert_soft(log.supplied_soft, code),
         history=tuple(history),
+        # Items elsewhere are in no cell.
+        elsewhere=None,
     )
     correction = None
     if log.given is not None:

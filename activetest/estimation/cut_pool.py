@@ -30,16 +30,25 @@ class CutPool(PoolOver):
             padding = ("",) * (_FEWEST_CLASSES - len(names))
             self.classes = (*names, *padding)
 
+    @property
+    def whole(self) -> PoolView:
+        """Itself; of a part that keeps its outputs, the population that surrogates are of."""
+        whole = self._pool.whole
+        return self if self._as_classes or whole is self._pool else whole
+
     def rows(self, start: int, stop: int) -> Rows:
         """The items at positions start, ..., stop - 1."""
-        return self._cut(self._pool.rows(start, stop))
+        return self._cut(self._pool.rows(start, stop), self._cells[start:stop])
 
     def take(self, indices: Array | Sequence[int]) -> Rows:
         """The items at these positions, in this order."""
-        return self._cut(self._pool.take(indices))
+        positions = np.asarray(indices, np.int64)
+        # Items of other parts, which only surrogates learn from, are in no cell of this one.
+        inside = positions < len(self._cells)
+        cells = np.where(inside, self._cells[np.where(inside, positions, 0)], 0)
+        return self._cut(self._pool.take(positions), cells)
 
-    def _cut(self, rows: Rows) -> Rows:
-        cells = self._cells[rows.index]
+    def _cut(self, rows: Rows, cells: Array) -> Rows:
         codes = np.empty((len(cells), 0), np.int64) if self._as_classes else cells[:, None]
         outputs = Outputs(cells) if self._as_classes else rows.outputs
         return rows.change(outputs=outputs, codes=codes)

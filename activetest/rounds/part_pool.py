@@ -93,13 +93,14 @@ class PartPool(PoolOver):
     def uncertain_attributes(self) -> tuple[Array, Array]:
         """As the pool's, of the parts' items."""
         probs, known = self._pool.uncertain_attributes()
-        return self._cut(probs), self._cut(known)
+        return self.cut(probs), self.cut(known)
 
     def scores(self, code: int | None = None) -> Array:
         """As the pool's, of the parts' items."""
-        return self._cut(self._pool.scores(code))
+        return self.cut(self._pool.scores(code))
 
-    def _cut(self, values: Array) -> Array:
+    def cut(self, values: Array) -> Array:
+        """Values of the parts' items, of those (N,) of all parts."""
         return np.concatenate([values[start:stop] for start, stop in self._chosen])
 
     def compute_once(self, key: Hashable, compute: Callable[[], Any]) -> Any:

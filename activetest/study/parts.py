@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from activetest.errors import ChoiceError, StudyError, raising_storage_errors
 from activetest.ledger.ledger import LedgerMoved, Record
 from activetest.nouns.arguments import read_name
@@ -15,6 +17,7 @@ from activetest.nouns.choices import NO_QUESTION, Choices, Interval, Selection
 from activetest.nouns.log import Log
 from activetest.nouns.name_lists import join_names
 from activetest.nouns.report import Note, Weight
+from activetest.nouns.rows import Array
 from activetest.nouns.study_lists import Part, count_last
 from activetest.reporting.part_rows import find_places
 from activetest.reporting.requirements import Requirement
@@ -202,6 +205,16 @@ class PartStudy(StoredStudy):
     def known_cache(self) -> Any:
         """As cache; of what the study keeps of its pool where that is not at hand."""
         return PartPool(self.base.known_cache(), *self.numbers)
+
+    def encode_column(self, name: str) -> Array:
+        """As the study's, of the items of the parts."""
+        codes = self.cache(auxiliary=False).cut(self.base.encode_column(name))
+        found: Array = np.unique(codes, return_inverse=True)[1]
+        return found
+
+    def show(self, ids: Sequence[str], columns: Sequence[str]) -> dict[str, list[Any]]:
+        """As the study's."""
+        return self.base.show(ids, columns)
 
     @property
     def absence(self) -> str | None:

@@ -486,7 +486,7 @@ def _read_population(
         )
     if not population:
         return None
-    return Population(None if cluster is None else study.open_pool().encode_column(cluster))
+    return Population(None if cluster is None else study.encode_column(cluster))
 
 
 def _check_arguments(estimators: tuple[str, ...], request: Request, level: float) -> None:

@@ -341,6 +341,13 @@ class StoredStudy:
         """Columns that a conversion has; none where outputs are joined, which it has not."""
         return () if self.joined else self.schema.columns
 
+    def encode_column(self, name: str) -> Array:
+        """(N,) codes from 0 on of the values of a column of the pool.
+
+        Raises PoolError where there is none, or an item has no value.
+        """
+        return self.open_pool().encode_column(name)
+
     def show(self, ids: Sequence[str], columns: Sequence[str]) -> dict[str, list[Any]]:
         """{column: its values for these items}. Raises PoolError for one that is not there."""
         rows = find_items(ids, self.cache(auxiliary=False))

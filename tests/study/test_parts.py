@@ -260,3 +260,19 @@ def test_a_retired_part_is_no_part_of_the_population(parted, folder):
     for name, problem in (("pool", "retired already"), ("week3", "is the only part")):
         with pytest.raises(StudyError, match=problem):
             parted.retire(name)
+
+
+def test_a_page_about_a_part_has_its_items_cells_and_clusters(parted, folder):
+    """Texts of its worst items, its confusion table, its curve, and what it is a sample of."""
+    for name in ("pool", "week2"):
+        found = parted.report(part=name, details=True)
+        assert "<html" in found.to_html()
+        cells = found.details.confusion.cells
+        total = sum(each.quantity.estimate or 0 for each in cells)
+        assert 0.5 < total < 1.2 and found.details.worst_items
+        sampled = parted.report(part=name, metrics="error", population=True, cluster="place")
+        assert sampled.estimates[0].estimate is not None
+    parted.retire("pool")
+    points = parted.curve("reliability", bins=3).points
+    assert any(point.measures[0].estimate is not None for point in points)
+    assert parted.report(details=True).details is not None
