@@ -170,8 +170,13 @@ def _join_samples(
     opened = sum(lefts) if recorded else 0.0
     rows = int(counts.sum())
     stats = np.concatenate([np.empty((0, len(whole.total))), *(each.stats for each in strata)])
-    known_sum = np.zeros_like(stats)
-    known_sum[:, 0] = known
+    # The first line says what was known before any draw, the last one what is expected now.
+    known_sum, imputed_sum = np.zeros((2, *stats.shape))
+    known_sum[:-1, 0] = known
+    for each in samples if rows else ():
+        columns, drawn = each.stats.shape[1], len(each.known_sum) > 0 and each.unknown > 0
+        known_sum[-1, :columns] += each.known_sum[-1] if drawn else each.total
+        imputed_sum[-1, :columns] += each.imputed_sum[-1] if drawn else 0.0
 
     def expect(slope: Array) -> tuple[Array, Array]:
         found = [each.sample.expect(slope[: each.sample.stats.shape[1]]) for each in strata]
@@ -216,7 +221,7 @@ def _join_samples(
         weights=weights,
         known_sum=known_sum,
         imputed=np.zeros_like(stats),
-        imputed_sum=np.zeros_like(stats),
+        imputed_sum=imputed_sum,
         inside=join(lambda each: each.sample.inside),
         left=np.full(rows, opened),
         remaining=join(lambda each: each.sample.drawable / each.share),

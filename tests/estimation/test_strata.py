@@ -108,3 +108,14 @@ def test_parts_that_are_all_known_are_exact(pool, truth):
     wrong = (truth != pool.rows(0, 300).outputs.pred).mean()
     assert value.estimate.exact and value.value == pytest.approx(wrong)
     assert view.interval(value, 0.95).find_ends() == pytest.approx((wrong, wrong))
+
+
+def test_the_surrogates_expectation_is_the_sum_of_those_of_parts(log, pool):
+    view, (metric,) = view_of(log, pool, "error")
+    for group in view.evidence.groups:
+        inside = view.list_parts(group)
+        sizes = np.array([own.size for _, own in inside])
+        parts = [part.value(metric, "doubly-robust", own).predicted for part, own in inside]
+        whole = view.value(metric, "doubly-robust", group)
+        assert whole.predicted == pytest.approx(sizes @ parts / sizes.sum())
+        assert whole.sample.known_sum[0, 0] == 0.0
