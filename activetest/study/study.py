@@ -866,7 +866,7 @@ class Study:
         from activetest.study.plan import plan
 
         return plan(
-            self._current(),
+            self._current().active,
             metric=metric,
             half_width=half_width,
             require=require,

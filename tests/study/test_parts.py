@@ -246,7 +246,7 @@ def test_a_retired_part_is_no_part_of_the_population(parted, folder):
     found = parted.report(metrics="error", require="error<=0.9")
     assert (found.estimates[0].estimate, found.counts.n_pool) == (before.estimate, 160)
     assert any("Retired parts are no part of the population: pool." in n.text for n in found.notes)
-    assert parted.status().counts.n_pool == 160
+    assert parted.status().counts.n_pool == 160 == parted.plan().n_pool
     ids = parted.next(20).ids
     assert all(id.startswith(("new-", "week3-")) for id in ids)
     assert parted.report(metrics="error", part="pool").estimates[0].estimate is not None
