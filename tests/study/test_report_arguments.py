@@ -69,7 +69,7 @@ def test_a_population_has_fixed_intervals_alone_and_plans_no_labels():
 def test_clusters_are_those_of_a_population():
     codes = [0, 0, 1]
     pool = SimpleNamespace(encode_column=lambda name: codes if name == "user" else None)
-    study = SimpleNamespace(open_pool=lambda: pool)
+    study = pool
     assert _read_population(study, None, population=False) is None
     assert _read_population(study, None, population=True).codes is None
     assert _read_population(study, "user", population=True).codes is codes
