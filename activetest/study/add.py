@@ -149,8 +149,9 @@ def add_model(
         if schema.open_classes:
             schema = replace(schema, classes=(*study.schema.classes, *read_further(joined)))
         fingerprint, _ = compute_fingerprint(Pool(name, schema, Files(str(joined))))
+        target = study.folder / MODELS / f"{name}.parquet"
         if before and fingerprint == before.fingerprint:
-            _keep(joined, study.folder, name)
+            atomic.keep_file(joined, target)
             return AddedModel(before, *_count_labels(study, before), known=True)
         if before:
             _check_name(study, name)
@@ -159,7 +160,7 @@ def add_model(
         model = Model(name, source=source, fingerprint=fingerprint, trained=trained)
         try:
             study.ledger.add_model(
-                model, lambda: _keep(joined, study.folder, name), revision=revision
+                model, lambda: atomic.keep_file(joined, target), revision=revision
             )
         except LedgerMoved as error:
             problem = "items were drawn or labels were added meanwhile"
@@ -202,7 +203,7 @@ def _restore_first(study: StoredStudy, given: Any) -> AddedModel:
                 "other ids",
                 "give outputs of another model another name",
             )
-        _keep(joined, study.folder, first.name)
+        atomic.keep_file(joined, study.folder / MODELS / f"{first.name}.parquet")
     return AddedModel(first, *_count_labels(study, first), known=True)
 
 
@@ -375,13 +376,3 @@ def _join_again(study: StoredStudy, threshold: OwnThreshold, target: Path) -> tu
         f"its probabilities are those of {threshold.of}, and it predicts {threshold.chosen!r} from "
         f"{threshold.value!r} on",
     )
-
-
-def _keep(joined: Path, folder: Path, name: str) -> None:
-    """Put a file of outputs where it belongs in a study."""
-    target = folder / MODELS / f"{name}.parquet"
-    atomic.make_folder(target.parent)
-    atomic.sync_file(joined)
-    atomic.move_file(joined, target)
-    for changed in (target.parent, folder):
-        atomic.sync_folder(changed)

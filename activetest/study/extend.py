@@ -124,7 +124,9 @@ def extend_study(study: StoredStudy, given: Any, *, part: str | None = None) -> 
         known.close()
         target = study.folder / PARTS / f"{name}.parquet"
         try:
-            study.ledger.add_part(added, lambda: _keep(written, target), revision=revision)
+            study.ledger.add_part(
+                added, lambda: atomic.keep_file(written, target), revision=revision
+            )
         except LedgerMoved as error:
             problem = "items were drawn or labels were added meanwhile"
             raise StudyError(problem, "try again") from error
@@ -220,12 +222,3 @@ def _have_same(first: Outputs, second: Outputs) -> Array:
         if mine is not None and other is not None:
             same &= (mine == other).reshape(len(same), -1).all(axis=1)
     return same
-
-
-def _keep(written: Path, target: Path) -> None:
-    """Put the file of a part where it belongs in a study."""
-    atomic.make_folder(target.parent)
-    atomic.sync_file(written)
-    atomic.move_file(written, target)
-    for changed in (target.parent, target.parent.parent):
-        atomic.sync_folder(changed)

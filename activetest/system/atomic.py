@@ -271,6 +271,18 @@ def make_folder(folder: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, "its folder is a link", str(folder))
 
 
+def keep_file(written: Path, target: Path) -> None:
+    """Put a complete file into a folder of a folder, so that it is there after a crash.
+
+    Its folder is made if it is not there. Raises OSError as move_file and make_folder do.
+    """
+    make_folder(target.parent)
+    sync_file(written)
+    move_file(written, target)
+    for changed in (target.parent, target.parent.parent):
+        sync_folder(changed)
+
+
 def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files and folders that killed processes left in a folder.
 

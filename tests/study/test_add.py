@@ -266,14 +266,14 @@ def test_labels_that_come_meanwhile_are_not_overlooked(current, new, monkeypatch
 
 def test_a_file_without_an_entry_is_no_model_and_gives_way_to_the_next(current, new, monkeypatch):
     """As after a crash between the file and the entry of the ledger."""
-    keep = add._keep
+    keep = add.atomic.keep_file
 
     def keep_and_stop(*arguments):
         keep(*arguments)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(add, "_keep", keep_and_stop)
+        patch.setattr(add.atomic, "keep_file", keep_and_stop)
         current.add("v2", new.assign(prob_cat=0.2, prob_dog=0.3, prob_owl=0.5))
     assert len(StoredStudy.open().list_models()) == 1
     assert Study.open().verify().passed and Study.open().next(3).ids
