@@ -7,17 +7,15 @@ import numpy as np
 
 from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.estimation import shrinkage
 from activetest.estimation.changes import measure_constancy
-from activetest.estimation.group_estimates import find_metric_variance
 from activetest.estimation.value import Value
 from activetest.estimation.view import ANYTIME, View, build_view
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.quantity import Quantity, add_bought, write_level
+from activetest.nouns.quantity import Quantity, Saving, add_bought, write_level
 from activetest.nouns.report import EstimateRow, Note, Weight
 from activetest.nouns.rounding import MARGIN
 from activetest.nouns.study_lists import count_last
-from activetest.reporting.rows import HEADLINE, count_bought, estimate_row, is_reliable
+from activetest.reporting.rows import HEADLINE, count_bought, estimate_row, is_reliable, shrink_rows
 from activetest.rounds.part_pool import PartPool, cut_log
 
 # Key of parts where groups are written: {"part": "week48"}.
@@ -40,17 +38,17 @@ def find_places(names: Sequence[str], known: Sequence[str]) -> list[int]:
     return [*found]
 
 
-def find_part_view(view: View, name: str, metric: Metric | None = None) -> View:
+def find_part_view(view: View, name: str, metric: Metric) -> View:
     """The view of a part, or of several: their names with + between them, see find_places.
 
-    metric  that several are about; their view is built then
+    The view of several is built, for the metric that they are about.
 
     Raises ChoiceError, with the nearest name, for a part that is not there.
     """
     numbers = find_places(name.split("+"), view.cache.part_names)
     if not view.parts:
         return view
-    if len(numbers) == 1 or metric is None:
+    if len(numbers) == 1:
         return view.parts[numbers[0] - 1]
     pool = PartPool(view.cache, *sorted(numbers))
     about = cut_log(view.log, pool), pool, view.choices, [metric]
@@ -71,9 +69,10 @@ def estimate_parts(view: View, metrics: Sequence[Metric], kind: str) -> list[Est
     for metric in metrics:
         rows, values = [], []
         for name, part in zip(names, view.parts, strict=True):
-            row = estimate_row(part, metric, HEADLINE, level=view.choices.level, kind=kind)
+            value, about = _find_value(part, metric, kind), (part, metric, HEADLINE)
+            row = estimate_row(*about, level=view.choices.level, kind=kind, value=value)
             rows.append(replace(row, group={PART: name}, parts=(name,)))
-            values.append(_find_value(part, metric, kind))
+            values.append(value)
         found += _shrink(view, metric, rows, values)
     return found
 
@@ -85,27 +84,26 @@ def subtract_part(
 
     Raises ChoiceError for a reference that is no part, or is the newest one.
     """
-    find_part_view(view, reference)
-    newest = view.cache.part_names[-1]
-    if newest == reference:
+    names = view.cache.part_names
+    newest = names[-1]
+    if len(names) in find_places(reference.split("+"), names):
         raise ChoiceError(
-            f"{reference!r} is the newest part, and is compared with no other",
-            "name an earlier one as the reference",
+            f"{reference!r} is the newest part, and is compared with no other"
+            if reference == newest
+            else f"{reference!r} has the newest part, which is compared with it",
+            "name earlier ones as the reference",
         )
     rows = []
     for metric in metrics:
-        first, second = (find_part_view(view, each) for each in (newest, reference))
-        bought = [count_bought(each, each.evidence.groups[0]) for each in (first, second)]
-        labels = [each.evidence.count_known(each.evidence.groups[0]) for each in (first, second)]
+        first, second = (find_part_view(view, each, metric) for each in (newest, reference))
+        bought, labels = count_together([first, second])
         row = EstimateRow(
-            quantity=Quantity(
-                *(None, None, None, view.choices.level, "none"), saving=add_bought(*bought)
-            ),
+            quantity=Quantity(*(None, None, None, view.choices.level, "none"), saving=bought),
             metric=metric.name,
             models=metric.models,
             class_name=metric.class_name,
             estimator=HEADLINE,
-            n_labeled=sum(labels),
+            n_labeled=labels,
             n_pool=first.cache.size + second.cache.size,
             group={PART: newest},
             against={PART: reference},
@@ -117,7 +115,7 @@ def subtract_part(
             rows.append(replace(row, reason=error.problem))
             continue
         quantity = replace(found, saving=row.quantity.saving)
-        rows.append(replace(row, quantity=quantity, n_draws=sum(labels)))
+        rows.append(replace(row, quantity=quantity, n_draws=labels))
     return rows
 
 
@@ -138,6 +136,13 @@ def note_change(view: View, metric: Metric) -> list[Note]:
     return [Note(f"{metric.title} is not the same in all parts {means}.", Weight.ANSWER)]
 
 
+def count_together(parts: Sequence[View]) -> tuple[Saving, int]:
+    """Labels of several parts together: those that were bought, and all that are known."""
+    wholes = [(each, each.evidence.groups[0]) for each in parts]
+    bought = add_bought(*(count_bought(part, whole) for part, whole in wholes))
+    return bought, sum(part.evidence.count_known(whole) for part, whole in wholes)
+
+
 def measure_apart(
     first: View, second: View, metric: Metric, level: float, kind: str, *, decides: bool = False
 ) -> Quantity:
@@ -150,9 +155,7 @@ def measure_apart(
     values = [each.value(metric, HEADLINE, kind=kind) for each in (first, second)]
     own = 1 - (1 - level) / 2 if kind == ANYTIME else level
     found = [
-        part.interval(value, own, kind)
-        if kind == ANYTIME
-        else part.interval(value, own, kind, decides=decides)
+        part.interval(value, own, kind, decides=decides)
         for part, value in zip((first, second), values, strict=True)
     ]
     reliable = all(
@@ -194,12 +197,7 @@ def _shrink(
         whole = view.value(metric, HEADLINE).value
     except NotEstimable:
         return list(rows)
-    found = np.array([np.nan if each is None else each.value for each in values])
-    variances = [np.nan if each is None else find_metric_variance(each) for each in values]
-    predicted = np.array([np.nan if each is None else each.predicted for each in values])
+    predicted = [np.nan if each is None else each.predicted for each in values]
     sizes = np.array([each.cache.size for each in view.parts], float)
-    expected = float(sizes @ predicted / sizes.sum())
-    centre = np.clip(predicted + whole - expected, metric.lower, metric.upper)
-    centre = np.where(np.isfinite(centre) & (metric.refine is None), centre, whole)
-    shrunk = shrinkage.shrink(found, np.array(variances), centre)
-    return [replace(row, shrunk=each) for row, each in zip(rows, shrunk.tolist(), strict=True)]
+    expected = float(sizes @ np.array(predicted) / sizes.sum())
+    return shrink_rows(metric, rows, values, whole=whole, expected=expected)

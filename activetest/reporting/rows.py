@@ -133,16 +133,31 @@ def _shrink_column(
         whole = replace(view, assumptions=()).value(metric, HEADLINE)
     except NotEstimable:
         return rows
-    values = [np.nan if value is None else value.value for value in found]
-    variances = [np.nan if value is None else find_metric_variance(value) for value in found]
-    # The surrogate's expectation of a group, corrected by its error on the whole pool.
-    correction = whole.value - whole.predicted
-    predicted = [np.nan if value is None else value.predicted for value in found]
-    centre = np.clip(np.add(predicted, correction), metric.lower, metric.upper)
-    centre = np.where(np.isfinite(centre) & (metric.refine is None), centre, whole.value)
-    shrunk = shrinkage.shrink(np.array(values), np.array(variances), centre)
-    pairs = zip(rows, shrunk.tolist(), strict=True)
-    return [replace(row, shrunk=value) for row, value in pairs]
+    return shrink_rows(metric, rows, found, whole=whole.value, expected=whole.predicted)
+
+
+def shrink_rows(
+    metric: Metric,
+    rows: Sequence[EstimateRow],
+    values: Sequence[Value | None],
+    *,
+    whole: float,
+    expected: float,
+) -> list[EstimateRow]:
+    """The rows with their values shrunk towards the surrogate's expectation of each.
+
+    Its error on all items together corrects it.
+
+    whole     the value of all items
+    expected  what the surrogate expects of it
+    """
+    found = [np.nan if value is None else value.value for value in values]
+    variances = [np.nan if value is None else find_metric_variance(value) for value in values]
+    predicted = [np.nan if value is None else value.predicted for value in values]
+    centre = np.clip(np.add(predicted, whole - expected), metric.lower, metric.upper)
+    centre = np.where(np.isfinite(centre) & (metric.refine is None), centre, whole)
+    shrunk = shrinkage.shrink(np.array(found), np.array(variances), centre)
+    return [replace(row, shrunk=each) for row, each in zip(rows, shrunk.tolist(), strict=True)]
 
 
 def estimate_row(

@@ -16,18 +16,17 @@ from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import suggest_bound, why_not_bettable
 from activetest.nouns.estimate import Increments
-from activetest.nouns.quantity import Quantity, add_bought, write_level
+from activetest.nouns.quantity import Quantity, write_level
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.pool.groups import LABEL, columns_of
 from activetest.reporting import requirements
 from activetest.reporting.gate_values import Hypothesis, Subject, measure_gate
 from activetest.reporting.look_verdicts import LookVerdicts
 from activetest.reporting.notes import hint_unknown_group
-from activetest.reporting.part_rows import PART, find_part_view, measure_apart
+from activetest.reporting.part_rows import PART, count_together, find_part_view, measure_apart
 from activetest.reporting.requirements import Requirement, join_reasons
 from activetest.reporting.rows import (
     HEADLINE,
-    count_bought,
     describe_declined,
     name_assumptions,
 )
@@ -207,15 +206,14 @@ def _judge_parts(
     if not others:
         gate = _count_draws(_judge(first, about, interval, None, count))
         return replace(gate, group=of_part, parts=requirement.parts)
-    gate, whole = _undecided_gate(first, about), about.subject.group
-    saving = [count_bought(each, each.evidence.groups[0]) for each in (first, *others)]
+    gate, (bought, labels) = _undecided_gate(first, about), count_together([first, *others])
     gate = replace(
         gate,
         group=of_part,
         against={PART: requirement.parts[1]},
         parts=requirement.parts,
-        n_labeled=sum(each.evidence.count_known(whole) for each in (first, *others)),
-        quantity=replace(gate.quantity, saving=add_bought(*saving)),
+        n_labeled=labels,
+        quantity=replace(gate.quantity, saving=bought),
     )
     kind = FIXED if interval == FIXED else ANYTIME
     strict = 1 - 2 * requirement.find_alpha(view.choices.level) / count

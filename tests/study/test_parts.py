@@ -1,6 +1,7 @@
 """A study as one of a part of its population, and of all of them."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,6 +37,15 @@ def answer(current: Study, ids: list[str]) -> None:
     wrong = np.where(rows < 200, rows % 7 == 0, rows % 3 == 0)
     names = [cache.classes[(code + error) % 3] for code, error in zip(codes, wrong, strict=True)]
     current.ingest(dict(zip(ids, names, strict=True)))
+
+
+def extend_again(parted: Study, folder: Path) -> None:
+    """Extend the study by 50 further items, of a third part."""
+    import pyarrow.parquet as pq
+
+    more = pq.read_table(write_pool(folder / "week3.parquet", 50, seed=7)).to_pandas()
+    more["id"] = "third-" + more["id"].astype(str)
+    parted.extend(more, part="week3")
 
 
 def find_row(report, **about):
@@ -88,9 +98,27 @@ def test_the_newest_part_is_compared_with_a_reference(parted):
         each for each in json.loads(found.to_json())["estimates"] if each["part"] == "week2"
     )
     assert entry["against"]["part"] == "pool"
-    for name, problem in (("week2", "is the newest part"), ("week3", "has no part")):
+    for name, problem in (
+        ("week2", "is the newest part"),
+        ("week3", "has no part"),
+        ("pool+week2", "has the newest part"),
+        ("last:2", "has the newest part"),
+    ):
         with pytest.raises(ChoiceError, match=problem):
             parted.report(reference_part=name)
+
+
+def test_the_newest_part_is_compared_with_several(parted, folder):
+    extend_again(parted, folder)
+    answer(parted, parted.next(20).ids)
+    both = find_row(
+        parted.report(metrics="error", reference_part="pool+week2"), parts=("week3", "pool+week2")
+    )
+    names = ("week3", ["pool", "week2"])
+    parts = [parted.report(metrics="error", part=name).estimates[0] for name in names]
+    assert both.estimate == pytest.approx(parts[0].estimate - parts[1].estimate)
+    assert both.n_pool == parts[0].n_pool + parts[1].n_pool
+    assert both.n_labeled == parts[0].n_labeled + parts[1].n_labeled
 
 
 @pytest.mark.parametrize("interval", ["fixed", "anytime", None])
@@ -116,12 +144,8 @@ def test_gates_are_about_all_parts_or_some(parted, interval):
 
 
 def test_a_gate_about_all_parts_so_far_begins_anew_with_each_part(parted, folder):
-    from tests.study.test_extend import pq
-
     parted.report(require=["error<=0.9", "error(part=pool)<=0.9"])
-    more = pq.read_table(write_pool(folder / "week3.parquet", 50, seed=7)).to_pandas()
-    more["id"] = "third-" + more["id"].astype(str)
-    parted.extend(more, part="week3")
+    extend_again(parted, folder)
     parted.report(require=["error<=0.9", "error(part=pool)<=0.9"])
     gates = StoredStudy.open().ledger.gates()
     about = [gate.conditions.get("parts") for gate in gates]
@@ -175,11 +199,7 @@ def test_an_area_under_a_curve_is_of_one_part(parted):
 
 
 def test_a_part_without_labels_leaves_all_parts_without_an_estimate(parted, folder):
-    from tests.study.test_extend import pq
-
-    more = pq.read_table(write_pool(folder / "week3.parquet", 50, seed=7)).to_pandas()
-    more["id"] = "third-" + more["id"].astype(str)
-    parted.extend(more, part="week3")
+    extend_again(parted, folder)
     row = parted.report(metrics="error").estimates[0]
     assert row.estimate is None and row.reason == (
         "in part week3: label at least 2 of the drawn items"
