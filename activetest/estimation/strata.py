@@ -155,11 +155,8 @@ def _join_samples(
     def split(array: Array) -> list[Array]:
         return np.split(array, ends[:-1]) if len(ends) else []
 
-    odds = [count / total for count in counts.tolist()]
-    weights = np.concatenate(
-        [np.empty(0), *(o * s.means.weights for o, s in zip(odds, strata, strict=True))]
-    )
-    q = np.concatenate([np.empty(0), *(o * s.sample.q for o, s in zip(odds, strata, strict=True))])
+    weights = join(lambda each: len(each.weights) / total * each.means.weights)
+    q = join(lambda each: len(each.weights) / total * each.sample.q)
     samples = [each.sample for each in values]
     known = sum(
         float((each.known_sum[0] if len(each.known_sum) else each.total)[0]) for each in samples
@@ -201,11 +198,9 @@ def _join_samples(
             for each in samples
         ]
         there = np.isfinite(found)
-        return (
-            float(shares[there] @ np.array(found)[there] / shares[there].sum())
-            if (there.any())
-            else np.nan
-        )
+        if not there.any():
+            return np.nan
+        return float(shares[there] @ np.array(found)[there] / shares[there].sum())
 
     def reach(guess: Array) -> Array:
         parts = zip(strata, split(guess), strict=True)
